@@ -1,0 +1,32 @@
+import type { CheckReport } from './check.ts';
+import type { RecoveryReport } from './recover.ts';
+import type { ServiceEvent } from '../domain/event.ts';
+import type { Session, Trigger } from '../domain/session.ts';
+import type { UpdatePlan } from '../domain/update-plan.ts';
+
+/** Which of the watched containers a request is about; both empty: all of them. Items of a kind are OR, the kinds AND. */
+export type Request = {
+  /** References; without a tag, any tag. */
+  readonly images: readonly string[];
+  /** Names, or regular expressions that match the whole name. */
+  readonly containers: readonly string[];
+};
+
+export type UpdateRequest = Request & { readonly trigger: Trigger };
+
+/** What the service can do: the table of contents. Commands and routes know nothing else of us. */
+export type Application = {
+  /** Asks the registries; changes nothing. */
+  readonly check: (request: Request, signal?: AbortSignal) => Promise<CheckReport>;
+  /** What an update would do now; changes nothing, pulls nothing. */
+  readonly plan: (request: Request, signal?: AbortSignal) => Promise<{ readonly report: CheckReport; readonly plan: UpdatePlan }>;
+  /**
+   * Replaces what is stale. Throws `busy` when another full update runs. An abort is heard at safe
+   * points only: it never leaves a container half-replaced.
+   */
+  readonly update: (request: UpdateRequest, signal?: AbortSignal) => Promise<Session>;
+  /** Finishes or undoes what an interrupted update left in the engine. Every start begins with it. */
+  readonly recover: (signal?: AbortSignal) => Promise<RecoveryReport>;
+  /** Returns the way to stop listening. A listener that throws is logged and kept. */
+  readonly subscribe: (listener: (event: ServiceEvent) => void) => () => void;
+};

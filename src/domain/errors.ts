@@ -1,0 +1,48 @@
+/**
+ * The closed list of what can go wrong for reasons outside our code. An error that is not a
+ * `ServiceError` is a bug: users read "internal error", operators the whole of it.
+ */
+export type ErrorCode =
+  | 'invalid-input'
+  | 'not-found'
+  | 'busy'
+  | 'cancelled'
+  | 'timeout'
+  | 'engine-unreachable'
+  | 'engine-denied'
+  | 'engine-refused'
+  | 'pull-failed'
+  | 'registry-unreachable'
+  | 'registry-denied'
+  | 'registry-not-found'
+  | 'registry-rate-limited'
+  | 'registry-invalid';
+
+export type ServiceErrorDetails = {
+  /** What a person can do about it; a sentence without a final period. */
+  readonly remedy?: string;
+  /** How long the other side asked us to wait, in milliseconds. */
+  readonly retryAfterMs?: number;
+  readonly cause?: unknown;
+};
+
+/** An expected failure: a code for machines, "Cannot <do what> to <which>: <why>" for people. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly code: ErrorCode;
+  readonly remedy: string | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: ErrorCode, message: string, details: ServiceErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.remedy = details.remedy;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+/** One line for people: the message of an expected failure, "internal error" with the message for a bug. */
+export function describeError(error: unknown): string {
+  if (error instanceof ServiceError) return error.message;
+  return error instanceof Error ? `internal error: ${error.message}` : `internal error: ${String(error)}`;
+}

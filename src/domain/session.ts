@@ -1,0 +1,48 @@
+/** What began a run. */
+export type Trigger = 'command' | 'schedule' | 'start' | 'http';
+
+/**
+ * How a run ended for one container. `restarted`: re-created only because a container it depends on
+ * was replaced. `unknown`: it could not be checked, which is never success.
+ */
+export type OutcomeKind = 'updated' | 'fresh' | 'failed' | 'rolled_back' | 'restarted' | 'skipped' | 'deferred' | 'unknown';
+
+export type ContainerOutcome = {
+  readonly name: string;
+  /** The image reference it runs, as people write it. */
+  readonly image: string;
+  readonly outcome: OutcomeKind;
+  /** A sentence without a final period; empty only for `updated`, `restarted` and `fresh`. */
+  readonly reason: string;
+  readonly oldImageId: string;
+  readonly newImageId: string;
+  readonly oldDigest: string;
+  readonly newDigest: string;
+  /** From the old process's end to the new one's start, by this process's clock; undefined when nothing was stopped. */
+  readonly downtimeMs?: number;
+  /** The last log lines of a successor that failed. */
+  readonly log?: string;
+};
+
+/** One run: its outcome per container, in listing order. */
+export type Session = {
+  readonly runId: string;
+  readonly trigger: Trigger;
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+  readonly containers: readonly ContainerOutcome[];
+};
+
+export type SessionSummary = { readonly scanned: number; readonly updated: number; readonly failed: number; readonly restarted: number; readonly skipped: number };
+
+/** Counts outcomes; a rolled back container counts as failed, one that could not be checked as skipped. */
+export function summarise(session: Session): SessionSummary {
+  const count = (...kinds: OutcomeKind[]) => session.containers.filter(({ outcome }) => kinds.includes(outcome)).length;
+  return {
+    scanned: session.containers.length,
+    updated: count('updated'),
+    failed: count('failed', 'rolled_back'),
+    restarted: count('restarted'),
+    skipped: count('skipped', 'deferred', 'unknown'),
+  };
+}
