@@ -48,6 +48,8 @@ export type ContainerState = {
   readonly oomKilled: boolean;
   /** The engine's own timestamp, verbatim: it changes with every start. Empty when never started. */
   readonly startedAt: string;
+  /** Likewise; empty when it has never ended. */
+  readonly finishedAt: string;
   readonly health: HealthStatus;
   /** The output of the last health probe, at most 4 kB. */
   readonly healthOutput: string;

@@ -26,7 +26,7 @@ export type Outside = {
  */
 export type Engine = {
   readonly info: (signal?: AbortSignal) => Promise<EngineInfo>;
-  /** All containers, stopped ones included. `names` keeps those whose name starts with one of them. */
+  /** All containers, stopped ones included; with a filter, those that pass all of it. */
   readonly listContainers: (filter?: ContainerFilter, signal?: AbortSignal) => Promise<readonly ContainerSummary[]>;
   /** By id or name; undefined when there is none. */
   readonly inspectContainer: (idOrName: string, signal?: AbortSignal) => Promise<Container | undefined>;
@@ -67,7 +67,7 @@ export type Engine = {
 export type ContainerFilter = {
   /** Containers whose name starts with this, exactly (no pattern). */
   readonly namePrefix?: string;
-  /** Containers that carry this label, whatever its value. */
+  /** Containers that carry this label: `name`, or `name=value`. */
   readonly label?: string;
 };
 

@@ -18,7 +18,7 @@ export type ContainerOutcome = {
   readonly newImageId: string;
   readonly oldDigest: string;
   readonly newDigest: string;
-  /** From the old process's end to the new one's start, by this process's clock; undefined when nothing was stopped. */
+  /** From the old process's end to the new one's start, by the engine's clock; undefined when nothing was stopped. */
   readonly downtimeMs?: number;
   /** The last log lines of a successor that failed. */
   readonly log?: string;

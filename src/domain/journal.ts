@@ -1,0 +1,107 @@
+import type { RestartPolicy } from './container.ts';
+import { parsePolicyCode, policyCode } from './transaction-names.ts';
+
+/**
+ * What a transaction intends for one container, written once as labels of the successor when it is
+ * created. Progress is in the names; together they are all that finishing or undoing it needs.
+ */
+export type Journal = {
+  /** The same for all members of a group. */
+  readonly transaction: string;
+  /** The name that old and new contend for. */
+  readonly name: string;
+  readonly oldId: string;
+  readonly oldImageId: string;
+  /** Empty where the old image has none. */
+  readonly oldDigest: string;
+  /** `Config.Image` of old and new. */
+  readonly reference: string;
+  readonly policy: RestartPolicy;
+  readonly wasRunning: boolean;
+  /** See `Instance` in `outside.ts`. */
+  readonly owner: string;
+  /** All members, what others need first; the first is the leader, whose commit is everyone's. */
+  readonly members: readonly JournalMember[];
+};
+
+export type JournalMember = { readonly name: string; readonly oldId: string };
+
+/** Every journal label begins with this; the user's own `upkeep.*` labels never do. */
+export const journalPrefix = 'upkeep.tx.';
+
+/** The label that finds all members of a transaction. */
+export const transactionLabel = `${journalPrefix}id`;
+
+const version = '1';
+
+export function writeJournal(journal: Journal): Record<string, string> {
+  return {
+    [`${journalPrefix}v`]: version,
+    [transactionLabel]: journal.transaction,
+    [`${journalPrefix}name`]: journal.name,
+    [`${journalPrefix}old`]: journal.oldId,
+    [`${journalPrefix}old-image`]: journal.oldImageId,
+    [`${journalPrefix}old-digest`]: journal.oldDigest,
+    [`${journalPrefix}ref`]: journal.reference,
+    [`${journalPrefix}policy`]: policyCode(journal.policy),
+    [`${journalPrefix}run`]: journal.wasRunning ? '1' : '0',
+    [`${journalPrefix}owner`]: journal.owner,
+    [`${journalPrefix}members`]: journal.members.map(({ name, oldId }) => `${name}=${oldId}`).join(','),
+  };
+}
+
+export type JournalReading =
+  | { readonly kind: 'journal'; readonly journal: Journal }
+  /** No journal: an ordinary container. */
+  | { readonly kind: 'none' }
+  /** Written by a version that we do not know, or damaged: not ours to touch. */
+  | { readonly kind: 'foreign'; readonly reason: string };
+
+/** Labels are hostile input: what does not add up to a whole journal is `foreign`. */
+export function readJournal(labels: Readonly<Record<string, string>>): JournalReading {
+  const read = (name: string) => labels[`${journalPrefix}${name}`] ?? '';
+  const written = labels[`${journalPrefix}v`];
+  if (written === undefined) return { kind: 'none' };
+  if (written !== version) return { kind: 'foreign', reason: 'the journal was written by another version of Upkeep' };
+  const policy = parsePolicyCode(read('policy'));
+  const members = parseMembers(read('members'));
+  const name = read('name');
+  const oldId = read('old');
+  const transaction = read('id');
+  if (policy === undefined || members === undefined || !isId(oldId) || name === '' || transaction === '') {
+    return { kind: 'foreign', reason: 'the journal labels are incomplete' };
+  }
+  if (!members.some((member) => member.oldId === oldId && member.name === name)) {
+    return { kind: 'foreign', reason: 'the journal does not list its own container' };
+  }
+  return {
+    kind: 'journal',
+    journal: {
+      transaction,
+      name,
+      oldId,
+      oldImageId: read('old-image'),
+      oldDigest: read('old-digest'),
+      reference: read('ref'),
+      policy,
+      wasRunning: read('run') !== '0',
+      owner: read('owner'),
+      members,
+    },
+  };
+}
+
+function parseMembers(text: string): readonly JournalMember[] | undefined {
+  const members: JournalMember[] = [];
+  for (const entry of text.split(',')) {
+    const separator = entry.lastIndexOf('=');
+    const member = { name: entry.slice(0, separator), oldId: entry.slice(separator + 1) };
+    if (separator < 1 || !isId(member.oldId)) return undefined;
+    members.push(member);
+  }
+  return members;
+}
+
+function isId(text: string): boolean {
+  return /^[0-9a-f]{64}$/.test(text);
+}

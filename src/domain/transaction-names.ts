@@ -1,0 +1,79 @@
+import type { RestartPolicy } from './container.ts';
+
+/**
+ * Where a container stands in a transaction is its *name*, because a name is the one thing of an
+ * existing container that can be changed atomically, durably and with compare-and-set:
+ *
+ * - `web.upkeep-new`: the successor of `web`, created, not yet in its place
+ * - `web.upkeep-old-u`: the container that was `web`, parked; `u` is the code of its restart policy
+ * - `web.upkeep-drop-u`: the same after the commit: the successor is proven, this one may go
+ * - `web.upkeep-bad`: a successor that failed, on its way out
+ */
+export type StandingName =
+  | { readonly role: 'new' | 'bad'; readonly name: string }
+  | { readonly role: 'old' | 'drop'; readonly name: string; readonly policy: RestartPolicy; readonly wasRunning: boolean };
+
+export function successorName(name: string): string {
+  return `${name}.upkeep-new`;
+}
+
+export function failedName(name: string): string {
+  return `${name}.upkeep-bad`;
+}
+
+/** The policy and whether it ran go into the name, so that a parked container tells how to restore it even when its successor is gone. */
+export function parkedName(name: string, policy: RestartPolicy, wasRunning: boolean): string {
+  return `${name}.upkeep-old-${policyCode(policy)}${wasRunning ? '' : '-s'}`;
+}
+
+export function droppedName(name: string, policy: RestartPolicy, wasRunning: boolean): string {
+  return `${name}.upkeep-drop-${policyCode(policy)}${wasRunning ? '' : '-s'}`;
+}
+
+const standingPattern = /^(?<name>.+)\.upkeep-(?:(?<fresh>new|bad)|(?<past>old|drop)-(?<policy>[neau]|f\d{1,9})(?<stopped>-s)?)$/;
+
+/** Undefined for every name that no transaction gives. */
+export function parseStandingName(text: string): StandingName | undefined {
+  const groups = standingPattern.exec(text)?.groups;
+  const name = groups?.['name'];
+  if (groups === undefined || name === undefined) return undefined;
+  if (groups['fresh'] === 'new' || groups['fresh'] === 'bad') return { role: groups['fresh'], name };
+  const policy = parsePolicyCode(groups['policy'] ?? '');
+  if (policy === undefined) return undefined;
+  return { role: groups['past'] === 'drop' ? 'drop' : 'old', name, policy, wasRunning: groups['stopped'] === undefined };
+}
+
+/** Whether a name belongs to a transaction, so that its container is nobody's to select. */
+export function isParkedName(name: string): boolean {
+  return parseStandingName(name) !== undefined;
+}
+
+/** What every name that a transaction on `name` gives begins with. */
+export function standingPrefix(name: string): string {
+  return `${name}.upkeep-`;
+}
+
+/** `n` no, `e` empty (how 20.10 stores an omitted policy), `a` always, `u` unless-stopped, `f3` on-failure with 3 retries. */
+export function policyCode(policy: RestartPolicy): string {
+  switch (policy.Name) {
+    case '':
+      return 'e';
+    case 'always':
+      return 'a';
+    case 'unless-stopped':
+      return 'u';
+    case 'on-failure':
+      return `f${policy.MaximumRetryCount}`;
+    default:
+      return 'n';
+  }
+}
+
+/** Undefined for a code that no version has written. */
+export function parsePolicyCode(code: string): RestartPolicy | undefined {
+  const names: Readonly<Record<string, string>> = { n: 'no', e: '', a: 'always', u: 'unless-stopped' };
+  const name = names[code];
+  if (name !== undefined) return { Name: name, MaximumRetryCount: 0 };
+  const retries = /^f(\d{1,9})$/.exec(code)?.[1];
+  return retries === undefined ? undefined : { Name: 'on-failure', MaximumRetryCount: Number(retries) };
+}
