@@ -19,7 +19,10 @@ export type Application = {
   /** Asks the registries; changes nothing. */
   readonly check: (request: Request, signal?: AbortSignal) => Promise<CheckReport>;
   /** What an update would do now; changes nothing, pulls nothing. */
-  readonly plan: (request: Request, signal?: AbortSignal) => Promise<{ readonly report: CheckReport; readonly plan: UpdatePlan }>;
+  readonly plan: (
+    request: Request,
+    signal?: AbortSignal,
+  ) => Promise<{ readonly report: CheckReport; readonly plan: UpdatePlan }>;
   /**
    * Replaces what is stale. Throws `busy` when another full update runs. An abort is heard at safe
    * points only: it never leaves a container half-replaced.

@@ -8,5 +8,9 @@ export type ContainerRecipe = {
   /** Given only when the image's platform is not the engine's own. */
   readonly platform?: Platform;
   /** Networks to connect after the create, because an engine below API 1.44 takes one endpoint at create. */
-  readonly laterEndpoints: readonly { readonly networkId: string; readonly networkName: string; readonly endpoint: Endpoint }[];
+  readonly laterEndpoints: readonly {
+    readonly networkId: string;
+    readonly networkName: string;
+    readonly endpoint: Endpoint;
+  }[];
 };

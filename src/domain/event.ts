@@ -5,17 +5,70 @@ import type { ContainerOutcome, Trigger } from './session.ts';
 export type ServiceEvent =
   | { readonly kind: 'scan_started'; readonly runId: string; readonly trigger: Trigger; readonly atMs: number }
   | { readonly kind: 'containers_selected'; readonly runId: string; readonly names: readonly string[] }
-  | { readonly kind: 'container_checked'; readonly runId: string; readonly container: string; readonly status: string; readonly reason: string }
-  | { readonly kind: 'pull_progress'; readonly runId: string; readonly container: string; readonly progress: PullProgress }
-  | { readonly kind: 'update_started'; readonly runId: string; readonly container: string; readonly image: string; readonly from: string; readonly to: string; readonly atMs: number }
+  | {
+      readonly kind: 'container_checked';
+      readonly runId: string;
+      readonly container: string;
+      readonly status: string;
+      readonly reason: string;
+    }
+  | {
+      readonly kind: 'pull_progress';
+      readonly runId: string;
+      readonly container: string;
+      readonly progress: PullProgress;
+    }
+  | {
+      readonly kind: 'update_started';
+      readonly runId: string;
+      readonly container: string;
+      readonly image: string;
+      readonly from: string;
+      readonly to: string;
+      readonly atMs: number;
+    }
   | { readonly kind: 'phase_entered'; readonly runId: string; readonly container: string; readonly phase: UpdatePhase }
-  | { readonly kind: 'update_completed'; readonly runId: string; readonly outcome: ContainerOutcome; readonly atMs: number }
-  | { readonly kind: 'update_failed'; readonly runId: string; readonly outcome: ContainerOutcome; readonly atMs: number }
-  | { readonly kind: 'image_cleanup'; readonly runId: string; readonly images: readonly RemovedImage[]; readonly atMs: number }
-  | { readonly kind: 'scan_completed'; readonly runId: string; readonly scanned: number; readonly updated: number; readonly failed: number; readonly atMs: number }
+  | {
+      readonly kind: 'update_completed';
+      readonly runId: string;
+      readonly outcome: ContainerOutcome;
+      readonly atMs: number;
+    }
+  | {
+      readonly kind: 'update_failed';
+      readonly runId: string;
+      readonly outcome: ContainerOutcome;
+      readonly atMs: number;
+    }
+  | {
+      readonly kind: 'image_cleanup';
+      readonly runId: string;
+      readonly images: readonly RemovedImage[];
+      readonly atMs: number;
+    }
+  | {
+      readonly kind: 'scan_completed';
+      readonly runId: string;
+      readonly scanned: number;
+      readonly updated: number;
+      readonly failed: number;
+      readonly atMs: number;
+    }
   | { readonly kind: 'scan_failed'; readonly runId: string; readonly error: string; readonly atMs: number };
 
 /** What a person watching an update sees it doing. */
-export type UpdatePhase = 'pulling' | 'preparing' | 'stopping' | 'starting' | 'checking health' | 'committing' | 'rolling back';
+export type UpdatePhase =
+  | 'pulling'
+  | 'preparing'
+  | 'stopping'
+  | 'starting'
+  | 'checking health'
+  | 'committing'
+  | 'rolling back';
 
-export type RemovedImage = { readonly imageId: string; readonly imageName: string; readonly containerId: string; readonly containerName: string };
+export type RemovedImage = {
+  readonly imageId: string;
+  readonly imageName: string;
+  readonly containerId: string;
+  readonly containerName: string;
+};

@@ -82,7 +82,9 @@ export type CallOutcome =
   | { readonly kind: 'refused'; readonly status: number; readonly message: string }
   | { readonly kind: 'unknown'; readonly message: string };
 
-export type CreateOutcome = { readonly kind: 'done'; readonly id: string } | Exclude<CallOutcome, { kind: 'done' | 'noop' }>;
+export type CreateOutcome =
+  | { readonly kind: 'done'; readonly id: string }
+  | Exclude<CallOutcome, { kind: 'done' | 'noop' }>;
 
 export type EngineInfo = {
   readonly kind: 'docker' | 'podman';
@@ -113,7 +115,12 @@ export type PullRequest = {
   readonly onProgress?: (progress: PullProgress) => void;
 };
 
-export type PullProgress = { readonly layersDone: number; readonly layers: number; readonly bytes: number; readonly totalBytes: number };
+export type PullProgress = {
+  readonly layersDone: number;
+  readonly layers: number;
+  readonly bytes: number;
+  readonly totalBytes: number;
+};
 
 export type ConnectRequest = { readonly containerId: string; readonly networkId: string; readonly endpoint: object };
 
@@ -142,11 +149,18 @@ export type Registry = {
   /** What that digest means on a platform; throws `registry-not-found` when the index has no image for it. */
   readonly describe: (request: DescribeRequest, signal?: AbortSignal) => Promise<RemoteImage>;
   /** What the engine needs to pull from there itself; undefined where we have none. */
-  readonly credentialsFor: (reference: ImageReference, signal?: AbortSignal) => Promise<RegistryCredentials | undefined>;
+  readonly credentialsFor: (
+    reference: ImageReference,
+    signal?: AbortSignal,
+  ) => Promise<RegistryCredentials | undefined>;
   readonly close: () => Promise<void>;
 };
 
-export type DescribeRequest = { readonly reference: ImageReference; readonly digest: Digest; readonly platform: Platform };
+export type DescribeRequest = {
+  readonly reference: ImageReference;
+  readonly digest: Digest;
+  readonly platform: Platform;
+};
 
 export type RemoteImage = {
   /** The digest that was asked about: of the index where there is one. */
@@ -164,7 +178,12 @@ export type RemoteImage = {
 /** The engine's `X-Registry-Auth`: https://docs.docker.com/reference/api/engine/#section/Authentication */
 export type RegistryCredentials =
   | { readonly kind: 'password'; readonly username: string; readonly password: string; readonly serverAddress: string }
-  | { readonly kind: 'identity-token'; readonly username: string; readonly identityToken: string; readonly serverAddress: string };
+  | {
+      readonly kind: 'identity-token';
+      readonly username: string;
+      readonly identityToken: string;
+      readonly serverAddress: string;
+    };
 
 export type Clock = {
   /** Wall clock, milliseconds since the epoch: for timestamps, never for deadlines. */

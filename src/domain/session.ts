@@ -5,7 +5,15 @@ export type Trigger = 'command' | 'schedule' | 'start' | 'http';
  * How a run ended for one container. `restarted`: re-created only because a container it depends on
  * was replaced. `unknown`: it could not be checked, which is never success.
  */
-export type OutcomeKind = 'updated' | 'fresh' | 'failed' | 'rolled_back' | 'restarted' | 'skipped' | 'deferred' | 'unknown';
+export type OutcomeKind =
+  | 'updated'
+  | 'fresh'
+  | 'failed'
+  | 'rolled_back'
+  | 'restarted'
+  | 'skipped'
+  | 'deferred'
+  | 'unknown';
 
 export type ContainerOutcome = {
   readonly name: string;
@@ -33,7 +41,13 @@ export type Session = {
   readonly containers: readonly ContainerOutcome[];
 };
 
-export type SessionSummary = { readonly scanned: number; readonly updated: number; readonly failed: number; readonly restarted: number; readonly skipped: number };
+export type SessionSummary = {
+  readonly scanned: number;
+  readonly updated: number;
+  readonly failed: number;
+  readonly restarted: number;
+  readonly skipped: number;
+};
 
 /** Counts outcomes; a rolled back container counts as failed, one that could not be checked as skipped. */
 export function summarise(session: Session): SessionSummary {

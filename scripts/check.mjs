@@ -1,0 +1,53 @@
+// `npm run check`: everything that can be said about the code without an engine, in one command.
+// Two steps run at a time. A step that passes prints one line; one that fails prints all it said.
+import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Longest first, so that the last one to end is a short one. */
+const steps = [
+  { name: 'unit tests', command: ['vitest', 'run', '--project', 'unit', '--reporter', 'dot'] },
+  { name: 'unused code', command: ['knip', '--no-progress'] },
+  { name: 'types', command: ['tsc', '-p', 'tsconfig.json'] },
+  { name: 'lint', command: ['oxlint', '--type-aware', '--deny-warnings', '.'] },
+  { name: 'format', command: ['oxfmt', '--check', '.'] },
+];
+
+const startedAt = performance.now();
+const queue = [...steps];
+const failed = [];
+await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, work));
+console.log(
+  failed.length === 0
+    ? `check: all ${steps.length} steps passed in ${seconds(startedAt)} s`
+    : `check: failed: ${failed.join(', ')}`,
+);
+process.exitCode = failed.length === 0 ? 0 : 1;
+
+async function work() {
+  for (let step = queue.shift(); step; step = queue.shift()) {
+    const stepStartedAt = performance.now();
+    const { code, output } = await run(step.command);
+    console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${step.name.padEnd(12)} ${seconds(stepStartedAt).padStart(5)} s`);
+    if (code === 0) continue;
+    failed.push(step.name);
+    console.log(output.trimEnd());
+  }
+}
+
+function run([tool, ...args]) {
+  return new Promise((resolve) => {
+    const child = spawn(`${root}node_modules/.bin/${tool}`, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    const chunks = [];
+    child.stdout.on('data', (chunk) => chunks.push(chunk));
+    child.stderr.on('data', (chunk) => chunks.push(chunk));
+    child.on('error', (error) => resolve({ code: 1, output: `cannot run ${tool}: ${error.message}` }));
+    child.on('close', (code) => resolve({ code: code ?? 1, output: Buffer.concat(chunks).toString() }));
+  });
+}
+
+function seconds(sinceMs) {
+  return ((performance.now() - sinceMs) / 1000).toFixed(1);
+}
