@@ -1,0 +1,376 @@
+import { type ContainerStatus, isAlive, type RestartPolicy } from './container.ts';
+import type { UpdatePhase } from './event.ts';
+import { droppedName, failedName, parkedName, successorName } from './transaction-names.ts';
+
+/**
+ * `decide` names the next step of a transaction from what the engine says now. The executor of an
+ * update and the recovery after a crash are the same loop around it: read the facts, decide,
+ * perform, again. No step relies on the memory of an earlier one.
+ *
+ * Forward, for all members of a group (targets first, so that what others hold on to is there first):
+ *
+ * 1. create each successor aside, connect its networks; nothing is touched so far
+ * 2. rename each old aside, then each successor to the name: announces that a stop may be in flight
+ * 3. give each old the policy that brings it back should the host lose power now
+ * 4. stop the olds, start the successors, wait for the health gate
+ * 5. rename the leader's old once more: the commit. Before it everything goes back, after it forward
+ * 6. move the restart policies over, remove the olds
+ */
+export function decide(facts: TransactionFacts): Decision {
+  const halfRemoved = buryDead(facts);
+  if (halfRemoved !== undefined) return halfRemoved;
+  switch (directionOf(facts)) {
+    case 'forward':
+      return forward(facts);
+    case 'commit':
+      return commit(facts);
+    case 'back':
+      return back(facts);
+  }
+}
+
+/** Where a container stands, by its name; `elsewhere`: somebody gave it a name of their own. */
+export type Place = 'name' | 'new' | 'old' | 'drop' | 'bad' | 'elsewhere';
+
+export type Standing = {
+  readonly id: string;
+  readonly place: Place;
+  readonly status: ContainerStatus;
+  readonly everStarted: boolean;
+  readonly policy: RestartPolicy;
+  readonly imageId: string;
+};
+
+export type MemberFacts = {
+  readonly name: string;
+  readonly old: Standing | undefined;
+  readonly new: Standing | undefined;
+  readonly nameHeldBy: 'old' | 'new' | 'stranger' | 'nobody';
+  /** The old container's policy before all this; undefined when nothing tells it, and then nothing changed it. */
+  readonly policy: RestartPolicy | undefined;
+  readonly wasRunning: boolean;
+  readonly reference: string;
+  readonly oldImageId: string;
+  /** What the successor must be made of; undefined in a recovery. */
+  readonly targetImageId: string | undefined;
+  /** Ids of networks that the successor still lacks. */
+  readonly missingNetworks: readonly string[];
+  /** Containers of other transactions on the same name. */
+  readonly rivals: readonly string[];
+  /** The image that the reference points at now; undefined when unknown or of no interest yet. */
+  readonly taggedImageId: string | undefined;
+};
+
+export type TransactionFacts = {
+  /** Targets first; the first is the leader. Never empty. */
+  readonly members: readonly MemberFacts[];
+  readonly liveRestore: boolean;
+  readonly course: Course;
+};
+
+/** What this process has seen for itself, and cannot be read from the engine. */
+export type Course = {
+  /** `recover`: a transaction found at start; the facts tell which way it goes. */
+  readonly wish: 'forward' | 'back' | 'recover';
+  /** Ids of successors that passed the health gate. */
+  readonly proven: ReadonlySet<string>;
+  /** Ids of olds whose stop may still be going on in the engine though nobody waits for it. */
+  readonly stopsInDoubt: 'any' | ReadonlySet<string>;
+  /** Ids of olds that were watched for as long as such a stop can take. */
+  readonly outwaited: ReadonlySet<string>;
+  /** `stepKey`s of steps that failed too often to be tried again now. */
+  readonly givenUp: ReadonlySet<string>;
+};
+
+type StepArguments = {
+  readonly create: { readonly member: number };
+  readonly connect: { readonly id: string; readonly networkId: string; readonly member: number };
+  readonly rename: { readonly id: string; readonly to: string };
+  /** `afterPause`: the engine does not sync its directories, so two writes must not be reordered by a power cut. */
+  readonly policy: { readonly id: string; readonly policy: RestartPolicy; readonly afterPause: boolean };
+  readonly stop: { readonly id: string };
+  readonly start: { readonly id: string };
+  readonly gate: { readonly ids: readonly string[] };
+  /** Watch a running container until no stop of an earlier life can end it any more. */
+  readonly outwait: { readonly id: string };
+  readonly tag: { readonly imageId: string; readonly reference: string };
+  readonly remove: { readonly id: string };
+};
+
+export type StepKind = keyof StepArguments;
+export type StepOf<K extends StepKind> = { readonly kind: K } & StepArguments[K];
+export type Step = { [K in StepKind]: StepOf<K> }[StepKind];
+
+export type Decision =
+  | { readonly kind: 'step'; readonly step: Step; readonly phase: UpdatePhase }
+  /** Going forward is no longer possible. */
+  | { readonly kind: 'turn'; readonly reason: string; readonly busy: boolean }
+  | { readonly kind: 'end'; readonly result: 'committed' | 'undone' }
+  /** A step that must not be left out was given up: everything stays as it is, for the next start or a person. */
+  | { readonly kind: 'stuck'; readonly step: Step };
+
+/** The same for the same step on the same container: attempts are counted by it. */
+export function stepKey(step: Step): string {
+  return JSON.stringify(step);
+}
+
+/**
+ * The policy that an old container waits with while its successor is unproven. Without live-restore
+ * `always` is the one policy that survives every way an engine can die; with live-restore a parked
+ * `always` would be started beside the survivor, so it waits with `no`.
+ */
+export function deadManPolicy(policy: RestartPolicy, liveRestore: boolean): RestartPolicy {
+  const never = policy.Name === '' || policy.Name === 'no';
+  if (never) return policy;
+  if (liveRestore) return policy.Name === 'unless-stopped' ? policy : noRestart;
+  return always;
+}
+
+/** An engine stores an omitted policy as empty or as `no`; they mean the same. */
+export function samePolicy(one: RestartPolicy, other: RestartPolicy): boolean {
+  const name = (policy: RestartPolicy) => (policy.Name === '' ? 'no' : policy.Name);
+  const retries = (policy: RestartPolicy) => (policy.Name === 'on-failure' ? policy.MaximumRetryCount : 0);
+  return name(one) === name(other) && retries(one) === retries(other);
+}
+
+const noRestart: RestartPolicy = { Name: 'no', MaximumRetryCount: 0 };
+const always: RestartPolicy = { Name: 'always', MaximumRetryCount: 0 };
+
+function directionOf(facts: TransactionFacts): 'forward' | 'commit' | 'back' {
+  if (isCommitted(facts)) return 'commit';
+  if (facts.course.wish !== 'recover') return facts.course.wish;
+  return facts.members.every(onlyProofIsMissing) ? 'forward' : 'back';
+}
+
+/** An engine that died in the middle of a removal keeps a `dead` container that still holds its name. */
+function buryDead({ members, course }: TransactionFacts): Decision | undefined {
+  const isDead = (standing: Standing | undefined) => standing?.status === 'dead' || standing?.status === 'removing';
+  return (
+    firstStep('rolling back', members, ({ old }) => old !== undefined && isDead(old) && remove(old), course) ??
+    firstStep('rolling back', members, ({ new: successor }) => successor !== undefined && isDead(successor) && remove(successor), course)
+  );
+}
+
+/** The leader's name tells for the whole group: the others follow it. */
+function isCommitted({ members }: TransactionFacts): boolean {
+  const leader = members.find((member) => member.old !== undefined || member.new !== undefined);
+  if (leader === undefined) return false;
+  return leader.old === undefined ? leader.new?.place === 'name' : leader.old.place === 'drop';
+}
+
+function onlyProofIsMissing(member: MemberFacts): boolean {
+  if (member.new?.place !== 'name' || member.old?.place === 'name') return false;
+  if (member.old !== undefined && isAlive(member.old.status)) return false;
+  return !member.wasRunning || isAlive(member.new.status);
+}
+
+function forward(facts: TransactionFacts): Decision {
+  return (
+    firstOf(facts.members, whyNotForward) ??
+    prepare(facts) ??
+    swap(facts) ??
+    prove(facts) ??
+    firstStep('committing', facts.members, (member) => member.old?.place === 'old' && drop(member, member.old)) ?? { kind: 'end', result: 'committed' }
+  );
+}
+
+function whyNotForward(member: MemberFacts): Decision | undefined {
+  const turn = (reason: string, busy = false): Decision => ({ kind: 'turn', reason, busy });
+  if (member.nameHeldBy === 'stranger') return turn(`another container has taken the name "${member.name}"`, true);
+  if (member.old?.place === 'elsewhere') return turn(`somebody renamed "${member.name}" meanwhile`, true);
+  if (member.old === undefined && member.new?.place !== 'name') return turn(`somebody removed "${member.name}" meanwhile`);
+  if (member.new === undefined) return member.old?.place === 'name' ? undefined : turn(`somebody removed the successor of "${member.name}"`);
+  if (member.targetImageId !== undefined && member.new.imageId !== member.targetImageId) {
+    return turn(`the tag of "${member.reference}" was moved while the successor of "${member.name}" was created`, true);
+  }
+  const rival = member.rivals[0];
+  return rival === undefined ? undefined : turn(`another update of "${member.name}" is in progress ("${rival}")`, true);
+}
+
+function prepare({ members }: TransactionFacts): Decision | undefined {
+  const missing = members.findIndex((member) => member.new === undefined);
+  if (missing >= 0) return stepOf('preparing', { kind: 'create', member: missing });
+  const unconnected = members.findIndex((member) => member.missingNetworks.length > 0);
+  const member = members[unconnected];
+  const networkId = member?.missingNetworks[0];
+  if (member?.new === undefined || networkId === undefined) return undefined;
+  return stepOf('preparing', { kind: 'connect', id: member.new.id, networkId, member: unconnected });
+}
+
+function swap({ members, liveRestore }: TransactionFacts): Decision | undefined {
+  const dependentsFirst = members.toReversed();
+  return (
+    firstStep('preparing', dependentsFirst, (member) => member.old?.place === 'name' && park(member, member.old)) ??
+    firstStep('preparing', dependentsFirst, (member) => member.new?.place === 'new' && rename(member.new, member.name)) ??
+    firstStep('preparing', members, ({ old, policy, wasRunning }) => {
+      if (old?.place !== 'old' || policy === undefined || !wasRunning || !isAlive(old.status)) return undefined;
+      const waiting = deadManPolicy(policy, liveRestore);
+      return !samePolicy(old.policy, waiting) && { kind: 'policy', id: old.id, policy: waiting, afterPause: false };
+    }) ??
+    firstStep('stopping', dependentsFirst, ({ old }) => old !== undefined && isAlive(old.status) && stop(old))
+  );
+}
+
+function prove({ members, course }: TransactionFacts): Decision | undefined {
+  const unproven: string[] = [];
+  for (const { new: successor, wasRunning } of members) {
+    if (!wasRunning || successor === undefined || course.proven.has(successor.id)) continue;
+    if (!successor.everStarted) return stepOf('starting', start(successor));
+    unproven.push(successor.id);
+    if (!isAlive(successor.status)) break;
+  }
+  return unproven.length === 0 ? undefined : stepOf('checking health', { kind: 'gate', ids: unproven });
+}
+
+/** Everything here is allowed to find its work done already, by an earlier life of this process. */
+function commit({ members, course }: TransactionFacts): Decision {
+  const replaced = members.filter((member) => member.new !== undefined);
+  const orphaned = members.filter((member) => member.new === undefined);
+  const next = (choose: (member: MemberFacts) => Step | false | undefined) => firstStep('committing', replaced, choose, course);
+  return (
+    next((member) => member.old?.place === 'old' && drop(member, member.old)) ??
+    next((member) => takeName(member, member.new)) ??
+    next(({ old }) => old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart)) ??
+    next(({ old, new: successor, policy }) => {
+      if (successor === undefined || policy === undefined || samePolicy(successor.policy, policy)) return undefined;
+      return { kind: 'policy', id: successor.id, policy, afterPause: old !== undefined };
+    }) ??
+    next(({ old }) => old !== undefined && isAlive(old.status) && stop(old)) ??
+    mustNext('committing', replaced, course, ({ new: successor, wasRunning }) => successor !== undefined && wasRunning && !isAlive(successor.status) && start(successor)) ??
+    next(({ old }) => old !== undefined && remove(old)) ??
+    restoreOrphans(orphaned, course) ?? { kind: 'end', result: 'committed' }
+  );
+}
+
+/** Members that lost their successor to somebody else after the commit. */
+function restoreOrphans(orphaned: readonly MemberFacts[], course: Course): Decision | undefined {
+  return (
+    firstStep('committing', orphaned, ({ old, nameHeldBy }) => old?.place === 'drop' && nameHeldBy === 'stranger' && remove(old), course) ??
+    firstStep('committing', orphaned, (member) => takeName(member, member.old), course) ??
+    mustNext('committing', orphaned, course, (member) => isEntitled(member) && startOld(member)) ??
+    firstStep('committing', orphaned, restorePolicy, course)
+  );
+}
+
+function back({ members, course }: TransactionFacts): Decision {
+  const returning = members.filter((member) => member.old !== undefined);
+  const stranded = members.filter((member) => member.old === undefined);
+  const dependentsFirst = returning.toReversed();
+  const stopPossible = members.every((member) => member.new?.place !== 'new');
+  const next = (choose: (member: MemberFacts) => Step | false | undefined, order = returning) => firstStep('rolling back', order, choose, course);
+  return (
+    next(({ name, new: successor }) => successor?.place === 'name' && rename(successor, failedName(name)), dependentsFirst) ??
+    next(({ new: successor }) => successor !== undefined && isAlive(successor.status) && stop(successor), dependentsFirst) ??
+    next((member) => takeName(member, member.old)) ??
+    mustNext('rolling back', returning, course, (member) => isEntitled(member) && startOld(member)) ??
+    next((member) => stopPossible && isEntitled(member) && outwait(member, course)) ??
+    next(restorePolicy) ??
+    next(restoreTag) ??
+    next(({ new: successor }) => successor !== undefined && remove(successor)) ??
+    carryOn(stranded, course) ??
+    mustNext('rolling back', returning, course, (member) => takeName(member, member.old)) ?? { kind: 'end', result: 'undone' }
+  );
+}
+
+/** Somebody removed the old container, so that its successor is all there is: it stays. */
+function carryOn(stranded: readonly MemberFacts[], course: Course): Decision | undefined {
+  return (
+    firstStep('rolling back', stranded, (member) => takeName(member, member.new), course) ??
+    firstStep('rolling back', stranded, ({ new: successor, policy }) => successor !== undefined && policy !== undefined && !samePolicy(successor.policy, policy) && setPolicy(successor, policy), course) ??
+    mustNext('rolling back', stranded, course, ({ new: successor, wasRunning }) => successor !== undefined && wasRunning && !isAlive(successor.status) && start(successor))
+  );
+}
+
+/** A container whose name somebody else has taken stays parked and stopped: theirs wins. */
+function isEntitled(member: MemberFacts): boolean {
+  return member.nameHeldBy !== 'stranger';
+}
+
+function startOld({ old, policy, wasRunning }: MemberFacts): Step | false {
+  return old !== undefined && policy !== undefined && wasRunning && !isAlive(old.status) && start(old);
+}
+
+function outwait({ old, wasRunning }: MemberFacts, { stopsInDoubt, outwaited }: Course): Step | false {
+  if (old === undefined || !wasRunning || !isAlive(old.status) || outwaited.has(old.id)) return false;
+  return (stopsInDoubt === 'any' || stopsInDoubt.has(old.id)) && { kind: 'outwait', id: old.id };
+}
+
+function restorePolicy(member: MemberFacts): Step | false {
+  if (member.old === undefined || member.policy === undefined) return false;
+  const policy = isEntitled(member) ? member.policy : noRestart;
+  return !samePolicy(member.old.policy, policy) && setPolicy(member.old, policy);
+}
+
+function restoreTag({ new: successor, taggedImageId, oldImageId, reference }: MemberFacts): Step | false {
+  if (successor === undefined || taggedImageId === undefined || oldImageId === '') return false;
+  return taggedImageId === successor.imageId && taggedImageId !== oldImageId && { kind: 'tag', imageId: oldImageId, reference };
+}
+
+function takeName({ name, nameHeldBy }: MemberFacts, standing: Standing | undefined): Step | false {
+  if (standing === undefined || nameHeldBy !== 'nobody' || standing.place === 'elsewhere') return false;
+  return rename(standing, name);
+}
+
+function park({ name, policy, wasRunning }: MemberFacts, old: Standing): Step {
+  return rename(old, parkedName(name, policy ?? old.policy, wasRunning));
+}
+
+function drop({ name, policy, wasRunning }: MemberFacts, old: Standing): Step {
+  return rename(old, droppedName(name, policy ?? old.policy, wasRunning));
+}
+
+const rename = ({ id }: Standing, to: string): Step => ({ kind: 'rename', id, to });
+const setPolicy = ({ id }: Standing, policy: RestartPolicy): Step => ({ kind: 'policy', id, policy, afterPause: false });
+const stop = ({ id }: Standing): Step => ({ kind: 'stop', id });
+const start = ({ id }: Standing): Step => ({ kind: 'start', id });
+const remove = ({ id }: Standing): Step => ({ kind: 'remove', id });
+
+function stepOf(phase: UpdatePhase, step: Step): Decision {
+  return { kind: 'step', step, phase };
+}
+
+/** The first step that a member needs and that was not given up. */
+function firstStep(
+  phase: UpdatePhase,
+  members: readonly MemberFacts[],
+  choose: (member: MemberFacts) => Step | false | undefined,
+  course?: Course,
+): Decision | undefined {
+  return firstOf(members, (member) => {
+    const step = choose(member);
+    if (step === undefined || step === false || course?.givenUp.has(stepKey(step))) return undefined;
+    return stepOf(phase, step);
+  });
+}
+
+/** Like `firstStep`, for steps without which the rest must not be done. */
+function mustNext(
+  phase: UpdatePhase,
+  members: readonly MemberFacts[],
+  course: Course,
+  choose: (member: MemberFacts) => Step | false | undefined,
+): Decision | undefined {
+  return firstOf(members, (member) => {
+    const step = choose(member);
+    if (step === undefined || step === false) return undefined;
+    return course.givenUp.has(stepKey(step)) ? { kind: 'stuck', step } : stepOf(phase, step);
+  });
+}
+
+function firstOf(members: readonly MemberFacts[], choose: (member: MemberFacts) => Decision | undefined): Decision | undefined {
+  for (const member of members) {
+    const decision = choose(member);
+    if (decision !== undefined) return decision;
+  }
+  return undefined;
+}
+
+/** Which place a name means for the member called `name`. */
+export function placeOf(actual: string, name: string): Place {
+  if (actual === name) return 'name';
+  if (actual === successorName(name)) return 'new';
+  if (actual === failedName(name)) return 'bad';
+  if (actual.startsWith(`${name}.upkeep-old-`)) return 'old';
+  if (actual.startsWith(`${name}.upkeep-drop-`)) return 'drop';
+  return 'elsewhere';
+}
