@@ -1,0 +1,93 @@
+/** Who a container is for compose, from the labels that `docker compose up` writes. */
+export type ComposeIdentity = {
+  readonly project: string;
+  readonly service: string;
+  /** The replica, from 1; undefined where the label is missing or not a number. */
+  readonly containerNumber: number | undefined;
+  /** Made by `compose run`: not one of the service's own replicas. */
+  readonly oneOff: boolean;
+  readonly dependsOn: readonly ComposeDependency[];
+};
+
+export type ComposeDependency = {
+  /** A service of the same project. */
+  readonly service: string;
+  readonly condition: ComposeCondition;
+  /** Whether the container wants a restart when that service is updated. */
+  readonly restart: boolean;
+};
+
+/** https://github.com/compose-spec/compose-spec/blob/main/05-services.md#depends_on */
+export type ComposeCondition = (typeof conditions)[number];
+
+const conditions = ['service_started', 'service_healthy', 'service_completed_successfully'] as const;
+
+/** Undefined when the container does not belong to a compose project. Parts that cannot be read are left out. */
+export function readComposeIdentity(labels: Readonly<Record<string, string>>): ComposeIdentity | undefined {
+  const read = (name: string) => (Object.hasOwn(labels, prefix + name) ? (labels[prefix + name] ?? '') : '');
+  const [project, service] = [read('project'), read('service')];
+  if (!isName(project) || !isName(service)) return undefined;
+  const number = read('container-number');
+  return {
+    project,
+    service,
+    containerNumber: /^[1-9]\d{0,8}$/.test(number) ? Number(number) : undefined,
+    oneOff: read('oneoff').toLowerCase() === 'true',
+    dependsOn: readDependencies(read('depends_on')),
+  };
+}
+
+const prefix = 'com.docker.compose.';
+
+const longestDependencies = 32_768;
+
+const mostDependencies = 100;
+
+function isName(text: string): boolean {
+  return /^[a-zA-Z0-9._-]{1,255}$/.test(text);
+}
+
+/** Compose writes `db:service_healthy:true,cache`; other tools write the JSON of the compose file. */
+function readDependencies(text: string): readonly ComposeDependency[] {
+  if (text.length > longestDependencies) return [];
+  const listed = /^\s*[{[]/.test(text) ? fromJson(text) : fromLine(text);
+  const named = new Map(
+    listed.filter(({ service }) => isName(service)).map((dependency) => [dependency.service, dependency]),
+  );
+  return [...named.values()].slice(0, mostDependencies);
+}
+
+function fromLine(text: string): readonly ComposeDependency[] {
+  return text.split(',').map((item) => {
+    const [service = '', condition, restart] = item.split(':').map((part) => part.trim());
+    return dependency(service, condition, restart?.toLowerCase() === 'true');
+  });
+}
+
+function fromJson(text: string): readonly ComposeDependency[] {
+  const value = parseJson(text);
+  if (Array.isArray(value))
+    return value.filter((item) => typeof item === 'string').map((service) => dependency(service, undefined, false));
+  if (!isRecord(value)) return [];
+  return Object.entries(value).map(([service, detail]) =>
+    isRecord(detail)
+      ? dependency(service, detail['condition'], detail['restart'] === true)
+      : dependency(service, undefined, false),
+  );
+}
+
+function dependency(service: string, condition: unknown, restart: boolean): ComposeDependency {
+  return { service, condition: conditions.find((known) => known === condition) ?? 'service_started', restart };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,43 @@
+/** The labels with which a container states its wishes, without their prefix. */
+export const labelNames = [
+  'enable',
+  'monitor-only',
+  'no-pull',
+  'depends-on',
+  'scope',
+  'stop-signal',
+  'stop-timeout',
+  'cooldown-delay',
+  'gate-window',
+  'gate-timeout',
+  'lifecycle.pre-check',
+  'lifecycle.pre-update',
+  'lifecycle.post-update',
+  'lifecycle.post-check',
+  'lifecycle.pre-check-timeout',
+  'lifecycle.pre-update-timeout',
+  'lifecycle.post-update-timeout',
+  'lifecycle.post-check-timeout',
+  'lifecycle.uid',
+  'lifecycle.gid',
+] as const;
+
+export type LabelName = (typeof labelNames)[number];
+
+/** `upkeep.enable` and the like; they win over the drop-in ones. */
+export const ownPrefix = 'upkeep.';
+
+/** `com.centurylinklabs.watchtower.enable` and the like, with the same meaning, so that nobody has to relabel. */
+export const dropInPrefix = 'com.centurylinklabs.watchtower.';
+
+/** The journal of a running update: written and read by transactions, never a wish. */
+export const journalPrefix = 'upkeep.tx.';
+
+/** `true` marks a container of the Watchtower family itself. */
+export const watchtowerLabel = 'com.centurylinklabs.watchtower';
+
+/** The reference to use instead of `Config.Image`, as the Zodiac deploy tool leaves it. */
+export const originalImageLabel = 'com.centurylinklabs.zodiac.original-image';
+
+/** Names under the drop-in prefix that Watchtower writes for itself. */
+export const watchtowerInternals: readonly string[] = ['container-chain', 'ephemeral-orchestrator'];
