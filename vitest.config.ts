@@ -7,7 +7,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['src/**/*.test.ts', 'test/*.test.ts'] } },
+      { test: { name: 'unit', include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/support/**/*.test.ts'] } },
       { test: { name: 'contract', include: ['test/contract/**/*.test.ts'] } },
       { test: { name: 'faults', include: ['test/faults/**/*.test.ts'], testTimeout: 120_000 } },
       {
