@@ -112,6 +112,8 @@ export type PullRequest = {
   /** Given only when it differs from the engine's own. */
   readonly platform?: Platform;
   readonly credentials?: RegistryCredentials;
+  /** A pull without any progress for so long has failed; default 10 minutes. */
+  readonly idleTimeoutMs?: number;
   readonly onProgress?: (progress: PullProgress) => void;
 };
 
