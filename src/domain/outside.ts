@@ -15,6 +15,8 @@ export type Outside = {
   readonly clock: Clock;
   readonly log: Log;
   readonly instance: Instance;
+  /** A fresh identifier that no run and no transaction has had: a UUID. */
+  readonly newId: () => string;
   /** Announces an event to whoever listens; never throws and never waits. */
   readonly publish: (event: ServiceEvent) => void;
 };

@@ -11,7 +11,12 @@ import type { RestartPolicy } from './container.ts';
  */
 export type StandingName =
   | { readonly role: 'new' | 'bad'; readonly name: string }
-  | { readonly role: 'old' | 'drop'; readonly name: string; readonly policy: RestartPolicy; readonly wasRunning: boolean };
+  | {
+      readonly role: 'old' | 'drop';
+      readonly name: string;
+      readonly policy: RestartPolicy;
+      readonly wasRunning: boolean;
+    };
 
 export function successorName(name: string): string {
   return `${name}.upkeep-new`;
@@ -30,7 +35,8 @@ export function droppedName(name: string, policy: RestartPolicy, wasRunning: boo
   return `${name}.upkeep-drop-${policyCode(policy)}${wasRunning ? '' : '-s'}`;
 }
 
-const standingPattern = /^(?<name>.+)\.upkeep-(?:(?<fresh>new|bad)|(?<past>old|drop)-(?<policy>[neau]|f\d{1,9})(?<stopped>-s)?)$/;
+const standingPattern =
+  /^(?<name>.+)\.upkeep-(?:(?<fresh>new|bad)|(?<past>old|drop)-(?<policy>[neau]|f\d{1,9})(?<stopped>-s)?)$/;
 
 /** Undefined for every name that no transaction gives. */
 export function parseStandingName(text: string): StandingName | undefined {
@@ -40,7 +46,12 @@ export function parseStandingName(text: string): StandingName | undefined {
   if (groups['fresh'] === 'new' || groups['fresh'] === 'bad') return { role: groups['fresh'], name };
   const policy = parsePolicyCode(groups['policy'] ?? '');
   if (policy === undefined) return undefined;
-  return { role: groups['past'] === 'drop' ? 'drop' : 'old', name, policy, wasRunning: groups['stopped'] === undefined };
+  return {
+    role: groups['past'] === 'drop' ? 'drop' : 'old',
+    name,
+    policy,
+    wasRunning: groups['stopped'] === undefined,
+  };
 }
 
 /** Whether a name belongs to a transaction, so that its container is nobody's to select. */

@@ -36,7 +36,9 @@ export type Standing = {
   readonly id: string;
   readonly place: Place;
   readonly status: ContainerStatus;
-  readonly everStarted: boolean;
+  /** The engine's timestamps, verbatim; empty when never started, never ended. */
+  readonly startedAt: string;
+  readonly finishedAt: string;
   readonly policy: RestartPolicy;
   readonly imageId: string;
 };
@@ -147,7 +149,12 @@ function buryDead({ members, course }: TransactionFacts): Decision | undefined {
   const isDead = (standing: Standing | undefined) => standing?.status === 'dead' || standing?.status === 'removing';
   return (
     firstStep('rolling back', members, ({ old }) => old !== undefined && isDead(old) && remove(old), course) ??
-    firstStep('rolling back', members, ({ new: successor }) => successor !== undefined && isDead(successor) && remove(successor), course)
+    firstStep(
+      'rolling back',
+      members,
+      ({ new: successor }) => successor !== undefined && isDead(successor) && remove(successor),
+      course,
+    )
   );
 }
 
@@ -170,7 +177,10 @@ function forward(facts: TransactionFacts): Decision {
     prepare(facts) ??
     swap(facts) ??
     prove(facts) ??
-    firstStep('committing', facts.members, (member) => member.old?.place === 'old' && drop(member, member.old)) ?? { kind: 'end', result: 'committed' }
+    firstStep('committing', facts.members, (member) => member.old?.place === 'old' && drop(member, member.old)) ?? {
+      kind: 'end',
+      result: 'committed',
+    }
   );
 }
 
@@ -178,8 +188,10 @@ function whyNotForward(member: MemberFacts): Decision | undefined {
   const turn = (reason: string, busy = false): Decision => ({ kind: 'turn', reason, busy });
   if (member.nameHeldBy === 'stranger') return turn(`another container has taken the name "${member.name}"`, true);
   if (member.old?.place === 'elsewhere') return turn(`somebody renamed "${member.name}" meanwhile`, true);
-  if (member.old === undefined && member.new?.place !== 'name') return turn(`somebody removed "${member.name}" meanwhile`);
-  if (member.new === undefined) return member.old?.place === 'name' ? undefined : turn(`somebody removed the successor of "${member.name}"`);
+  if (member.old === undefined && member.new?.place !== 'name')
+    return turn(`somebody removed "${member.name}" meanwhile`);
+  if (member.new === undefined)
+    return member.old?.place === 'name' ? undefined : turn(`somebody removed the successor of "${member.name}"`);
   if (member.targetImageId !== undefined && member.new.imageId !== member.targetImageId) {
     return turn(`the tag of "${member.reference}" was moved while the successor of "${member.name}" was created`, true);
   }
@@ -201,7 +213,11 @@ function swap({ members, liveRestore }: TransactionFacts): Decision | undefined 
   const dependentsFirst = members.toReversed();
   return (
     firstStep('preparing', dependentsFirst, (member) => member.old?.place === 'name' && park(member, member.old)) ??
-    firstStep('preparing', dependentsFirst, (member) => member.new?.place === 'new' && rename(member.new, member.name)) ??
+    firstStep(
+      'preparing',
+      dependentsFirst,
+      (member) => member.new?.place === 'new' && rename(member.new, member.name),
+    ) ??
     firstStep('preparing', members, ({ old, policy, wasRunning }) => {
       if (old?.place !== 'old' || policy === undefined || !wasRunning || !isAlive(old.status)) return undefined;
       const waiting = deadManPolicy(policy, liveRestore);
@@ -215,7 +231,7 @@ function prove({ members, course }: TransactionFacts): Decision | undefined {
   const unproven: string[] = [];
   for (const { new: successor, wasRunning } of members) {
     if (!wasRunning || successor === undefined || course.proven.has(successor.id)) continue;
-    if (!successor.everStarted) return stepOf('starting', start(successor));
+    if (successor.startedAt === '') return stepOf('starting', start(successor));
     unproven.push(successor.id);
     if (!isAlive(successor.status)) break;
   }
@@ -226,7 +242,8 @@ function prove({ members, course }: TransactionFacts): Decision | undefined {
 function commit({ members, course }: TransactionFacts): Decision {
   const replaced = members.filter((member) => member.new !== undefined);
   const orphaned = members.filter((member) => member.new === undefined);
-  const next = (choose: (member: MemberFacts) => Step | false | undefined) => firstStep('committing', replaced, choose, course);
+  const next = (choose: (member: MemberFacts) => Step | false | undefined) =>
+    firstStep('committing', replaced, choose, course);
   return (
     next((member) => member.old?.place === 'old' && drop(member, member.old)) ??
     next((member) => takeName(member, member.new)) ??
@@ -236,7 +253,13 @@ function commit({ members, course }: TransactionFacts): Decision {
       return { kind: 'policy', id: successor.id, policy, afterPause: old !== undefined };
     }) ??
     next(({ old }) => old !== undefined && isAlive(old.status) && stop(old)) ??
-    mustNext('committing', replaced, course, ({ new: successor, wasRunning }) => successor !== undefined && wasRunning && !isAlive(successor.status) && start(successor)) ??
+    mustNext(
+      'committing',
+      replaced,
+      course,
+      ({ new: successor, wasRunning }) =>
+        successor !== undefined && wasRunning && !isAlive(successor.status) && start(successor),
+    ) ??
     next(({ old }) => old !== undefined && remove(old)) ??
     restoreOrphans(orphaned, course) ?? { kind: 'end', result: 'committed' }
   );
@@ -245,7 +268,12 @@ function commit({ members, course }: TransactionFacts): Decision {
 /** Members that lost their successor to somebody else after the commit. */
 function restoreOrphans(orphaned: readonly MemberFacts[], course: Course): Decision | undefined {
   return (
-    firstStep('committing', orphaned, ({ old, nameHeldBy }) => old?.place === 'drop' && nameHeldBy === 'stranger' && remove(old), course) ??
+    firstStep(
+      'committing',
+      orphaned,
+      ({ old, nameHeldBy }) => old?.place === 'drop' && nameHeldBy === 'stranger' && remove(old),
+      course,
+    ) ??
     firstStep('committing', orphaned, (member) => takeName(member, member.old), course) ??
     mustNext('committing', orphaned, course, (member) => isEntitled(member) && startOld(member)) ??
     firstStep('committing', orphaned, restorePolicy, course)
@@ -257,10 +285,17 @@ function back({ members, course }: TransactionFacts): Decision {
   const stranded = members.filter((member) => member.old === undefined);
   const dependentsFirst = returning.toReversed();
   const stopPossible = members.every((member) => member.new?.place !== 'new');
-  const next = (choose: (member: MemberFacts) => Step | false | undefined, order = returning) => firstStep('rolling back', order, choose, course);
+  const next = (choose: (member: MemberFacts) => Step | false | undefined, order = returning) =>
+    firstStep('rolling back', order, choose, course);
   return (
-    next(({ name, new: successor }) => successor?.place === 'name' && rename(successor, failedName(name)), dependentsFirst) ??
-    next(({ new: successor }) => successor !== undefined && isAlive(successor.status) && stop(successor), dependentsFirst) ??
+    next(
+      ({ name, new: successor }) => successor?.place === 'name' && rename(successor, failedName(name)),
+      dependentsFirst,
+    ) ??
+    next(
+      ({ new: successor }) => successor !== undefined && isAlive(successor.status) && stop(successor),
+      dependentsFirst,
+    ) ??
     next((member) => takeName(member, member.old)) ??
     mustNext('rolling back', returning, course, (member) => isEntitled(member) && startOld(member)) ??
     next((member) => stopPossible && isEntitled(member) && outwait(member, course)) ??
@@ -268,7 +303,10 @@ function back({ members, course }: TransactionFacts): Decision {
     next(restoreTag) ??
     next(({ new: successor }) => successor !== undefined && remove(successor)) ??
     carryOn(stranded, course) ??
-    mustNext('rolling back', returning, course, (member) => takeName(member, member.old)) ?? { kind: 'end', result: 'undone' }
+    mustNext('rolling back', returning, course, (member) => takeName(member, member.old)) ?? {
+      kind: 'end',
+      result: 'undone',
+    }
   );
 }
 
@@ -276,8 +314,23 @@ function back({ members, course }: TransactionFacts): Decision {
 function carryOn(stranded: readonly MemberFacts[], course: Course): Decision | undefined {
   return (
     firstStep('rolling back', stranded, (member) => takeName(member, member.new), course) ??
-    firstStep('rolling back', stranded, ({ new: successor, policy }) => successor !== undefined && policy !== undefined && !samePolicy(successor.policy, policy) && setPolicy(successor, policy), course) ??
-    mustNext('rolling back', stranded, course, ({ new: successor, wasRunning }) => successor !== undefined && wasRunning && !isAlive(successor.status) && start(successor))
+    firstStep(
+      'rolling back',
+      stranded,
+      ({ new: successor, policy }) =>
+        successor !== undefined &&
+        policy !== undefined &&
+        !samePolicy(successor.policy, policy) &&
+        setPolicy(successor, policy),
+      course,
+    ) ??
+    mustNext(
+      'rolling back',
+      stranded,
+      course,
+      ({ new: successor, wasRunning }) =>
+        successor !== undefined && wasRunning && !isAlive(successor.status) && start(successor),
+    )
   );
 }
 
@@ -303,7 +356,10 @@ function restorePolicy(member: MemberFacts): Step | false {
 
 function restoreTag({ new: successor, taggedImageId, oldImageId, reference }: MemberFacts): Step | false {
   if (successor === undefined || taggedImageId === undefined || oldImageId === '') return false;
-  return taggedImageId === successor.imageId && taggedImageId !== oldImageId && { kind: 'tag', imageId: oldImageId, reference };
+  return (
+    taggedImageId === successor.imageId &&
+    taggedImageId !== oldImageId && { kind: 'tag', imageId: oldImageId, reference }
+  );
 }
 
 function takeName({ name, nameHeldBy }: MemberFacts, standing: Standing | undefined): Step | false {
@@ -320,7 +376,12 @@ function drop({ name, policy, wasRunning }: MemberFacts, old: Standing): Step {
 }
 
 const rename = ({ id }: Standing, to: string): Step => ({ kind: 'rename', id, to });
-const setPolicy = ({ id }: Standing, policy: RestartPolicy): Step => ({ kind: 'policy', id, policy, afterPause: false });
+const setPolicy = ({ id }: Standing, policy: RestartPolicy): Step => ({
+  kind: 'policy',
+  id,
+  policy,
+  afterPause: false,
+});
 const stop = ({ id }: Standing): Step => ({ kind: 'stop', id });
 const start = ({ id }: Standing): Step => ({ kind: 'start', id });
 const remove = ({ id }: Standing): Step => ({ kind: 'remove', id });
@@ -357,7 +418,10 @@ function mustNext(
   });
 }
 
-function firstOf(members: readonly MemberFacts[], choose: (member: MemberFacts) => Decision | undefined): Decision | undefined {
+function firstOf(
+  members: readonly MemberFacts[],
+  choose: (member: MemberFacts) => Decision | undefined,
+): Decision | undefined {
   for (const member of members) {
     const decision = choose(member);
     if (decision !== undefined) return decision;

@@ -1,0 +1,135 @@
+import { type Container, restartPolicyOf, type RestartPolicy } from '../domain/container.ts';
+import { journalPrefix, readJournal, transactionLabel } from '../domain/journal.ts';
+import type { Outside } from '../domain/outside.ts';
+import { type Course, type MemberFacts, placeOf, type Standing, type TransactionFacts } from '../domain/transaction.ts';
+import { standingPrefix } from '../domain/transaction-names.ts';
+
+/** One container's part in a transaction, as the plan or the journal tells it. */
+export type Member = {
+  readonly name: string;
+  readonly oldId: string;
+  readonly policy: RestartPolicy | undefined;
+  readonly wasRunning: boolean;
+  readonly reference: string;
+  readonly oldImageId: string;
+  /** Undefined in a recovery. */
+  readonly targetImageId: string | undefined;
+  /** Ids of the networks that are connected after the create. */
+  readonly laterNetworks: readonly string[];
+};
+
+/** A transaction under way in this process. */
+export type OpenTransaction = {
+  /** Empty for a parked container whose journal is gone. */
+  readonly id: string;
+  readonly members: readonly Member[];
+  readonly liveRestore: boolean;
+  /** Ids of successors by the id of what they replace: a hint that saves a search, filled by `readFacts`. */
+  readonly successors: Map<string, string>;
+};
+
+/**
+ * What the engine says about a transaction now, as one snapshot. Between the stop of the old
+ * container and the start of the new one this is downtime: two inspect calls a member, no list.
+ */
+export async function readFacts(
+  outside: Outside,
+  transaction: OpenTransaction,
+  course: Course,
+): Promise<TransactionFacts> {
+  if (transaction.id !== '' && transaction.members.some(({ oldId }) => !transaction.successors.has(oldId))) {
+    await findSuccessors(outside, transaction);
+  }
+  const members = await Promise.all(
+    transaction.members.map((member) => readMember(outside, transaction, member, course)),
+  );
+  return { members, liveRestore: transaction.liveRestore, course };
+}
+
+async function findSuccessors({ engine }: Outside, { id, successors }: OpenTransaction): Promise<void> {
+  for (const { id: containerId, labels } of await engine.listContainers({ label: `${transactionLabel}=${id}` })) {
+    const reading = readJournal(labels);
+    if (reading.kind === 'journal') successors.set(reading.journal.oldId, containerId);
+  }
+}
+
+async function readMember(
+  outside: Outside,
+  { successors }: OpenTransaction,
+  member: Member,
+  course: Course,
+): Promise<MemberFacts> {
+  const { engine } = outside;
+  const successorId = successors.get(member.oldId);
+  const [old, successor] = await Promise.all([
+    engine.inspectContainer(member.oldId),
+    successorId === undefined ? undefined : engine.inspectContainer(successorId),
+  ]);
+  if (successor === undefined) successors.delete(member.oldId);
+  const oldStanding = old && standingOf(old, member.name);
+  const newStanding = successor && standingOf(successor, member.name);
+  return {
+    name: member.name,
+    old: oldStanding,
+    new: newStanding,
+    nameHeldBy: await holderOf(outside, member.name, oldStanding, newStanding),
+    policy: member.policy,
+    wasRunning: member.wasRunning,
+    reference: member.reference,
+    oldImageId: member.oldImageId,
+    targetImageId: member.targetImageId,
+    missingNetworks: successor === undefined ? [] : missingNetworks(member, successor),
+    rivals:
+      oldStanding?.place === 'name' && newStanding?.place === 'new' && course.wish === 'forward'
+        ? await rivalsOf(outside, member.name, newStanding.id)
+        : [],
+    taggedImageId:
+      course.wish === 'forward' || member.reference === ''
+        ? undefined
+        : (await engine.inspectImage(member.reference))?.id,
+  };
+}
+
+function standingOf(container: Container, name: string): Standing {
+  const { id, imageId } = container;
+  const { status, startedAt, finishedAt } = container.state;
+  return {
+    id,
+    place: placeOf(container.name, name),
+    status,
+    startedAt,
+    finishedAt,
+    policy: restartPolicyOf(container),
+    imageId,
+  };
+}
+
+async function holderOf(
+  { engine }: Outside,
+  name: string,
+  old: Standing | undefined,
+  successor: Standing | undefined,
+): Promise<MemberFacts['nameHeldBy']> {
+  if (old?.place === 'name') return 'old';
+  if (successor?.place === 'name') return 'new';
+  const holder = await engine.inspectContainer(name);
+  return holder?.name === name ? 'stranger' : 'nobody';
+}
+
+function missingNetworks({ laterNetworks }: Member, successor: Container): string[] {
+  const connected = new Set<string | undefined>();
+  for (const [name, endpoint] of Object.entries(successor.settings.Networks))
+    connected.add(name).add(endpoint.NetworkID);
+  return laterNetworks.filter((id) => !connected.has(id));
+}
+
+/** The lock of a name is its `.upkeep-new`; anything else in progress on the same name is another's. */
+async function rivalsOf({ engine }: Outside, name: string, ownId: string): Promise<string[]> {
+  const standing = await engine.listContainers({ namePrefix: standingPrefix(name) });
+  return standing.filter(({ id }) => id !== ownId).map((container) => container.name);
+}
+
+/** Whether a container was made by a transaction; says nothing about whether that is still open. */
+export function carriesJournal(labels: Readonly<Record<string, string>>): boolean {
+  return `${journalPrefix}v` in labels;
+}

@@ -1,0 +1,84 @@
+import { type Container, type Healthcheck, isAlive } from '../domain/container.ts';
+import type { Outside } from '../domain/outside.ts';
+import type { ServiceSettings } from '../domain/settings.ts';
+
+export type GateVerdict =
+  | { readonly kind: 'passed' }
+  /** `ownFault`: the new version is to blame, not an interruption. */
+  | { readonly kind: 'failed'; readonly reason: string; readonly ownFault: boolean };
+
+type GateSettings = Pick<ServiceSettings, 'gateWindowMs' | 'gateTimeoutMs'>;
+
+/**
+ * Waits until a successor has proven itself: up without a restart for the whole window, and healthy
+ * where it has a HEALTHCHECK. Any exit in between is a failure: its restart policy is `no` for now,
+ * so that no restart hides it.
+ */
+export async function passGate(outside: Outside, settings: GateSettings, id: string): Promise<GateVerdict> {
+  const { engine, clock } = outside;
+  const first = await engine.inspectContainer(id);
+  if (first === undefined) return vanished;
+  const alreadyUpMs = await upSince(outside, first);
+  const begunAt = clock.monotonicMs();
+  const windowMs = Math.max(0, settings.gateWindowMs - alreadyUpMs);
+  const deadlineMs = Math.max(
+    windowMs,
+    healthDeadlineMs(first.settings.Config.Healthcheck, settings) - alreadyUpMs,
+    1000,
+  );
+  for (let container: Container | undefined = first; ; container = await engine.inspectContainer(id)) {
+    if (container === undefined) return vanished;
+    const failure = failureOf(container, first);
+    if (failure !== undefined) return { kind: 'failed', reason: failure, ownFault: true };
+    const elapsedMs = clock.monotonicMs() - begunAt;
+    const { health } = container.state;
+    if (elapsedMs >= windowMs && health !== 'starting') return { kind: 'passed' };
+    if (elapsedMs >= deadlineMs) {
+      return {
+        kind: 'failed',
+        reason: `it did not become healthy within ${Math.round((deadlineMs + alreadyUpMs) / 1000)} s`,
+        ownFault: true,
+      };
+    }
+    await clock.sleep(Math.min(pollMs, Math.max(1, windowMs - elapsedMs)));
+  }
+}
+
+/** Short against the start of a container (about 200 ms), long against an inspect call (1 ms). */
+const pollMs = 250;
+
+const vanished: GateVerdict = { kind: 'failed', reason: 'somebody removed it', ownFault: false };
+
+function failureOf({ state, restartCount }: Container, first: Container): string | undefined {
+  if (state.oomKilled && !isAlive(state.status)) return 'it ran out of memory';
+  if (!isAlive(state.status))
+    return `it exited with code ${state.exitCode}${state.error === '' ? '' : ` (${state.error})`}`;
+  if (state.status === 'restarting' || restartCount > first.restartCount || state.startedAt !== first.state.startedAt)
+    return 'it was restarted';
+  if (state.health === 'unhealthy')
+    return `it is unhealthy${state.healthOutput === '' ? '' : `: ${state.healthOutput}`}`;
+  return undefined;
+}
+
+/** After a crash of ours, the time that a successor has been up already counts; a clock that jumped back does not. */
+async function upSince({ engine }: Outside, { state }: Container): Promise<number> {
+  const startedAtMs = Date.parse(state.startedAt);
+  if (Number.isNaN(startedAtMs)) return 0;
+  const { nowMs } = await engine.info();
+  return Math.max(0, nowMs - startedAtMs);
+}
+
+/**
+ * The longest that a HEALTHCHECK may take for its verdict: the start period, all tries and one more,
+ * and 10 s for the engine. Zero values mean the engine's defaults:
+ * https://docs.docker.com/reference/dockerfile/#healthcheck
+ */
+export function healthDeadlineMs(healthcheck: Healthcheck | null | undefined, { gateTimeoutMs }: GateSettings): number {
+  if (gateTimeoutMs !== undefined) return gateTimeoutMs;
+  const test = healthcheck?.Test?.[0];
+  if (!healthcheck || test === undefined || test === 'NONE') return 0;
+  const milliseconds = (nanoseconds: number | undefined, fallback: number) =>
+    nanoseconds ? nanoseconds / 1e6 : fallback;
+  const attemptMs = milliseconds(healthcheck.Interval, 30_000) + milliseconds(healthcheck.Timeout, 30_000);
+  return milliseconds(healthcheck.StartPeriod, 0) + attemptMs * ((healthcheck.Retries || 3) + 1) + 10_000;
+}

@@ -1,0 +1,153 @@
+import { type Container, type Endpoint, type Image, isAlive } from '../domain/container.ts';
+import { recipeFor } from '../domain/container-recipe.ts';
+import { ServiceError } from '../domain/errors.ts';
+import {
+  digestOfRepository,
+  engineReference,
+  formatReference,
+  parseImageReference,
+  withDigest,
+} from '../domain/image-reference.ts';
+import type { EngineInfo, Network, Outside } from '../domain/outside.ts';
+import { formatPlatform, runsOn } from '../domain/platform.ts';
+import type { ServiceSettings } from '../domain/settings.ts';
+import type { PlannedMember, PlannedTransaction } from '../domain/update-plan.ts';
+
+/** Everything that a transaction needs before it touches a container: images pulled and verified, networks known. */
+export type PreparedTransaction = {
+  readonly info: EngineInfo;
+  readonly networks: readonly Network[];
+  readonly members: readonly PreparedMember[];
+};
+
+export type PreparedMember = {
+  readonly planned: PlannedMember;
+  readonly oldImage: Image | undefined;
+  readonly oldDigest: string;
+  /** What the successor will be made of. */
+  readonly image: Image;
+  /** `repository:tag` that must point at the image when the successor is created; undefined for a bare id. */
+  readonly tag: string | undefined;
+  readonly laterEndpoints: readonly {
+    readonly networkId: string;
+    readonly networkName: string;
+    readonly endpoint: Endpoint;
+  }[];
+};
+
+/** Thrown for the one member that stands in the way of its group. */
+export class PreparationError extends ServiceError {
+  readonly containerId: string;
+
+  constructor(containerId: string, cause: ServiceError) {
+    super(cause.code, cause.message, { cause, ...(cause.remedy === undefined ? {} : { remedy: cause.remedy }) });
+    this.containerId = containerId;
+  }
+}
+
+type PrepareOptions = { readonly runId: string; readonly onPull: (name: string) => void };
+
+/** Pulls by digest, verifies, and tries every recipe once; throws a `PreparationError`. No container is touched. */
+export async function prepareTransaction(
+  outside: Outside,
+  settings: ServiceSettings,
+  transaction: PlannedTransaction,
+  options: PrepareOptions,
+  signal?: AbortSignal,
+): Promise<PreparedTransaction> {
+  const [info, networks] = await Promise.all([outside.engine.info(signal), outside.engine.listNetworks(signal)]);
+  const members: PreparedMember[] = [];
+  for (const planned of transaction.members) {
+    try {
+      members.push(await prepareMember(outside, settings, { info, networks }, planned, options, signal));
+    } catch (error) {
+      throw error instanceof ServiceError ? new PreparationError(planned.container.id, error) : error;
+    }
+  }
+  return { info, networks, members };
+}
+
+async function prepareMember(
+  outside: Outside,
+  settings: ServiceSettings,
+  { info, networks }: Pick<PreparedTransaction, 'info' | 'networks'>,
+  planned: PlannedMember,
+  { runId, onPull }: PrepareOptions,
+  signal?: AbortSignal,
+): Promise<PreparedMember> {
+  const container = await unchanged(outside, planned.container, signal);
+  const oldImage = await outside.engine.inspectImage(container.imageId, signal);
+  const reference = parseImageReference(planned.reference);
+  const tag = reference.digest === undefined ? engineReference(reference) : undefined;
+  if (planned.digest !== undefined) onPull(container.name);
+  const image = planned.cause === 'linked' ? oldImage : await fetchImage(outside, settings, planned, runId, signal);
+  if (image === undefined) {
+    throw new ServiceError('not-found', `Cannot re-create "${container.name}": its image is no longer in the engine`, {
+      remedy: `pull "${planned.reference}" again`,
+    });
+  }
+  if (!runsOn(image, info.platform)) {
+    throw new ServiceError(
+      'invalid-input',
+      `Cannot update "${container.name}": the new image is for ${formatPlatform(image)}, the engine runs ${formatPlatform(info.platform)}`,
+    );
+  }
+  const recipe = recipeFor({
+    container,
+    oldImage,
+    image: planned.reference,
+    newImageId: image.id,
+    journal: {},
+    apiVersion: info.apiVersion,
+    engineName: info.name,
+    enginePlatform: info.platform,
+    networks,
+    replacedIds: new Map(),
+  });
+  return {
+    planned: { ...planned, container },
+    oldImage,
+    oldDigest: (oldImage && digestOfRepository(oldImage.digests, reference)[0]) ?? '',
+    image,
+    tag,
+    laterEndpoints: recipe.laterEndpoints,
+  };
+}
+
+/** Time has passed since the plan: what the transaction starts from is read again. */
+async function unchanged({ engine }: Outside, planned: Container, signal?: AbortSignal): Promise<Container> {
+  const container = await engine.inspectContainer(planned.id, signal);
+  const refuse = (why: string) => new ServiceError('busy', `Cannot update "${planned.name}": ${why}`);
+  if (container === undefined) throw refuse('somebody removed it meanwhile');
+  if (container.name !== planned.name) throw refuse('somebody renamed it meanwhile');
+  if (container.state.status === 'paused') throw refuse('it is paused');
+  if (isAlive(container.state.status) !== isAlive(planned.state.status))
+    throw refuse('somebody started or stopped it meanwhile');
+  return container;
+}
+
+async function fetchImage(
+  outside: Outside,
+  settings: ServiceSettings,
+  planned: PlannedMember,
+  runId: string,
+  signal?: AbortSignal,
+): Promise<Image | undefined> {
+  const { engine, registry, publish } = outside;
+  if (planned.digest === undefined) return engine.inspectImage(planned.reference, signal);
+  const reference = withDigest(parseImageReference(planned.reference), planned.digest);
+  const exact = formatReference({ ...reference, tag: undefined });
+  const present = await engine.inspectImage(exact, signal);
+  if (present !== undefined) return present;
+  const credentials = await registry.credentialsFor(reference, signal);
+  await engine.pullImage(
+    {
+      reference: exact,
+      idleTimeoutMs: settings.pullTimeoutMs,
+      ...(credentials === undefined ? {} : { credentials }),
+      onProgress: (progress) => publish({ kind: 'pull_progress', runId, container: planned.container.name, progress }),
+    },
+    signal,
+  );
+  return engine.inspectImage(exact, signal);
+}

@@ -1,0 +1,166 @@
+import { describeError } from '../domain/errors.ts';
+import { isAlive, restartPolicyOf } from '../domain/container.ts';
+import type { Outside } from '../domain/outside.ts';
+import type { ContainerOutcome, OutcomeKind } from '../domain/session.ts';
+import type { ServiceSettings } from '../domain/settings.ts';
+import type { PlannedMember, PlannedTransaction } from '../domain/update-plan.ts';
+import type { Member } from './facts.ts';
+import { PreparationError, type PreparedMember, type PreparedTransaction, prepareTransaction } from './prepare.ts';
+import { transact, type TransactResult } from './transact.ts';
+
+/**
+ * Moves one group to its new images, or leaves it as it was; never throws for what the world does,
+ * but says it in the outcomes, one for each member in the plan's order.
+ */
+export async function runTransaction(
+  outside: Outside,
+  settings: ServiceSettings,
+  planned: PlannedTransaction,
+  { runId }: { readonly runId: string },
+  signal?: AbortSignal,
+): Promise<readonly ContainerOutcome[]> {
+  const { publish, clock } = outside;
+  for (const { container, reference, digest } of planned.members) {
+    publish({
+      kind: 'update_started',
+      runId,
+      container: container.name,
+      image: reference,
+      from: container.imageId,
+      to: digest ?? '',
+      atMs: clock.nowMs(),
+    });
+  }
+  const outcomes = await move(outside, settings, planned, runId, signal);
+  for (const outcome of outcomes) {
+    const succeeded = outcome.outcome === 'updated' || outcome.outcome === 'restarted' || outcome.outcome === 'fresh';
+    publish({ kind: succeeded ? 'update_completed' : 'update_failed', runId, outcome, atMs: clock.nowMs() });
+  }
+  return outcomes;
+}
+
+async function move(
+  outside: Outside,
+  settings: ServiceSettings,
+  planned: PlannedTransaction,
+  runId: string,
+  signal?: AbortSignal,
+): Promise<readonly ContainerOutcome[]> {
+  const enter = (name: string, phase: Parameters<Parameters<typeof transact>[0]['onPhase']>[0]) =>
+    outside.publish({ kind: 'phase_entered', runId, container: name, phase });
+  let prepared: PreparedTransaction;
+  try {
+    prepared = await prepareTransaction(
+      outside,
+      settings,
+      planned,
+      { runId, onPull: (name) => enter(name, 'pulling') },
+      signal,
+    );
+  } catch (error) {
+    return planned.members.map((member) => unprepared(member, planned, error, signal));
+  }
+  if (prepared.members.every(({ planned: { container }, image }) => image.id === container.imageId)) {
+    return prepared.members.map((member) => ({
+      ...describe(member),
+      outcome: 'fresh',
+      reason: 'the newer digest holds the same image',
+      newImageId: member.image.id,
+    }));
+  }
+  const result = await transact({
+    outside,
+    settings,
+    prepared,
+    signal,
+    transaction: {
+      id: outside.newId(),
+      members: prepared.members.map(memberOf),
+      liveRestore: prepared.info.liveRestore,
+      successors: new Map(),
+    },
+    onPhase: (phase) => {
+      for (const { planned: member } of prepared.members) enter(member.container.name, phase);
+    },
+  });
+  return prepared.members.map((member, index) => outcomeOf(member, result, index));
+}
+
+function memberOf({ planned, image, laterEndpoints }: PreparedMember): Member {
+  const { container, reference } = planned;
+  return {
+    name: container.name,
+    oldId: container.id,
+    policy: restartPolicyOf(container),
+    wasRunning: isAlive(container.state.status),
+    reference,
+    oldImageId: container.imageId,
+    targetImageId: image.id,
+    laterNetworks: laterEndpoints.map(({ networkId }) => networkId),
+  };
+}
+
+function unprepared(
+  member: PlannedMember,
+  planned: PlannedTransaction,
+  error: unknown,
+  signal: AbortSignal | undefined,
+): ContainerOutcome {
+  const { container, reference, digest } = member;
+  const base = {
+    name: container.name,
+    image: reference,
+    oldImageId: container.imageId,
+    newImageId: '',
+    oldDigest: '',
+    newDigest: digest ?? '',
+  };
+  if (signal?.aborted) return { ...base, outcome: 'skipped', reason: 'the run was cancelled' };
+  const culprit = error instanceof PreparationError ? error.containerId : undefined;
+  if (culprit === undefined || culprit === container.id) {
+    const busy = error instanceof PreparationError && error.code === 'busy';
+    return { ...base, outcome: busy ? 'deferred' : 'failed', reason: describeError(error) };
+  }
+  const name = planned.members.find((candidate) => candidate.container.id === culprit)?.container.name ?? '';
+  return {
+    ...base,
+    outcome: 'skipped',
+    reason: `it moves together with "${name}", which could not be prepared: ${describeError(error)}`,
+  };
+}
+
+function describe({ planned, oldDigest }: PreparedMember): Omit<ContainerOutcome, 'outcome' | 'reason' | 'newImageId'> {
+  const { container, reference, digest } = planned;
+  return { name: container.name, image: reference, oldImageId: container.imageId, oldDigest, newDigest: digest ?? '' };
+}
+
+function outcomeOf(member: PreparedMember, result: TransactResult, index: number): ContainerOutcome {
+  const id = member.planned.container.id;
+  const log = result.logs.get(id);
+  const facts = result.facts?.members[index];
+  const base = { ...describe(member), newImageId: member.image.id, ...(log === undefined ? {} : { log }) };
+  if (result.result === 'committed') {
+    const outcome: OutcomeKind = member.planned.cause === 'stale' ? 'updated' : 'restarted';
+    return { ...base, outcome, reason: '', ...downtime(result.endedAt.get(id), result.startedAt.get(id)) };
+  }
+  const restored = facts?.old?.place === 'name' && (isAlive(facts.old.status) || !facts.wasRunning);
+  if (result.result === 'stuck' || !restored) {
+    return {
+      ...base,
+      outcome: 'failed',
+      reason: `${result.reason}; the container is not back yet, the next start of Upkeep tries again`,
+    };
+  }
+  if (!result.stopped) return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason: result.reason };
+  return {
+    ...base,
+    outcome: 'rolled_back',
+    reason: result.reason,
+    ...downtime(result.endedAt.get(id), facts.old?.startedAt),
+  };
+}
+
+function downtime(endedAt: string | undefined, startedAt: string | undefined): { readonly downtimeMs?: number } {
+  const ms = Date.parse(startedAt ?? '') - Date.parse(endedAt ?? '');
+  return Number.isNaN(ms) || ms < 0 ? {} : { downtimeMs: ms };
+}

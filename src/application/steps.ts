@@ -1,0 +1,138 @@
+import { recipeFor } from '../domain/container-recipe.ts';
+import { journalPrefix, writeJournal } from '../domain/journal.ts';
+import type { CallOutcome, Engine, Outside } from '../domain/outside.ts';
+import type { ServiceSettings } from '../domain/settings.ts';
+import type { StepKind, StepOf } from '../domain/transaction.ts';
+import { successorName } from '../domain/transaction-names.ts';
+import type { OpenTransaction } from './facts.ts';
+import { passGate } from './health.ts';
+import type { PreparedTransaction } from './prepare.ts';
+
+export type StepContext = {
+  readonly outside: Outside;
+  readonly settings: ServiceSettings;
+  readonly transaction: OpenTransaction;
+  /** Undefined in a recovery, which creates nothing. */
+  readonly prepared: PreparedTransaction | undefined;
+};
+
+/** A step's outcome; `fault` tells a new version that failed from an engine that refused. */
+export type StepOutcome = CallOutcome | { readonly kind: 'fault'; readonly id: string; readonly message: string };
+
+/** What each kind of step does to the engine. */
+export const performers: { readonly [K in StepKind]: (context: StepContext, step: StepOf<K>) => Promise<StepOutcome> } =
+  {
+    create: createSuccessor,
+    connect: ({ outside, prepared }, { id, networkId, member }) => {
+      const later = prepared?.members[member]?.laterEndpoints.find((candidate) => candidate.networkId === networkId);
+      return outside.engine.connectNetwork({ containerId: id, networkId, endpoint: later?.endpoint ?? {} });
+    },
+    rename: ({ outside }, { id, to }) => outside.engine.renameContainer(id, to),
+    policy: async ({ outside }, { id, policy, afterPause }) => {
+      if (afterPause) await outside.clock.sleep(directorySyncMs);
+      return outside.engine.updateRestartPolicy(id, policy);
+    },
+    stop: async ({ outside, settings }, { id }) =>
+      outside.engine.stopContainer(id, { timeoutSeconds: await stopTimeoutSeconds(outside.engine, settings, id) }),
+    start: ({ outside }, { id }) => outside.engine.startContainer(id),
+    gate: async ({ outside, settings }, { ids }) => {
+      const verdicts = await Promise.all(
+        ids.map(async (id) => ({ id, verdict: await passGate(outside, settings, id) })),
+      );
+      for (const { id, verdict } of verdicts) {
+        if (verdict.kind === 'failed')
+          return verdict.ownFault
+            ? { kind: 'fault', id, message: verdict.reason }
+            : { kind: 'refused', status: 404, message: verdict.reason };
+      }
+      return { kind: 'done' };
+    },
+    outwait: async ({ outside, settings }, { id }) => {
+      await outside.engine.waitUntilStopped(
+        id,
+        ((await stopTimeoutSeconds(outside.engine, settings, id)) + graceSeconds) * 1000,
+      );
+      return { kind: 'done' };
+    },
+    tag: ({ outside }, { imageId, reference }) => outside.engine.tagImage(imageId, reference),
+    remove: ({ outside }, { id }) => outside.engine.removeContainer(id),
+  };
+
+/** Ext4 and xfs write their journal in order but not at once; this is many times what a commit takes. */
+const directorySyncMs = 100;
+
+/** How much longer than its timeout a stop that nobody waits for may take. */
+const graceSeconds = 2;
+
+/** A container that asks to be waited for without end is waited for this long where we must come to an end. */
+const endlessStopSeconds = 60;
+
+/** The container's own timeout wins over the service's. */
+async function stopTimeoutSeconds(engine: Engine, settings: ServiceSettings, id: string): Promise<number> {
+  const own = (await engine.inspectContainer(id))?.settings.Config.StopTimeout;
+  if (own === undefined || own === null) return Math.ceil(settings.stopTimeoutMs / 1000);
+  return own < 0 ? endlessStopSeconds : own;
+}
+
+async function createSuccessor(context: StepContext, { member: index }: StepOf<'create'>): Promise<StepOutcome> {
+  const { outside, transaction, prepared } = context;
+  const member = transaction.members[index];
+  const parts = prepared?.members[index];
+  if (member === undefined || parts === undefined || prepared === undefined)
+    return { kind: 'refused', status: 0, message: 'nothing was prepared for it' };
+  const recipe = recipeFor({
+    container: parts.planned.container,
+    oldImage: parts.oldImage,
+    image: parts.planned.reference,
+    newImageId: parts.image.id,
+    journal: writeJournal({
+      transaction: transaction.id,
+      name: member.name,
+      oldId: member.oldId,
+      oldImageId: member.oldImageId,
+      oldDigest: parts.oldDigest,
+      reference: parts.planned.reference,
+      policy: member.policy ?? { Name: '', MaximumRetryCount: 0 },
+      wasRunning: member.wasRunning,
+      owner: outside.instance.owner,
+      members: transaction.members.map(({ name, oldId }) => ({ name, oldId })),
+    }),
+    apiVersion: prepared.info.apiVersion,
+    engineName: prepared.info.name,
+    enginePlatform: prepared.info.platform,
+    networks: prepared.networks,
+    replacedIds: transaction.successors,
+  });
+  const outcome = await createUnderTag(context, parts, successorName(member.name), recipe);
+  if (outcome.kind === 'done') transaction.successors.set(member.oldId, outcome.id);
+  if (outcome.kind === 'refused' && outcome.status === 409) {
+    return { ...outcome, message: `another update of "${member.name}" is in progress (${outcome.message})` };
+  }
+  return outcome.kind === 'done' ? { kind: 'done' } : outcome;
+}
+
+/**
+ * The tag must point at the wanted image when the successor is created, because the reference that
+ * the container carries stays the same string. A member whose image does not change gets its own
+ * image for that moment, wherever the tag points by now.
+ */
+async function createUnderTag(
+  { outside: { engine } }: StepContext,
+  parts: PreparedTransaction['members'][number],
+  name: string,
+  recipe: ReturnType<typeof recipeFor>,
+) {
+  const { reference, cause } = parts.planned;
+  if (parts.tag === undefined) return engine.createContainer(name, recipe);
+  const tagged = (await engine.inspectImage(reference))?.id;
+  if (tagged !== parts.image.id) {
+    const outcome = await engine.tagImage(parts.image.id, parts.tag);
+    if (outcome.kind === 'refused' || outcome.kind === 'unknown') return outcome;
+  }
+  const created = await engine.createContainer(name, recipe);
+  if (cause === 'linked' && tagged !== undefined && tagged !== parts.image.id) await engine.tagImage(tagged, parts.tag);
+  return created;
+}
+
+/** The label that names the paths of anonymous volumes is history that the next generation needs. */
+export const anonymousVolumesLabel = `${journalPrefix}anon`;

@@ -1,0 +1,269 @@
+import { describeError, ServiceError } from '../domain/errors.ts';
+import type { UpdatePhase } from '../domain/event.ts';
+import type { Outside } from '../domain/outside.ts';
+import type { ServiceSettings } from '../domain/settings.ts';
+import {
+  type Course,
+  decide,
+  type Decision,
+  type Step,
+  type StepKind,
+  type StepOf,
+  stepKey,
+  type TransactionFacts,
+} from '../domain/transaction.ts';
+import { type OpenTransaction, readFacts } from './facts.ts';
+import type { PreparedTransaction } from './prepare.ts';
+import { performers, type StepOutcome } from './steps.ts';
+
+export type TransactOptions = {
+  readonly outside: Outside;
+  readonly settings: ServiceSettings;
+  readonly transaction: OpenTransaction;
+  /** With it the transaction goes forward; without, it is a recovery. */
+  readonly prepared: PreparedTransaction | undefined;
+  readonly onPhase: (phase: UpdatePhase) => void;
+  /** Heard only while nothing has been stopped: then everything goes back. */
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type TransactResult = {
+  readonly result: 'committed' | 'undone' | 'stuck';
+  /** Why it went back or got stuck; empty otherwise. */
+  readonly reason: string;
+  /** It was in nobody's power here: another instance or a person was at it. */
+  readonly busy: boolean;
+  /** Whether any container was stopped on the way. */
+  readonly stopped: boolean;
+  readonly facts: TransactionFacts | undefined;
+  /** The engine's timestamps of the last end of each old container, by its id. */
+  readonly endedAt: ReadonlyMap<string, string>;
+  /** Likewise the start of each successor, by the old container's id. */
+  readonly startedAt: ReadonlyMap<string, string>;
+  /** The last log lines of successors that failed, by the old container's id. */
+  readonly logs: ReadonlyMap<string, string>;
+};
+
+/** The loop that an update and a recovery are: read the facts, decide, perform, until there is nothing left to do. */
+export async function transact(options: TransactOptions): Promise<TransactResult> {
+  const { outside, onPhase } = options;
+  const journey = beginJourney(options);
+  let phase: UpdatePhase | undefined;
+  for (;;) {
+    const facts = await factsWhenReachable(options, journey);
+    if (facts === undefined) return conclude(journey, 'stuck');
+    journey.observe(facts);
+    const decision = heedAbort(options, decide(facts));
+    switch (decision.kind) {
+      case 'turn':
+        journey.turnBack(decision.reason, decision.busy);
+        continue;
+      case 'end':
+        return conclude(journey, decision.result);
+      case 'stuck':
+        journey.blame(`${describeStep(decision.step, facts)} failed: ${journey.lastRefusal(decision.step)}`);
+        return conclude(journey, 'stuck');
+      case 'step':
+        break;
+    }
+    if (phase !== decision.phase) onPhase((phase = decision.phase));
+    const outcome = await perform(options, decision.step);
+    outside.log.debug('transaction step', { step: decision.step, outcome });
+    await journey.learn(decision, outcome, facts);
+  }
+}
+
+type StepDecision = Extract<Decision, { kind: 'step' }>;
+
+type Journey = ReturnType<typeof beginJourney>;
+
+/** What this process has seen of the transaction so far; everything else is read from the engine each time. */
+function beginJourney({ outside, prepared, transaction }: TransactOptions) {
+  let wish: Course['wish'] = prepared === undefined ? 'recover' : 'forward';
+  let reason = '';
+  let busy = false;
+  let stopped = false;
+  let facts: TransactionFacts | undefined;
+  const proven = new Set<string>();
+  const doubtful = new Set<string>();
+  const outwaited = new Set<string>();
+  const givenUp = new Set<string>();
+  const attempts = new Map<string, number>();
+  const refusals = new Map<string, string>();
+  const endedAt = new Map<string, string>();
+  const startedAt = new Map<string, string>();
+  const logs = new Map<string, string>();
+  const recovering = prepared === undefined;
+
+  return {
+    course: (): Course => ({ wish, proven, stopsInDoubt: recovering ? 'any' : doubtful, outwaited, givenUp }),
+    state: () => ({ reason, busy, stopped, facts, endedAt, startedAt, logs }),
+    blame: (why: string) => {
+      reason = reason === '' ? why : `${reason}; then ${why}`;
+    },
+    lastRefusal: (step: Step) => refusals.get(stepKey(step)) ?? 'it had no effect',
+    turnBack(why: string, wasBusy: boolean) {
+      wish = 'back';
+      busy = wasBusy;
+      if (reason === '') reason = why;
+    },
+    observe(now: TransactionFacts) {
+      facts = now;
+      for (const [index, { oldId }] of transaction.members.entries()) {
+        const member = now.members[index];
+        if (member?.old?.finishedAt && member.old.status === 'exited') endedAt.set(oldId, member.old.finishedAt);
+        if (member?.new?.startedAt) startedAt.set(oldId, member.new.startedAt);
+      }
+    },
+    async learn({ step, phase }: StepDecision, outcome: StepOutcome, seen: TransactionFacts) {
+      const key = stepKey(step);
+      const attempt = (attempts.get(key) ?? 0) + 1;
+      attempts.set(key, attempt);
+      if (step.kind === 'stop' && outcome.kind !== 'refused') stopped = true;
+      if (step.kind === 'stop' && outcome.kind === 'unknown') doubtful.add(step.id);
+      if (step.kind === 'outwait' && outcome.kind === 'done') outwaited.add(step.id);
+      if (outcome.kind === 'done' || outcome.kind === 'noop') {
+        if (step.kind === 'gate') for (const id of step.ids) proven.add(id);
+        if (attempt >= limits[step.kind].inVain) surrender(key);
+        return;
+      }
+      refusals.set(key, outcome.message);
+      const goingForward = phase !== 'rolling back' && phase !== 'committing';
+      if (goingForward && outcome.kind !== 'unknown') {
+        const failedId = outcome.kind === 'fault' ? outcome.id : step.kind === 'start' ? step.id : undefined;
+        const name = nameOf(seen, failedId);
+        if (failedId !== undefined) await keepLog(failedId, seen);
+        this.turnBack(
+          outcome.kind === 'fault'
+            ? `the new version of "${name}" failed: ${outcome.message}`
+            : `${describeStep(step, seen)} failed: ${outcome.message}`,
+          outcome.kind === 'refused' && outcome.status === 409 && step.kind === 'create',
+        );
+        return;
+      }
+      if (attempt >= limits[step.kind].failures) {
+        if (goingForward) this.turnBack(`${describeStep(step, seen)} failed: ${outcome.message}`, false);
+        else surrender(key);
+        return;
+      }
+      await outside.clock.sleep(backoffMs(attempt));
+    },
+  };
+
+  function surrender(key: string) {
+    givenUp.add(key);
+    // A bug or a third party that undoes every step must not keep us here for ever.
+    if (wish === 'forward') wish = 'back';
+  }
+
+  async function keepLog(successorId: string, seen: TransactionFacts) {
+    const index = seen.members.findIndex((member) => member.new?.id === successorId);
+    const oldId = transaction.members[index]?.oldId;
+    if (oldId === undefined) return;
+    try {
+      logs.set(oldId, await outside.engine.containerLogs(successorId, { tail: 50 }));
+    } catch (error) {
+      outside.log.debug('the log of a failed successor could not be read', { error: describeError(error) });
+    }
+  }
+}
+
+/** `inVain`: how often a step may succeed without the facts changing; `failures`: how often it may fail. */
+const limits: { readonly [K in StepKind]: { readonly inVain: number; readonly failures: number } } = {
+  create: { inVain: 2, failures: 3 },
+  connect: { inVain: 3, failures: 3 },
+  rename: { inVain: 3, failures: 8 },
+  policy: { inVain: 3, failures: 5 },
+  stop: { inVain: 3, failures: 8 },
+  start: { inVain: 2, failures: 8 },
+  gate: { inVain: 2, failures: 8 },
+  outwait: { inVain: 2, failures: 8 },
+  tag: { inVain: 2, failures: 3 },
+  remove: { inVain: 3, failures: 5 },
+};
+
+/** 0.1, 0.2, 0.4 … 5 s: eight attempts take about 20 s, long enough for an engine that has just booted. */
+function backoffMs(attempt: number): number {
+  return Math.min(5000, 50 * 2 ** attempt);
+}
+
+/** Before the first stop an abort costs nothing: the successors go, the names come back. */
+function heedAbort({ signal, prepared }: TransactOptions, decision: Decision): Decision {
+  const early = decision.kind === 'step' && decision.phase === 'preparing';
+  if (!early || prepared === undefined || !signal?.aborted) return decision;
+  return { kind: 'turn', reason: 'the run was cancelled', busy: true };
+}
+
+/** How long an engine that has gone away is waited for; what was begun is finished by the next start then. */
+const reconnectLimitMs = 600_000;
+
+async function factsWhenReachable(options: TransactOptions, journey: Journey): Promise<TransactionFacts | undefined> {
+  const { outside, transaction } = options;
+  const begunAt = outside.clock.monotonicMs();
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await readFacts(outside, transaction, journey.course());
+    } catch (error) {
+      if (!(error instanceof ServiceError) || outside.clock.monotonicMs() - begunAt > reconnectLimitMs) {
+        journey.blame(describeError(error));
+        if (!(error instanceof ServiceError))
+          outside.log.error('the state of a transaction could not be read', { error });
+        return undefined;
+      }
+      outside.log.debug('the engine does not answer, trying again', { error: error.message });
+      await outside.clock.sleep(backoffMs(attempt));
+    }
+  }
+}
+
+async function perform(options: TransactOptions, step: Step): Promise<StepOutcome> {
+  try {
+    return await performStep(options, step);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) {
+      options.outside.log.error('a step of a transaction failed', { step: step.kind, error });
+      return { kind: 'refused', status: 0, message: describeError(error) };
+    }
+    const refused = error.code === 'invalid-input' || error.code === 'not-found' || error.code === 'engine-refused';
+    return refused
+      ? { kind: 'refused', status: 0, message: error.message }
+      : { kind: 'unknown', message: error.message };
+  }
+}
+
+function performStep<K extends StepKind>(context: TransactOptions, step: StepOf<K>): Promise<StepOutcome> {
+  return performers[step.kind](context, step);
+}
+
+function conclude(journey: Journey, result: TransactResult['result']): TransactResult {
+  return { result, ...journey.state() };
+}
+
+function describeStep(step: Step, facts: TransactionFacts): string {
+  switch (step.kind) {
+    case 'create':
+      return `creating the successor of "${facts.members[step.member]?.name ?? ''}"`;
+    case 'gate':
+      return 'waiting for health';
+    case 'tag':
+      return `tagging "${step.reference}"`;
+    case 'rename':
+      return `renaming "${nameOf(facts, step.id)}" to "${step.to}"`;
+    case 'connect':
+      return `connecting "${nameOf(facts, step.id)}" to its networks`;
+    case 'policy':
+      return `setting the restart policy of "${nameOf(facts, step.id)}"`;
+    case 'stop':
+      return `stopping "${nameOf(facts, step.id)}"`;
+    case 'start':
+      return `starting "${nameOf(facts, step.id)}"`;
+    case 'outwait':
+      return `watching "${nameOf(facts, step.id)}"`;
+    case 'remove':
+      return `removing "${nameOf(facts, step.id)}"`;
+  }
+}
+
+function nameOf(facts: TransactionFacts, id: string | undefined): string {
+  return facts.members.find((member) => member.old?.id === id || member.new?.id === id)?.name ?? '';
+}
