@@ -239,30 +239,22 @@ function conclude(journey: Journey, result: TransactResult['result']): TransactR
   return { result, ...journey.state() };
 }
 
-function describeStep(step: Step, facts: TransactionFacts): string {
-  switch (step.kind) {
-    case 'create':
-      return `creating the successor of "${facts.members[step.member]?.name ?? ''}"`;
-    case 'gate':
-      return 'waiting for health';
-    case 'tag':
-      return `tagging "${step.reference}"`;
-    case 'rename':
-      return `renaming "${nameOf(facts, step.id)}" to "${step.to}"`;
-    case 'connect':
-      return `connecting "${nameOf(facts, step.id)}" to its networks`;
-    case 'policy':
-      return `setting the restart policy of "${nameOf(facts, step.id)}"`;
-    case 'stop':
-      return `stopping "${nameOf(facts, step.id)}"`;
-    case 'start':
-      return `starting "${nameOf(facts, step.id)}"`;
-    case 'outwait':
-      return `watching "${nameOf(facts, step.id)}"`;
-    case 'remove':
-      return `removing "${nameOf(facts, step.id)}"`;
-  }
+function describeStep<K extends StepKind>(step: StepOf<K>, facts: TransactionFacts): string {
+  return descriptions[step.kind](step, facts);
 }
+
+const descriptions: { readonly [K in StepKind]: (step: StepOf<K>, facts: TransactionFacts) => string } = {
+  create: ({ member }, facts) => `creating the successor of "${facts.members[member]?.name ?? ''}"`,
+  connect: ({ id }, facts) => `connecting "${nameOf(facts, id)}" to its networks`,
+  rename: ({ id, to }, facts) => `renaming "${nameOf(facts, id)}" to "${to}"`,
+  policy: ({ id }, facts) => `setting the restart policy of "${nameOf(facts, id)}"`,
+  stop: ({ id }, facts) => `stopping "${nameOf(facts, id)}"`,
+  start: ({ id }, facts) => `starting "${nameOf(facts, id)}"`,
+  gate: () => 'waiting for health',
+  outwait: ({ id }, facts) => `watching "${nameOf(facts, id)}"`,
+  tag: ({ reference }) => `tagging "${reference}"`,
+  remove: ({ id }, facts) => `removing "${nameOf(facts, id)}"`,
+};
 
 function nameOf(facts: TransactionFacts, id: string | undefined): string {
   return facts.members.find((member) => member.old?.id === id || member.new?.id === id)?.name ?? '';

@@ -1,0 +1,477 @@
+import { describe, expect, test } from 'vitest';
+import { type ContainerStatus, isAlive, type RestartPolicy } from './container.ts';
+import {
+  type Course,
+  deadManPolicy,
+  decide,
+  type MemberFacts,
+  placeOf,
+  samePolicy,
+  type Standing,
+  type Step,
+  type TransactionFacts,
+} from './transaction.ts';
+import { droppedName, failedName, parkedName, successorName } from './transaction-names.ts';
+
+const unlessStopped: RestartPolicy = { Name: 'unless-stopped', MaximumRetryCount: 0 };
+const no: RestartPolicy = { Name: 'no', MaximumRetryCount: 0 };
+const always: RestartPolicy = { Name: 'always', MaximumRetryCount: 0 };
+
+describe('decide() in a recovery, by the names that were left', () => {
+  const parked = parkedName('web', unlessStopped, true);
+  const dropped = droppedName('web', unlessStopped, true);
+  const rows: readonly [string, Partial<ModelContainer> | undefined, Partial<ModelContainer> | undefined, object][] = [
+    [
+      'aside, nothing touched: the tag goes back',
+      { name: successorName('web'), status: 'created' },
+      { name: 'web' },
+      { kind: 'tag', imageId: 'image-1', reference: 'web:1' },
+    ],
+    [
+      'aside, tag never moved: the successor goes',
+      { name: successorName('web'), status: 'created', imageId: 'image-3' },
+      { name: 'web' },
+      { kind: 'remove', id: 'new' },
+    ],
+    [
+      'aside, old parked: the old gets its name back',
+      { name: successorName('web'), status: 'created' },
+      { name: parked },
+      { kind: 'rename', id: 'old', to: 'web' },
+    ],
+    [
+      'in place and running, unproven: the gate is resumed',
+      { name: 'web' },
+      { name: parked, status: 'exited' },
+      { kind: 'gate', ids: ['new'] },
+    ],
+    [
+      'in place, not running: rolled back',
+      { name: 'web', status: 'created' },
+      { name: parked, status: 'exited' },
+      { kind: 'rename', id: 'new', to: failedName('web') },
+    ],
+    [
+      'both running: the proven one wins',
+      { name: 'web' },
+      { name: parked },
+      { kind: 'rename', id: 'new', to: failedName('web') },
+    ],
+    [
+      'committed: the token is taken from the old first',
+      { name: 'web' },
+      { name: dropped, status: 'exited', policy: always },
+      { kind: 'policy', id: 'old', policy: no, afterPause: false },
+    ],
+    [
+      'committed, old up again after a reboot: it is stopped before the new one starts',
+      { name: 'web', status: 'exited', policy: unlessStopped },
+      { name: dropped, policy: no },
+      { kind: 'stop', id: 'old' },
+    ],
+    [
+      'old deleted by somebody: the successor is completed',
+      { name: 'web', policy: no },
+      undefined,
+      { kind: 'policy', id: 'new', policy: unlessStopped, afterPause: false },
+    ],
+    [
+      'old deleted, successor still aside: it takes the name',
+      { name: successorName('web'), status: 'created' },
+      undefined,
+      { kind: 'rename', id: 'new', to: 'web' },
+    ],
+    [
+      'going back: the failed one is stopped',
+      { name: failedName('web') },
+      { name: parked, status: 'exited' },
+      { kind: 'stop', id: 'new' },
+    ],
+    [
+      'going back, old deleted: the failed one stays, it is all there is',
+      { name: failedName('web'), status: 'exited' },
+      undefined,
+      { kind: 'rename', id: 'new', to: 'web' },
+    ],
+    [
+      'successor deleted, old parked: it gets its name back',
+      undefined,
+      { name: parked, status: 'exited' },
+      { kind: 'rename', id: 'old', to: 'web' },
+    ],
+    [
+      'successor deleted after the commit: the old gets its name back',
+      undefined,
+      { name: dropped, status: 'exited', policy: no },
+      { kind: 'rename', id: 'old', to: 'web' },
+    ],
+    [
+      'half removed old: the removal is finished',
+      { name: 'web', policy: unlessStopped },
+      { name: dropped, status: 'dead', policy: no },
+      { kind: 'remove', id: 'old' },
+    ],
+  ];
+  test.each(rows)('%s', (_row, successor, old, step) => {
+    const world: World = {
+      ...start('unless-stopped'),
+      ...(old ? { old: { ...running('web', unlessStopped), ...old } } : { old: undefined }),
+    };
+    world.new = successor ? { ...running('web', no), imageId: 'image-2', ...successor } : undefined;
+    expect(decide(factsOf(world, recovering()))).toMatchObject({ kind: 'step', step });
+  });
+
+  test('a parked container whose name somebody has taken stays parked, without a policy that starts it', () => {
+    const world = { ...start('unless-stopped'), stranger: true };
+    world.old = { ...running(parked, always), status: 'exited' };
+    expect(decide(factsOf(world, recovering()))).toMatchObject({ step: { kind: 'policy', id: 'old', policy: no } });
+  });
+});
+
+describe('decide() on a group', () => {
+  test('creates targets first, parks and stops dependents first, starts targets first, commits by the leader', () => {
+    const names = ['vpn', 'app'];
+    const worlds = names.map((name) => ({
+      ...start('unless-stopped'),
+      old: running(name, unlessStopped) as ModelContainer | undefined,
+    }));
+    const steps: string[] = [];
+    let course: Course = { ...recovering(), wish: 'forward', stopsInDoubt: new Set() };
+    for (let count = 0; count < 60; count += 1) {
+      const members = worlds.map((world, index) => {
+        const facts = factsOf(world, course, names[index]).members[0];
+        const rename = (standing: Standing | undefined) =>
+          standing && { ...standing, id: `${names[index]}-${standing.id}` };
+        return { ...facts!, old: rename(facts!.old), new: rename(facts!.new) };
+      });
+      const decision = decide({ members, liveRestore: false, course });
+      if (decision.kind !== 'step') break;
+      const { step } = decision;
+      if (step.kind === 'create') {
+        steps.push(`create ${names[step.member]}`);
+        apply(worlds[step.member]!, { kind: 'create', member: 0 }, names[step.member]);
+        continue;
+      }
+      if (step.kind === 'gate') {
+        steps.push(`gate ${step.ids.join(' ')}`);
+        course = { ...course, proven: new Set([...course.proven, ...step.ids]) };
+        continue;
+      }
+      const [name = '', which = ''] = ('id' in step ? step.id : '').split('-');
+      steps.push(`${step.kind} ${name}-${which}`);
+      apply(worlds[names.indexOf(name)]!, { ...step, id: which } as Step, name);
+    }
+    expect(steps).toEqual([
+      'create vpn',
+      'create app',
+      'rename app-old',
+      'rename vpn-old',
+      'rename app-new',
+      'rename vpn-new',
+      'policy vpn-old',
+      'policy app-old',
+      'stop app-old',
+      'stop vpn-old',
+      'start vpn-new',
+      'start app-new',
+      'gate vpn-new app-new',
+      'rename vpn-old',
+      'rename app-old',
+      'policy vpn-old',
+      'policy app-old',
+      'policy vpn-new',
+      'policy app-new',
+      'remove vpn-old',
+      'remove app-old',
+    ]);
+  });
+});
+
+/**
+ * Every interleaving of one update with crashes of the service, power cuts and engine restarts, and
+ * of the recoveries that follow with the same, on a model of the engine's semantics. A stop goes on
+ * in the engine when its caller dies, and ends at any later moment.
+ */
+describe('decide() under every interleaving of crashes', () => {
+  const policies = ['no', '', 'unless-stopped', 'always', 'on-failure'] as const;
+  const shapes = policies.flatMap((policy) =>
+    [true, false].flatMap((liveRestore) => [true, false].map((healthy) => ({ policy, liveRestore, healthy }))),
+  );
+  test.each(shapes)(
+    'policy "$policy", live-restore $liveRestore, new version healthy $healthy: one container, never two at once',
+    ({ policy, liveRestore, healthy }) => {
+      const explored = explore({ ...start(policy), liveRestore, healthy });
+      expect(explored.states).toBeGreaterThan(100);
+      expect(explored.faults).toEqual([]);
+    },
+  );
+
+  test('a stopped container stays stopped', () => {
+    const explored = explore({
+      ...start('unless-stopped'),
+      wasRunning: false,
+      old: { ...running('web', unlessStopped), status: 'exited', manuallyStopped: true },
+    });
+    expect(explored.faults).toEqual([]);
+  });
+});
+
+type ModelContainer = {
+  name: string;
+  status: ContainerStatus;
+  policy: RestartPolicy;
+  imageId: string;
+  startedAt: string;
+  manuallyStopped: boolean;
+  /** A stop is going on in the engine that nobody waits for. */
+  dying: boolean;
+};
+
+type World = {
+  old: ModelContainer | undefined;
+  new: ModelContainer | undefined;
+  policy: RestartPolicy;
+  wasRunning: boolean;
+  liveRestore: boolean;
+  healthy: boolean;
+  tag: string;
+  stranger: boolean;
+};
+
+function running(name: string, policy: RestartPolicy): ModelContainer {
+  return {
+    name,
+    status: 'running',
+    policy,
+    imageId: 'image-1',
+    startedAt: 'then',
+    manuallyStopped: false,
+    dying: false,
+  };
+}
+
+function start(policyName: string): World {
+  const policy = { Name: policyName, MaximumRetryCount: 0 };
+  return {
+    old: running('web', policy),
+    new: undefined,
+    policy,
+    wasRunning: true,
+    liveRestore: false,
+    healthy: true,
+    tag: 'image-2',
+    stranger: false,
+  };
+}
+
+function recovering(): Course {
+  return { wish: 'recover', proven: new Set(), stopsInDoubt: 'any', outwaited: new Set(), givenUp: new Set() };
+}
+
+function factsOf(world: World, course: Course, name = 'web'): TransactionFacts {
+  const standing = (id: string, container: ModelContainer | undefined): Standing | undefined =>
+    container && {
+      id,
+      place: placeOf(container.name, name),
+      status: container.status,
+      policy: container.policy,
+      imageId: container.imageId,
+      startedAt: container.startedAt,
+      finishedAt: '',
+    };
+  const old = standing('old', world.old);
+  const successor = standing('new', world.new);
+  const member: MemberFacts = {
+    name,
+    old,
+    new: successor,
+    nameHeldBy:
+      old?.place === 'name' ? 'old' : successor?.place === 'name' ? 'new' : world.stranger ? 'stranger' : 'nobody',
+    policy: world.policy,
+    wasRunning: world.wasRunning,
+    reference: 'web:1',
+    oldImageId: 'image-1',
+    targetImageId: course.wish === 'recover' ? undefined : 'image-2',
+    missingNetworks: [],
+    rivals: [],
+    taggedImageId: course.wish === 'forward' ? undefined : world.tag,
+  };
+  return { members: [member], liveRestore: world.liveRestore, course };
+}
+
+/** What the engine does; `halfway`: the caller dies while it is done. */
+function apply(world: World, step: Step, name = 'web', halfway = false): void {
+  const target = 'id' in step ? (step.id === 'old' ? world.old : world.new) : undefined;
+  switch (step.kind) {
+    case 'create':
+      world.new = { ...running(successorName(name), no), status: 'created', imageId: 'image-2', startedAt: '' };
+      return;
+    case 'rename':
+      target!.name = step.to;
+      return;
+    case 'policy':
+      target!.policy = step.policy;
+      return;
+    case 'stop':
+      target!.manuallyStopped = true;
+      if (halfway) target!.dying = true;
+      else die(target!);
+      return;
+    case 'start':
+      if (target!.dying) return;
+      Object.assign(target!, { status: 'running', startedAt: 'now', manuallyStopped: false });
+      return;
+    case 'tag':
+      world.tag = step.imageId;
+      return;
+    case 'remove':
+      if (step.id === 'old') world.old = undefined;
+      else world.new = undefined;
+      return;
+    default:
+      throw new Error(`the model does not know ${step.kind}`);
+  }
+}
+
+function die(container: ModelContainer): void {
+  container.status = 'exited';
+  container.dying = false;
+}
+
+/** Section by section: what an engine starts at boot, after a power cut and after a crash of its own. */
+function reboot(world: World, kind: 'power cut' | 'engine crash'): void {
+  for (const container of [world.old, world.new]) {
+    if (container === undefined || container.status === 'created') continue;
+    const survives = kind === 'engine crash' && world.liveRestore && isAlive(container.status);
+    const wasAlive = isAlive(container.status);
+    if (survives) continue;
+    if (wasAlive) die(container);
+    const byCrash = kind === 'engine crash' && !world.liveRestore;
+    const comesUp =
+      container.policy.Name === 'always' ||
+      (container.policy.Name === 'unless-stopped' && wasAlive && !container.manuallyStopped && !byCrash) ||
+      (container.policy.Name === 'on-failure' && !(wasAlive && byCrash));
+    container.dying = false;
+    if (comesUp) Object.assign(container, { status: 'running', startedAt: 'boot', manuallyStopped: false });
+  }
+}
+
+type Life = {
+  readonly world: World;
+  readonly course: Course;
+  readonly trail: readonly string[];
+  readonly cuts: number;
+};
+
+/** Depth first over everything that can happen; a state is the world and what the living process knows. */
+function explore(begin: World): { states: number; faults: string[] } {
+  const seen = new Set<string>();
+  const faults: string[] = [];
+  const pending: Life[] = [
+    { world: begin, course: { ...recovering(), wish: 'forward', stopsInDoubt: new Set() }, trail: [], cuts: 0 },
+  ];
+  while (pending.length > 0 && faults.length < 3) {
+    const life = pending.pop()!;
+    const key = JSON.stringify([
+      life.world,
+      life.course.wish,
+      [...life.course.proven],
+      [...life.course.outwaited],
+      [...life.course.givenUp],
+      [...(life.course.stopsInDoubt === 'any' ? ['any'] : life.course.stopsInDoubt)],
+      life.cuts,
+    ]);
+    if (seen.has(key)) continue;
+    seen.add(key);
+    const fault = whatIsWrong(life);
+    if (fault !== undefined) {
+      faults.push(`${fault} after ${life.trail.join(', ')}`);
+      continue;
+    }
+    pending.push(...futures(life));
+  }
+  return { states: seen.size, faults };
+}
+
+function whatIsWrong({ world, course, trail, cuts }: Life): string | undefined {
+  if (trail.length > 200) return 'no end';
+  if (world.old && world.new && isAlive(world.old.status) && isAlive(world.new.status)) return 'two run at once';
+  if (decide(factsOf(world, course)).kind !== 'end' || world.old?.dying || world.new?.dying) return undefined;
+  const left = [world.old, world.new].filter((container) => container !== undefined);
+  const [only] = left;
+  if (left.length !== 1 || only === undefined) return `${left.length} containers are left`;
+  if (only.name !== 'web') return `it is called ${only.name}`;
+  if (isAlive(only.status) !== world.wasRunning && !(cuts > 0 && !world.wasRunning)) return `it is ${only.status}`;
+  if (!samePolicy(only.policy, world.policy)) return `its policy is ${only.policy.Name}`;
+  if (only.imageId === 'image-2' && !world.healthy) return 'the unhealthy version stayed';
+  return undefined;
+}
+
+function futures(life: Life): Life[] {
+  const next: Life[] = [];
+  const branch = (label: string, change: (world: World) => Course | void, cuts = life.cuts) => {
+    const world = structuredClone(life.world);
+    const course = change(world) ?? life.course;
+    next.push({ world, course, trail: [...life.trail, label], cuts });
+  };
+  for (const which of ['old', 'new'] as const) {
+    if (life.world[which]?.dying) branch(`${which} dies of its stop`, (world) => die(world[which]!));
+  }
+  const decision = decide(factsOf(life.world, life.course));
+  const crashes = life.cuts < 3;
+  if (crashes) {
+    branch('service dies', () => recovering(), life.cuts + 1);
+    branch('power cut', (world) => (reboot(world, 'power cut'), recovering()), life.cuts + 1);
+    branch('engine crash', (world) => reboot(world, 'engine crash'), life.cuts + 1);
+  }
+  if (decision.kind === 'turn') branch('turn back', () => ({ ...life.course, wish: 'back' }));
+  if (decision.kind !== 'step') return next;
+  const { step } = decision;
+  if (step.kind === 'gate') {
+    const { healthy } = life.world;
+    branch(healthy ? 'gate passes' : 'gate fails', () =>
+      healthy
+        ? { ...life.course, proven: new Set([...life.course.proven, ...step.ids]) }
+        : { ...life.course, wish: 'back' },
+    );
+    return next;
+  }
+  if (step.kind === 'outwait') {
+    branch('outwait', (world) => {
+      if (world.old?.dying) die(world.old);
+      return { ...life.course, outwaited: new Set(['old']) };
+    });
+    return next;
+  }
+  branch(describeCall(step), (world) => apply(world, step));
+  if (crashes)
+    branch(
+      `${describeCall(step)} while the service dies`,
+      (world) => (apply(world, step, 'web', true), recovering()),
+      life.cuts + 1,
+    );
+  if (step.kind === 'stop' && life.cuts < 3) {
+    branch(
+      'stop without an answer',
+      (world) => {
+        apply(world, step, 'web', true);
+        const { stopsInDoubt } = life.course;
+        return { ...life.course, stopsInDoubt: stopsInDoubt === 'any' ? 'any' : new Set([...stopsInDoubt, step.id]) };
+      },
+      life.cuts + 1,
+    );
+  }
+  return next;
+}
+
+function describeCall(step: Step): string {
+  return `${step.kind} ${'id' in step ? step.id : ''}${step.kind === 'rename' ? ` to ${step.to}` : ''}${step.kind === 'policy' ? ` ${step.policy.Name}` : ''}`;
+}
+
+test('deadManPolicy() lets the engine bring the old one back, except where it would start it beside a survivor', () => {
+  expect(deadManPolicy(unlessStopped, false)).toEqual(always);
+  expect(deadManPolicy({ Name: 'on-failure', MaximumRetryCount: 3 }, false)).toEqual(always);
+  expect(deadManPolicy(always, true)).toEqual(no);
+  expect(deadManPolicy(unlessStopped, true)).toEqual(unlessStopped);
+  expect(deadManPolicy(no, false)).toEqual(no);
+});
