@@ -1,0 +1,171 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startDaemon } from './daemon.ts';
+import type { Daemon } from './daemon.ts';
+import { engineClient } from './engine-client.ts';
+import type { EngineClient } from './engine-client.ts';
+
+export type EngineOptions = {
+  /** At least two letters; unique among the engines of this lab. */
+  readonly name: string;
+  /** More arguments of dockerd, such as `--live-restore`. */
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Base URL of a pull-through mirror of Docker Hub. */
+  readonly hubMirror?: string;
+  /** An own bridge instead of docker0 and no iptables rules: for every engine but the first, which must not lose its own. */
+  readonly beside?: boolean;
+};
+
+/** A dockerd with its own data, socket, containerd, cgroup and, beside the first one, bridge. */
+export type LabEngine = EngineClient & {
+  readonly name: string;
+  readonly dir: string;
+  readonly socket: string;
+  /** Of dockerd, now: it changes with `start()`. */
+  readonly pid: () => number;
+  /** SIGKILL to dockerd; its containers live on. */
+  readonly kill: () => Promise<void>;
+  /** SIGTERM to dockerd: containers are stopped unless it runs with `--live-restore`. */
+  readonly stop: () => Promise<void>;
+  /** Again, after `kill()` or `stop()`, with the same arguments unless others are given. */
+  readonly start: (args?: readonly string[]) => Promise<void>;
+  /** Ends dockerd, its containers and their shims at once, and removes all it left. */
+  readonly remove: () => Promise<void>;
+};
+
+let bridges = 0;
+
+/** Resolves when the engine answers: 0.2 to 1 s. `labDir` must be inside the lab's namespaces. */
+export async function startEngine(labDir: string, options: EngineOptions): Promise<LabEngine> {
+  const dir = join(labDir, options.name);
+  const socket = join(dir, 'docker.sock');
+  const cgroup = `${basename(labDir)}-${options.name}`;
+  const client = engineClient(socket);
+  const bridge = options.beside ? addBridge() : undefined;
+  let args = options.args ?? [];
+  let daemon: Daemon | undefined;
+
+  const start = async (): Promise<void> => {
+    rmSync(join(dir, 'pid'), { force: true });
+    daemon = await startDaemon({
+      command: ['dockerd', ...commonArguments(dir, socket, cgroup, options), ...bridgeArguments(bridge), ...args],
+      logFile: join(dir, 'dockerd.log'),
+      env: { ...options.env },
+      ready: async () => (await client.call('GET', '/_ping')).status === 200,
+    });
+  };
+  mkdirSync(dir, { recursive: true });
+  await start();
+  return {
+    ...client,
+    name: options.name,
+    dir,
+    socket,
+    pid: () => daemon?.pid ?? 0,
+    kill: async () => daemon?.kill(),
+    stop: async () => daemon?.stop(),
+    start: async (otherArgs) => {
+      args = otherArgs ?? args;
+      await start();
+    },
+    remove: async () => {
+      await daemon?.kill();
+      await killAll(dir, cgroup);
+      unmountAll(dir);
+      if (bridge) execFileSync('ip', ['link', 'del', bridge.name]);
+      rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+    },
+  };
+}
+
+type Bridge = { readonly name: string; readonly address: string };
+
+function addBridge(): Bridge {
+  bridges += 1;
+  const bridge = {
+    name: `upk${process.pid}${bridges}`.slice(0, 15),
+    address: `10.${90 + (process.pid % 100)}.${bridges}.1/24`,
+  };
+  execFileSync('ip', ['link', 'add', bridge.name, 'type', 'bridge']);
+  execFileSync('ip', ['addr', 'add', bridge.address, 'dev', bridge.name]);
+  execFileSync('ip', ['link', 'set', bridge.name, 'up']);
+  return bridge;
+}
+
+/** An engine that manages iptables, or is told `--bridge=none`, takes down the network of another one beside it. */
+function bridgeArguments(bridge: Bridge | undefined): string[] {
+  return bridge ? ['--bridge', bridge.name, '--iptables=false', '--ip-masq=false'] : [];
+}
+
+function commonArguments(dir: string, socket: string, cgroup: string, options: EngineOptions): string[] {
+  return [
+    ...['--data-root', join(dir, 'data'), '--exec-root', join(dir, 'x'), '--pidfile', join(dir, 'pid')],
+    ...['--host', `unix://${socket}`, '--cgroup-parent', `/${cgroup}`],
+    ...['--containerd-namespace', options.name, '--containerd-plugins-namespace', `${options.name}-plugins`],
+    ...['--insecure-registry', '127.0.0.0/8', '--shutdown-timeout', '1'],
+    ...(options.hubMirror === undefined ? [] : ['--registry-mirror', options.hubMirror]),
+  ];
+}
+
+/** By what their command line and cgroup say, never by a remembered pid alone: pids are used again. */
+async function killAll(dir: string, cgroup: string): Promise<void> {
+  for (let round = 0; round < 50; round += 1) {
+    const pids = [...shims(dir), ...cgroupProcesses(cgroup)];
+    if (pids.length === 0) return;
+    for (const pid of pids) tryKill(pid);
+    await sleep(10);
+  }
+}
+
+function shims(dir: string): number[] {
+  const isOurs = (pid: string): boolean => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(`${dir}/x/containerd`);
+    } catch {
+      return false;
+    }
+  };
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && isOurs(name))
+    .map(Number);
+}
+
+function cgroupProcesses(cgroup: string): number[] {
+  const root = '/sys/fs/cgroup';
+  const folders = ['', ...readdirSync(root)].map((hierarchy) => join(root, hierarchy, cgroup)).filter(existsSync);
+  const pids = folders.flatMap((folder) =>
+    readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .flatMap((entry) => readLines(join(folder, entry.name, 'cgroup.procs'))),
+  );
+  // A process of another pid namespace shows as 0.
+  return [...new Set(pids.map(Number))].filter((pid) => pid > 1 && pid !== process.pid);
+}
+
+function readLines(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n').filter(Boolean);
+  } catch {
+    return [];
+  }
+}
+
+function tryKill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+function unmountAll(dir: string): void {
+  const points = readLines('/proc/self/mountinfo')
+    .map((line) => line.split(' ')[4] ?? '')
+    .filter((point) => point.startsWith(`${dir}/`))
+    .sort()
+    .toReversed();
+  if (points.length > 0) execFileSync('umount', ['--lazy', ...points], { stdio: 'ignore' });
+}

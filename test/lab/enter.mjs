@@ -1,0 +1,90 @@
+// `npm run lab -- <command>`: runs a command in the lab. See README.md beside this file.
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { installLab } from './install.mjs';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
+/** Short, because a unix socket's path has at most 107 bytes; with our pid, so that the next run can tell a leftover. */
+const prefix = 'upk-';
+const temporary = '/tmp';
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const command = process.argv.slice(2);
+  const reason = installLab({ log: (message) => console.error(`lab: ${message}`) });
+  if (reason) {
+    console.error(`lab: cannot run here: ${reason}`);
+    process.exitCode = 1;
+  } else {
+    process.exitCode = await enterLab(command.length > 0 ? command : ['bash']);
+  }
+}
+
+/** Runs the command with private namespaces, an engine and a registry; resolves to its exit code. All ends with it. */
+export async function enterLab(command, { env = process.env, stdio = 'inherit' } = {}) {
+  removeLeftovers();
+  const dir = mkdtempSync(join(temporary, `${prefix}${process.pid}-`));
+  const ignore = () => {};
+  process.on('SIGINT', ignore);
+  try {
+    build(join(dir, 'bin'));
+    return await run(dir, command, { env, stdio });
+  } finally {
+    process.off('SIGINT', ignore);
+    clean(dir);
+  }
+}
+
+/** The lab's TypeScript, for a Node that cannot run it as it is. */
+function build(outDir) {
+  const tsc = join(root, 'node_modules/.bin/tsc');
+  const result = spawnSync(tsc, ['-p', join(here, 'tsconfig.json'), '--outDir', outDir], { encoding: 'utf8' });
+  if (result.status !== 0) throw new Error(`Cannot build the lab: ${result.stdout || result.error?.message}`);
+  writeFileSync(join(outDir, 'package.json'), '{"type":"module"}');
+}
+
+/** Killing us kills all of it: setpriv ties unshare to us, --kill-child ties the namespace's first process to unshare. */
+function run(dir, command, { env, stdio }) {
+  const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child=SIGKILL', '--mount-proc'];
+  const inside = ['bash', join(here, 'inside.sh'), dir, process.execPath, join(dir, 'bin/inside.js'), ...command];
+  return new Promise((resolve, reject) => {
+    const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', 'unshare', ...namespaces, '--', ...inside], {
+      env: { ...env, UPKEEP_LAB_DIR: dir, PATH: `${env.PATH}:/usr/local/sbin:/usr/sbin:/sbin` },
+      stdio,
+    });
+    child.on('error', reject);
+    child.on('close', (code) => resolve(code ?? 1));
+  });
+}
+
+/** What a killed run could not clean itself. */
+function removeLeftovers() {
+  for (const name of readdirSync(temporary)) {
+    const pid = /^upk-(\d+)-/.exec(name)?.[1];
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) clean(join(temporary, name));
+  }
+}
+
+function clean(dir) {
+  const cgroups = '/sys/fs/cgroup';
+  for (const hierarchy of existsSync(cgroups) ? ['', ...readdirSync(cgroups)] : []) {
+    const folder = join(cgroups, hierarchy);
+    if (!existsSync(join(folder, 'cgroup.procs'))) continue;
+    for (const name of readdirSync(folder).filter((name) => name.startsWith(`${basename(dir)}-`)))
+      removeCgroup(join(folder, name));
+  }
+  rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** A cgroup's files cannot be removed, its folders can, from the leaves. One still busy is left to the next run. */
+function removeCgroup(folder) {
+  try {
+    for (const entry of readdirSync(folder, { withFileTypes: true }))
+      if (entry.isDirectory()) removeCgroup(join(folder, entry.name));
+    rmdirSync(folder);
+  } catch {
+    // Its last process is still being reaped.
+  }
+}

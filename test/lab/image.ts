@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { tar } from './tar.ts';
+import type { TarEntry } from './tar.ts';
+
+/** What an image is made of. Fields of `config` keep the words of the image config. */
+export type ImageSpec = {
+  /** https://github.com/opencontainers/image-spec/blob/main/config.md#properties, plus Docker's `Healthcheck`. */
+  readonly config?: ImageConfig;
+  /** Files beside busybox, by path without a leading slash. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Default `docker`. */
+  readonly format?: ImageFormat;
+  readonly platform?: ImagePlatform;
+  /** RFC 3339; default 2024-01-01. */
+  readonly created?: string;
+  /** Annotations of the manifest, OCI only. */
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** No busybox in it. */
+  readonly empty?: boolean;
+};
+
+export type ImageConfig = {
+  readonly Cmd?: readonly string[];
+  readonly Entrypoint?: readonly string[];
+  readonly Env?: readonly string[];
+  readonly Labels?: Readonly<Record<string, string>>;
+  readonly Volumes?: Readonly<Record<string, object>>;
+  readonly ExposedPorts?: Readonly<Record<string, object>>;
+  readonly User?: string;
+  readonly WorkingDir?: string;
+  readonly StopSignal?: string;
+  readonly Healthcheck?: {
+    readonly Test: readonly string[];
+    /** Nanoseconds, as all durations here. */
+    readonly Interval?: number;
+    readonly Timeout?: number;
+    readonly StartPeriod?: number;
+    readonly Retries?: number;
+  };
+};
+
+export type ImageFormat = 'docker' | 'oci';
+
+export type ImagePlatform = { readonly os: string; readonly architecture: string; readonly variant?: string };
+
+/** A thing that a registry stores and others refer to. */
+export type Content = { readonly mediaType: string; readonly digest: string; readonly bytes: Buffer };
+
+export type BuiltImage = {
+  readonly manifest: Content;
+  readonly config: Content;
+  readonly layers: readonly Content[];
+  readonly platform: ImagePlatform;
+};
+
+const mediaTypes = {
+  docker: {
+    manifest: 'application/vnd.docker.distribution.manifest.v2+json',
+    index: 'application/vnd.docker.distribution.manifest.list.v2+json',
+    config: 'application/vnd.docker.container.image.v1+json',
+    layer: 'application/vnd.docker.image.rootfs.diff.tar.gzip',
+  },
+  oci: {
+    manifest: 'application/vnd.oci.image.manifest.v1+json',
+    index: 'application/vnd.oci.image.index.v1+json',
+    config: 'application/vnd.oci.image.config.v1+json',
+    layer: 'application/vnd.oci.image.layer.v1.tar+gzip',
+  },
+} as const;
+
+const defaultCreated = '2024-01-01T00:00:00Z';
+
+/** Builds an image in memory: the same spec gives the same digests. */
+export function buildImage(spec: ImageSpec): BuiltImage {
+  const types = mediaTypes[spec.format ?? 'docker'];
+  const platform = spec.platform ?? { os: 'linux', architecture: 'amd64' };
+  const created = spec.created ?? defaultCreated;
+  const files = Object.entries({ 'etc/spec.json': JSON.stringify(spec), ...spec.files });
+  const layers = [
+    ...(spec.empty ? [] : [busyboxLayer()]),
+    layer(files.map(([path, content]) => ({ path, content, mode: 0o644 }))),
+  ];
+  const config = json(types.config, {
+    created,
+    architecture: platform.architecture,
+    os: platform.os,
+    ...(platform.variant === undefined ? {} : { variant: platform.variant }),
+    config: { Env: ['PATH=/bin'], ...spec.config },
+    rootfs: { type: 'layers', diff_ids: layers.map(({ diffId }) => diffId) },
+    history: layers.map(() => ({ created, created_by: 'test/lab' })),
+  });
+  const layerContents = layers.map(({ digest, bytes }) => ({ mediaType: types.layer, digest, bytes }));
+  const manifest = json(types.manifest, {
+    schemaVersion: 2,
+    mediaType: types.manifest,
+    config: descriptor(config),
+    layers: layerContents.map(descriptor),
+    ...(spec.annotations === undefined ? {} : { annotations: spec.annotations }),
+  });
+  return { manifest, config, layers: layerContents, platform };
+}
+
+/**
+ * An index of images; with `attestations`, each has a manifest beside it that says how it was
+ * built, as BuildKit writes them: https://docs.docker.com/build/metadata/attestations/attestation-storage/
+ */
+export function buildIndex(
+  images: readonly BuiltImage[],
+  { format = 'docker', attestations = [] }: { format?: ImageFormat; attestations?: readonly BuiltImage[] } = {},
+): Content {
+  const mediaType = mediaTypes[format].index;
+  return json(mediaType, {
+    schemaVersion: 2,
+    mediaType,
+    manifests: [
+      ...images.map(({ manifest, platform }) => ({ ...descriptor(manifest), platform })),
+      ...attestations.map(({ manifest }, index) => ({
+        ...descriptor(manifest),
+        platform: { os: 'unknown', architecture: 'unknown' },
+        annotations: {
+          'vnd.docker.reference.type': 'attestation-manifest',
+          'vnd.docker.reference.digest': images[index]?.manifest.digest,
+        },
+      })),
+    ],
+  });
+}
+
+function json(mediaType: string, value: object): Content {
+  const bytes = Buffer.from(JSON.stringify(value));
+  return { mediaType, digest: digestOf(bytes), bytes };
+}
+
+function descriptor({ mediaType, digest, bytes }: Content): object {
+  return { mediaType, digest, size: bytes.length };
+}
+
+type Layer = { readonly digest: string; readonly diffId: string; readonly bytes: Buffer };
+
+function layer(entries: readonly TarEntry[]): Layer {
+  const archive = tar(entries);
+  const bytes = gzipSync(archive, { level: 1 });
+  return { digest: digestOf(bytes), diffId: digestOf(archive), bytes };
+}
+
+const applets =
+  'cat chmod cp date echo env false grep head hostname httpd id kill ls mkdir mv nc printf ps rm sh sleep tail test touch true wget';
+
+let busybox: Layer | undefined;
+
+function busyboxLayer(): Layer {
+  busybox ??= layer([
+    ...['bin', 'etc', 'data', 'www'].map((path) => ({ path })),
+    { path: 'tmp', mode: 0o1777 },
+    { path: 'bin/busybox', content: readFileSync('/usr/bin/busybox') },
+    ...applets.split(' ').map((applet) => ({ path: `bin/${applet}`, link: 'busybox' })),
+    { path: 'etc/passwd', content: 'root:x:0:0::/:/bin/sh\napp:x:1000:1000::/:/bin/sh\n', mode: 0o644 },
+    { path: 'etc/group', content: 'root:x:0:\napp:x:1000:\n', mode: 0o644 },
+  ]);
+  return busybox;
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+}

@@ -1,0 +1,36 @@
+// The lab's second process: brings up what every test may use, then runs the command and ends with its exit code.
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { catalogue } from './catalogue.ts';
+import { startEngine } from './engine.ts';
+import { pushImage, pushIndex } from './push.ts';
+import { startRegistry } from './registry.ts';
+
+const dir = process.env['UPKEEP_LAB_DIR'] ?? '';
+const [command = 'bash', ...args] = process.argv.slice(2);
+
+// `docker` in a shell of the lab finds it under its default address, too.
+const [engine, registry] = await Promise.all([
+  startEngine(dir, { name: 'engine', args: ['--host', 'unix:///run/docker.sock'] }),
+  startRegistry(dir, { port: 5000 }),
+]);
+for (const [tag, spec] of Object.entries(catalogue)) await pushImage(registry, 'app', tag, spec);
+await pushIndex(registry, 'app', 'multi', catalogue.v1);
+await pushIndex(registry, 'app', 'multi-oci', { ...catalogue.v2, format: 'oci' }, { attestations: true });
+await pushIndex(registry, 'app', 'arm-only', catalogue.v1, { platforms: [{ os: 'linux', architecture: 'arm64' }] });
+
+const child = spawn(command, args, {
+  stdio: 'inherit',
+  env: {
+    ...process.env,
+    UPKEEP_LAB_SOCKET: engine.socket,
+    UPKEEP_LAB_REGISTRY: registry.host,
+  },
+});
+// An interrupt from the keyboard is for the command; we end when it ends.
+process.on('SIGINT', () => {});
+child.on('error', (error) => {
+  console.error(`lab: cannot run "${command}": ${error.message}`);
+  process.exit(127);
+});
+child.on('close', (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : (code ?? 1)));

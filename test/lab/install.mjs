@@ -1,0 +1,87 @@
+// Installs what the lab needs and the machine lacks: Debian's own packages, through apt, when we are root.
+// Nothing it installs is started: Debian asks /usr/sbin/policy-rc.d before it starts a daemon.
+import { spawnSync } from 'node:child_process';
+import { accessSync, chmodSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs';
+
+/** What must be there: a program by name or a file by path, and the Debian package that brings it. */
+const needs = [
+  ['dockerd', 'docker.io'],
+  ['docker-registry', 'docker-registry'],
+  ['/usr/bin/busybox', 'busybox-static'],
+  ['iptables', 'iptables'],
+  ['ip', 'iproute2'],
+  ['ps', 'procps'],
+  ['unshare', 'util-linux'],
+  ['setpriv', 'util-linux'],
+  ['openssl', 'openssl'],
+  ['update-ca-certificates', 'ca-certificates'],
+];
+
+const aptOptions = [
+  '-qq',
+  '--yes',
+  '--no-install-recommends',
+  ...['DPkg::Lock::Timeout=300', 'Acquire::Retries=3', 'Dpkg::Use-Pty=0'].flatMap((option) => ['-o', option]),
+  ...['--force-confold', '--force-unsafe-io'].flatMap((option) => ['-o', `Dpkg::Options::=${option}`]),
+];
+
+const policyFile = '/usr/sbin/policy-rc.d';
+
+/** Undefined when the lab can run here; otherwise the reason why not, for people. */
+export function installLab({ log = () => {} } = {}) {
+  if (process.platform !== 'linux') return 'the lab needs Linux';
+  if (process.getuid?.() !== 0) return 'the lab needs root';
+  const missing = missingPackages();
+  if (missing.length > 0) {
+    if (find('apt-get') === undefined) return `missing here, and no apt to install it: ${missing.join(', ')}`;
+    log(`installing ${missing.join(', ')}`);
+    const failure = withoutStartingDaemons(() => aptInstall(missing));
+    if (failure) return `apt could not install ${missing.join(', ')}: ${failure}`;
+    const still = missingPackages();
+    if (still.length > 0) return `still missing after the installation: ${still.join(', ')}`;
+  }
+  const probe = spawnSync('unshare', ['--mount', '--net', '--pid', '--fork', 'true'], { encoding: 'utf8' });
+  return probe.status === 0 ? undefined : `no private namespaces here: ${probe.stderr.trim()}`;
+}
+
+function missingPackages() {
+  return [...new Set(needs.filter(([name]) => find(name) === undefined).map(([, debianPackage]) => debianPackage))];
+}
+
+function find(name) {
+  const folders = `${process.env.PATH ?? ''}:/usr/local/sbin:/usr/sbin:/sbin`.split(':');
+  const paths = name.startsWith('/') ? [name] : folders.map((folder) => `${folder}/${name}`);
+  return paths.find((path) => {
+    try {
+      accessSync(path, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** The lists may be stale or absent: the second try begins by fetching them. */
+function aptInstall(packages) {
+  const install = ['install', ...aptOptions, ...packages];
+  if (apt(install) === undefined) return undefined;
+  return apt(['update', '-qq', '-o', 'Acquire::Retries=3', '-o', 'DPkg::Lock::Timeout=300']) ?? apt(install);
+}
+
+function apt(args) {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', NEEDRESTART_SUSPEND: '1' };
+  const result = spawnSync('apt-get', args, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  if (result.status === 0) return undefined;
+  return (result.stderr || result.stdout || String(result.error)).trim().split('\n').slice(-5).join(' / ');
+}
+
+function withoutStartingDaemons(work) {
+  if (existsSync(policyFile)) return work();
+  writeFileSync(policyFile, '#!/bin/sh\nexit 101\n');
+  chmodSync(policyFile, 0o755);
+  try {
+    return work();
+  } finally {
+    rmSync(policyFile, { force: true });
+  }
+}
