@@ -396,7 +396,8 @@ function explore(begin: World): { states: number; faults: string[] } {
 function whatIsWrong({ world, course, trail, cuts }: Life): string | undefined {
   if (trail.length > 200) return 'no end';
   if (world.old && world.new && isAlive(world.old.status) && isAlive(world.new.status)) return 'two run at once';
-  if (decide(factsOf(world, course)).kind !== 'end' || world.old?.dying || world.new?.dying) return undefined;
+  if (decide(factsOf(world, course)).kind !== 'end') return undefined;
+  if (world.old?.dying || world.new?.dying) return 'a stop is still going on when nobody watches any more';
   const left = [world.old, world.new].filter((container) => container !== undefined);
   const [only] = left;
   if (left.length !== 1 || only === undefined) return `${left.length} containers are left`;
