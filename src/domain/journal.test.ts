@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Journal, journalPrefix, readJournal, writeJournal } from './journal.ts';
 
@@ -50,7 +50,9 @@ describe('readJournal()', () => {
       fc.string({ maxLength: 300 }),
     );
     fc.assert(
-      fc.property(hostile, (labels) => expect(['journal', 'none', 'foreign']).toContain(readJournal(labels).kind)),
+      fc.property(hostile, (labels) => {
+        expect(['journal', 'none', 'foreign']).toContain(readJournal(labels).kind);
+      }),
     );
   });
 });

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { RestartPolicy } from './container.ts';
 import {
@@ -70,7 +70,9 @@ test.each([
 
 test('policyCode() is read back by parsePolicyCode(), and nothing else is', () => {
   fc.assert(
-    fc.property(policy, (restartPolicy) => expect(parsePolicyCode(policyCode(restartPolicy))).toEqual(restartPolicy)),
+    fc.property(policy, (restartPolicy) => {
+      expect(parsePolicyCode(policyCode(restartPolicy))).toEqual(restartPolicy);
+    }),
   );
   expect(parsePolicyCode('constructor')).toBeUndefined();
   expect(parsePolicyCode('')).toBeUndefined();

@@ -82,9 +82,15 @@ export function policyCode(policy: RestartPolicy): string {
 
 /** Undefined for a code that no version has written. */
 export function parsePolicyCode(code: string): RestartPolicy | undefined {
-  const names: Readonly<Record<string, string>> = { n: 'no', e: '', a: 'always', u: 'unless-stopped' };
-  const name = names[code];
+  const name = policyNames.get(code);
   if (name !== undefined) return { Name: name, MaximumRetryCount: 0 };
   const retries = /^f(\d{1,9})$/.exec(code)?.[1];
   return retries === undefined ? undefined : { Name: 'on-failure', MaximumRetryCount: Number(retries) };
 }
+
+const policyNames: ReadonlyMap<string, string> = new Map([
+  ['n', 'no'],
+  ['e', ''],
+  ['a', 'always'],
+  ['u', 'unless-stopped'],
+]);
