@@ -18,52 +18,57 @@ export function parseDuration(text: string, grammar: DurationGrammar = {}): numb
   return total > 0 ? Math.max(1, Math.round(total)) : 0;
 }
 
-/** The shortest text that reads back as the same whole milliseconds: `1.25s`, `1m30s`, `10m`, `7d`. */
+/** As people write it, `1.25s`, `1m30s`, `7d`; reads back as the same whole milliseconds. A negative one is `0s`. */
 export function formatDuration(ms: number): string {
   let rest = Math.max(0, Math.round(ms));
   if (rest < 1000) return rest === 0 ? '0s' : `${rest}ms`;
   let text = '';
-  for (const unit of ['d', 'h', 'm'] as const) {
-    const count = Math.floor(rest / unitMs[unit]);
-    if (count > 0) text += `${count}${unit}`;
-    rest -= count * unitMs[unit];
+  for (const [unit, size] of shownUnits) {
+    if (rest >= size) text += `${Math.floor(rest / size)}${unit}`;
+    rest %= size;
   }
   return rest > 0 ? `${text}${rest / 1000}s` : text;
 }
 
 const longestText = 64;
 
+const dayMs = 86_400_000;
+
 /** Go's longest duration, 2^63 nanoseconds: about 292 years. */
 const longestMs = 2 ** 63 / 1e6;
 
-const unitMs = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  μs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-} as const;
+const unitMs: ReadonlyMap<string, number> = new Map([
+  ['ns', 1e-6],
+  ['us', 1e-3],
+  ['\u00b5s', 1e-3],
+  ['\u03bcs', 1e-3],
+  ['ms', 1],
+  ['s', 1000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', dayMs],
+  ['w', 7 * dayMs],
+]);
 
-const monthMs = 30 * unitMs.d;
+const shownUnits = [
+  ['d', dayMs],
+  ['h', 3_600_000],
+  ['m', 60_000],
+] as const;
 
 function bareNumber(text: string, { bareUnit }: DurationGrammar): number | undefined {
   const count = readNumber(text);
   if (count === undefined || count === 0) return count;
-  return bareUnit === undefined ? undefined : count * unitMs[bareUnit];
+  const size = bareUnit === undefined ? undefined : unitMs.get(bareUnit);
+  return size === undefined ? undefined : count * size;
 }
 
 function sumOfParts(text: string, { months = false }: DurationGrammar): number | undefined {
   let total = 0;
   let end = 0;
-  for (const part of text.matchAll(/([\d.]+)(ns|us|µs|μs|ms|[smhdwM])/gy)) {
-    const [whole, number = '', unit = ''] = part;
+  for (const [whole, number = '', unit = ''] of text.matchAll(/([\d.]+)([a-z\u00b5\u03bc]+|M)/gy)) {
     const count = readNumber(number);
-    const size = unit === 'M' ? (months ? monthMs : undefined) : sizeOf(unit);
+    const size = unit === 'M' && months ? 30 * dayMs : unitMs.get(unit);
     if (count === undefined || size === undefined) return undefined;
     total += count * size;
     end += whole.length;
@@ -73,8 +78,4 @@ function sumOfParts(text: string, { months = false }: DurationGrammar): number |
 
 function readNumber(text: string): number | undefined {
   return /^(?:\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : undefined;
-}
-
-function sizeOf(unit: string): number | undefined {
-  return Object.entries(unitMs).find(([name]) => name === unit)?.[1];
 }

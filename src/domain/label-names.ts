@@ -8,8 +8,8 @@ export const labelNames = [
   'stop-signal',
   'stop-timeout',
   'cooldown-delay',
-  'gate-window',
-  'gate-timeout',
+  'health-window',
+  'health-timeout',
   'lifecycle.pre-check',
   'lifecycle.pre-update',
   'lifecycle.post-update',
@@ -29,9 +29,6 @@ export const ownPrefix = 'upkeep.';
 
 /** `com.centurylinklabs.watchtower.enable` and the like, with the same meaning, so that nobody has to relabel. */
 export const dropInPrefix = 'com.centurylinklabs.watchtower.';
-
-/** The journal of a running update: written and read by transactions, never a wish. */
-export const journalPrefix = 'upkeep.tx.';
 
 /** `true` marks a container of the Watchtower family itself. */
 export const watchtowerLabel = 'com.centurylinklabs.watchtower';

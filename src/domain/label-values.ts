@@ -6,6 +6,8 @@ export type ValueKind<Value> = {
   readonly accepted: string;
   /** Undefined when the value cannot be read. The text is trimmed and bounded. */
   readonly parse: (text: string) => Value | undefined;
+  /** A text that says nothing when it stands in a drop-in label. */
+  readonly silentDropIn?: string;
 };
 
 /** Booleans as Go reads them (https://pkg.go.dev/strconv#ParseBool), in any case. */
@@ -39,7 +41,7 @@ export const delay: ValueKind<number> = {
 };
 
 /** Container names; an empty value is an empty list, which says "depends on nothing". */
-export const names: ValueKind<readonly string[]> = {
+export const containerNames: ValueKind<readonly string[]> = {
   accepted: 'a list of at most 100 container names, separated by commas',
   parse: parseNames,
 };
@@ -62,10 +64,11 @@ export const command: ValueKind<string> = {
   parse: (text) => (text === '' || text.includes('\0') ? undefined : text),
 };
 
-/** A numeric user or group id. */
+/** A numeric user or group id. Watchtower takes 0 for "the container's own user", so there it does not mean root. */
 export const userId: ValueKind<number> = {
   accepted: 'a whole number from 0 to 2147483647',
   parse: (text) => (/^\d{1,10}$/.test(text) && Number(text) <= 2_147_483_647 ? Number(text) : undefined),
+  silentDropIn: '0',
 };
 
 const truths: ReadonlyMap<string, boolean> = new Map([
@@ -83,7 +86,7 @@ const mostNames = 100;
 const containerName = /^\/?[a-zA-Z0-9][a-zA-Z0-9_.-]{0,254}$/;
 
 function parseNames(text: string): readonly string[] | undefined {
-  const items = text.split(',', mostNames * 4).map((item) => item.trim());
+  const items = text.split(',').map((item) => item.trim());
   const given = items.filter((item) => item !== '');
   if (given.length > mostNames || !given.every((item) => containerName.test(item))) return undefined;
   return [...new Set(given.map((item) => item.replace(/^\//, '')))];

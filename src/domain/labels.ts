@@ -1,27 +1,6 @@
-import { nearest } from './edit-distance.ts';
-import {
-  dropInPrefix,
-  journalPrefix,
-  labelNames,
-  originalImageLabel,
-  ownPrefix,
-  watchtowerInternals,
-  watchtowerLabel,
-  type LabelName,
-} from './label-names.ts';
-import {
-  command,
-  delay,
-  minutes,
-  names,
-  scope,
-  seconds,
-  stopSignal,
-  truth,
-  truthOrEmpty,
-  userId,
-  type ValueKind,
-} from './label-values.ts';
+import { dropInPrefix, originalImageLabel, ownPrefix, watchtowerLabel, type LabelName } from './label-names.ts';
+import { describeUnheard } from './label-typos.ts';
+import * as kinds from './label-values.ts';
 import { quoted } from './printable.ts';
 
 /** What a container says about how it wants to be treated; undefined: it says nothing. */
@@ -55,46 +34,45 @@ export type HookName = 'preCheck' | 'preUpdate' | 'postUpdate' | 'postCheck';
 export type HookWish = { readonly command: string; readonly timeoutMs: number | undefined };
 
 /** `warnings`: sentences about labels that are not heard, at most 20, safe to print. */
-export type ReadLabels = { readonly wishes: LabelWishes; readonly warnings: readonly string[] };
+export type LabelReading = { readonly wishes: LabelWishes; readonly warnings: readonly string[] };
 
 export type Labels = Readonly<Record<string, string>>;
 
 /**
- * Reads a container's own and drop-in labels. Never fails: a value that cannot be read counts as
- * not given and is warned about, as is every other label under the two prefixes, because a typo in
- * `enable` must not pass in silence.
+ * Reads a container's own labels and the drop-in ones; of two that say the same, the own one wins.
+ * Never fails: a value that cannot be read counts as not given, and is warned about like a mistyped
+ * name.
  */
-export function readLabels(labels: Labels): ReadLabels {
+export function readLabels(labels: Labels): LabelReading {
   const warnings: string[] = [];
-  const read = <Value>(name: LabelName, kind: ValueKind<Value>) => readOne(labels, name, kind, warnings);
-  const hook = (name: LabelName, timeoutName: LabelName): HookWish | undefined => {
-    const [line, timeoutMs] = [read(name, command), read(timeoutName, minutes)];
-    return line === undefined ? undefined : { command: line, timeoutMs };
+  const read = <Value>(name: LabelName, kind: kinds.ValueKind<Value>) => readOne({ labels, name, kind, warnings });
+  const hook = (name: LabelName & `lifecycle.${string}`, timeoutName: LabelName): HookWish | undefined => {
+    const [command, timeoutMs] = [read(name, kinds.command), read(timeoutName, kinds.minutes)];
+    return command === undefined ? undefined : { command, timeoutMs };
   };
   const wishes: LabelWishes = {
-    enable: read('enable', truth),
-    monitorOnly: read('monitor-only', truthOrEmpty),
-    noPull: read('no-pull', truthOrEmpty),
-    dependsOn: read('depends-on', names),
-    scope: read('scope', scope) || undefined,
-    stopSignal: read('stop-signal', stopSignal),
-    stopTimeoutMs: read('stop-timeout', seconds),
-    cooldownMs: read('cooldown-delay', delay),
-    gateWindowMs: read('gate-window', seconds),
-    gateTimeoutMs: read('gate-timeout', seconds),
+    enable: read('enable', kinds.truth),
+    monitorOnly: read('monitor-only', kinds.truthOrEmpty),
+    noPull: read('no-pull', kinds.truthOrEmpty),
+    dependsOn: read('depends-on', kinds.containerNames),
+    scope: read('scope', kinds.scope) || undefined,
+    stopSignal: read('stop-signal', kinds.stopSignal),
+    stopTimeoutMs: read('stop-timeout', kinds.seconds),
+    cooldownMs: read('cooldown-delay', kinds.delay),
+    gateWindowMs: read('health-window', kinds.seconds),
+    gateTimeoutMs: read('health-timeout', kinds.seconds),
     hooks: {
       preCheck: hook('lifecycle.pre-check', 'lifecycle.pre-check-timeout'),
       preUpdate: hook('lifecycle.pre-update', 'lifecycle.pre-update-timeout'),
       postUpdate: hook('lifecycle.post-update', 'lifecycle.post-update-timeout'),
       postCheck: hook('lifecycle.post-check', 'lifecycle.post-check-timeout'),
     },
-    hookUserId: read('lifecycle.uid', userId),
-    hookGroupId: read('lifecycle.gid', userId),
-    originalImage: valueOf(labels, originalImageLabel)?.slice(0, longestValue) || undefined,
-    isWatchtower: truth.parse((valueOf(labels, watchtowerLabel) ?? '').slice(0, 10)) === true,
+    hookUserId: read('lifecycle.uid', kinds.userId),
+    hookGroupId: read('lifecycle.gid', kinds.userId),
+    originalImage: valueOf(labels, originalImageLabel)?.trim() || undefined,
+    isWatchtower: valueOf(labels, watchtowerLabel) === 'true',
   };
-  warnAboutUnknown(labels, warnings);
-  return { wishes, warnings: bounded(warnings) };
+  return { wishes, warnings: bounded([...warnings, ...warningsAboutNames(labels)]) };
 }
 
 /** Enough for any command; an engine accepts labels of many megabytes. */
@@ -102,17 +80,17 @@ const longestValue = 32_768;
 
 const mostWarnings = 20;
 
-const known: ReadonlySet<string> = new Set(labelNames);
+type Question<Value> = {
+  readonly labels: Labels;
+  readonly name: LabelName;
+  readonly kind: kinds.ValueKind<Value>;
+  readonly warnings: string[];
+};
 
-function readOne<Value>(
-  labels: Labels,
-  name: LabelName,
-  kind: ValueKind<Value>,
-  warnings: string[],
-): Value | undefined {
+function readOne<Value>({ labels, name, kind, warnings }: Question<Value>): Value | undefined {
   for (const prefix of [ownPrefix, dropInPrefix]) {
     const text = valueOf(labels, prefix + name);
-    if (text === undefined) continue;
+    if (text === undefined || (prefix === dropInPrefix && text === kind.silentDropIn)) continue;
     const value = text.length > longestValue ? undefined : kind.parse(text.trim());
     if (value !== undefined) return value;
     warnings.push(`Label ${quoted(prefix + name)} is ignored: ${quoted(text)} is not ${kind.accepted}`);
@@ -124,21 +102,17 @@ function valueOf(labels: Labels, label: string): string | undefined {
   return Object.hasOwn(labels, label) ? labels[label] : undefined;
 }
 
-function warnAboutUnknown(labels: Labels, warnings: string[]): void {
+function warningsAboutNames(labels: Labels): readonly string[] {
+  const warnings: string[] = [];
   for (const label of Object.keys(labels)) {
-    if (warnings.length > mostWarnings) return;
-    const prefix = [ownPrefix, dropInPrefix].find((each) => label.startsWith(each));
-    if (prefix === undefined || label.startsWith(journalPrefix)) continue;
-    const name = label.slice(prefix.length);
-    if (known.has(name) || (prefix === dropInPrefix && watchtowerInternals.includes(name))) continue;
-    const meant = nearest(name, labelNames);
-    warnings.push(
-      `Label ${quoted(label)} is not known${meant === undefined ? '' : `; did you mean ${quoted(prefix + meant)}?`}`,
-    );
+    if (warnings.length > mostWarnings) break;
+    const warning = describeUnheard(label);
+    if (warning !== undefined) warnings.push(warning);
   }
+  return warnings;
 }
 
 function bounded(warnings: readonly string[]): readonly string[] {
   if (warnings.length <= mostWarnings) return warnings;
-  return [...warnings.slice(0, mostWarnings - 1), 'More labels are ignored or not known'];
+  return [...warnings.slice(0, mostWarnings - 1), 'More labels than these are ignored or not known'];
 }

@@ -1,4 +1,4 @@
-import type { Digest } from './digest.ts';
+import { runnablePlatforms } from './runnable-platforms.ts';
 
 /** As in an OCI index; `variant` is empty where there is none. */
 export type Platform = { readonly os: string; readonly architecture: string; readonly variant: string };
@@ -10,8 +10,8 @@ export type ForeignPlatform = {
   readonly variant?: string | undefined;
 };
 
-/** One line of an OCI index or a Docker manifest list. */
-export type IndexEntry = { readonly platform?: ForeignPlatform | undefined; readonly digest: Digest };
+/** One line of an OCI index or a Docker manifest list, as far as the choice goes. */
+export type IndexEntry = { readonly platform?: ForeignPlatform | undefined };
 
 /** `linux/arm64/v8`; without a variant `linux/amd64`. */
 export function formatPlatform({ os, architecture, variant }: Platform): string {
@@ -47,7 +47,7 @@ export function choosePlatform<Entry extends IndexEntry>(
   manifests: readonly Entry[],
   wanted: ForeignPlatform,
 ): Entry | undefined {
-  const order = runnable(normalisePlatform(wanted)).map(formatPlatform);
+  const order = runnablePlatforms(normalisePlatform(wanted)).map(formatPlatform);
   let best: Entry | undefined;
   let bestRank = Infinity;
   for (const entry of manifests) {
@@ -66,7 +66,7 @@ export function runsOn(image: ForeignPlatform, engine: ForeignPlatform): boolean
     architecture: image.architecture || own.architecture,
     variant: image.architecture ? image.variant : own.variant,
   });
-  return runnable(own).some((platform) => samePlatform(platform, asked));
+  return runnablePlatforms(own).some((platform) => samePlatform(platform, asked));
 }
 
 type Machine = { readonly architecture: string; readonly variant?: string };
@@ -96,36 +96,4 @@ function normaliseVariant(architecture: string, variant: string): string {
     return versioned === 'v8' || versioned === 'v8.0' ? '' : versioned.replace(/^v9\.0$/, 'v9');
   if (architecture === 'arm') return versioned === '' ? 'v7' : versioned;
   return variant;
-}
-
-/** What a platform runs, best first: itself, its lesser variants, then its 32-bit relative. */
-function runnable(platform: Platform): readonly Platform[] {
-  const { os, architecture } = platform;
-  const lesser = lesserVariants(platform).map((variant) => ({ os, architecture, variant }));
-  if (architecture === 'amd64') return [platform, ...lesser, { os, architecture: '386', variant: '' }];
-  if (architecture === 'arm64') return [platform, ...lesser, ...runnable({ os, architecture: 'arm', variant: 'v8' })];
-  return [platform, ...lesser];
-}
-
-function lesserVariants({ architecture, variant }: Platform): readonly string[] {
-  const [, major = 0, minor = 0] = (/^v(\d)(?:\.(\d))?$/.exec(variant) ?? []).map(Number);
-  if (architecture === 'amd64') return down(major - 1, 1).map((version) => (version === 1 ? '' : `v${version}`));
-  if (architecture === 'arm') return down(major - 1, 5).map((version) => `v${version}`);
-  if (architecture !== 'arm64') return [];
-  if (major === 9)
-    return [
-      ...down(minor - 1, 0).map((lower) => armVersion(9, lower)),
-      ...down(minor + 5, 0).map((lower) => armVersion(8, lower)),
-    ];
-  return major === 8 ? down(minor - 1, 0).map((lower) => armVersion(8, lower)) : [];
-}
-
-/** v9.0 of the Arm architecture contains v8.5: https://developer.arm.com/documentation/102378 */
-function armVersion(major: 8 | 9, minor: number): string {
-  if (minor > 0) return `v${major}.${minor}`;
-  return major === 8 ? '' : 'v9';
-}
-
-function down(from: number, to: number): readonly number[] {
-  return Array.from({ length: Math.max(0, from - to + 1) }, (_, index) => from - index);
 }

@@ -1,0 +1,209 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { labelNames } from './label-names.ts';
+import { readLabels, type LabelWishes } from './labels.ts';
+
+const nothing: LabelWishes = {
+  enable: undefined,
+  monitorOnly: undefined,
+  noPull: undefined,
+  dependsOn: undefined,
+  scope: undefined,
+  stopSignal: undefined,
+  stopTimeoutMs: undefined,
+  cooldownMs: undefined,
+  gateWindowMs: undefined,
+  gateTimeoutMs: undefined,
+  hooks: { preCheck: undefined, preUpdate: undefined, postUpdate: undefined, postCheck: undefined },
+  hookUserId: undefined,
+  hookGroupId: undefined,
+  originalImage: undefined,
+  isWatchtower: false,
+};
+
+const dropIn = 'com.centurylinklabs.watchtower';
+
+describe('readLabels()', () => {
+  test('wishes for nothing, when there are none of ours', () => {
+    expect(readLabels({})).toEqual({ wishes: nothing, warnings: [] });
+    expect(readLabels({ 'com.docker.compose.service': 'web', 'traefik.enable': 'true' })).toEqual({
+      wishes: nothing,
+      warnings: [],
+    });
+  });
+
+  test.each(['upkeep', dropIn])('reads every label under %s', (prefix) => {
+    const { wishes, warnings } = readLabels({
+      [`${prefix}.enable`]: 'true',
+      [`${prefix}.monitor-only`]: 'false',
+      [`${prefix}.no-pull`]: '1',
+      [`${prefix}.depends-on`]: '/db, cache,,db',
+      [`${prefix}.scope`]: 'blue',
+      [`${prefix}.stop-signal`]: 'sigint',
+      [`${prefix}.stop-timeout`]: '90',
+      [`${prefix}.cooldown-delay`]: '1M',
+      [`${prefix}.health-window`]: '20s',
+      [`${prefix}.health-timeout`]: '5m',
+      [`${prefix}.lifecycle.pre-check`]: 'true',
+      [`${prefix}.lifecycle.pre-update`]: '/backup.sh "all of it"',
+      [`${prefix}.lifecycle.post-update`]: 'a\nb',
+      [`${prefix}.lifecycle.post-check`]: 'exit 0',
+      [`${prefix}.lifecycle.pre-update-timeout`]: '5',
+      [`${prefix}.lifecycle.post-update-timeout`]: '0',
+      [`${prefix}.lifecycle.post-check-timeout`]: '30s',
+      [`${prefix}.lifecycle.uid`]: '1000',
+      [`${prefix}.lifecycle.gid`]: '100',
+    });
+    expect(warnings).toEqual([]);
+    expect(wishes).toEqual({
+      ...nothing,
+      enable: true,
+      monitorOnly: false,
+      noPull: true,
+      dependsOn: ['db', 'cache'],
+      scope: 'blue',
+      stopSignal: 'SIGINT',
+      stopTimeoutMs: 90_000,
+      cooldownMs: 2_592_000_000,
+      gateWindowMs: 20_000,
+      gateTimeoutMs: 300_000,
+      hooks: {
+        preCheck: { command: 'true', timeoutMs: undefined },
+        preUpdate: { command: '/backup.sh "all of it"', timeoutMs: 300_000 },
+        postUpdate: { command: 'a\nb', timeoutMs: 0 },
+        postCheck: { command: 'exit 0', timeoutMs: 30_000 },
+      },
+      hookUserId: 1000,
+      hookGroupId: 100,
+    });
+  });
+
+  test('reads the labels of the family that stand outside the prefixes', () => {
+    const { wishes, warnings } = readLabels({
+      [dropIn]: 'true',
+      'com.centurylinklabs.zodiac.original-image': ' nginx:1.27 ',
+    });
+    expect(wishes).toEqual({ ...nothing, isWatchtower: true, originalImage: 'nginx:1.27' });
+    expect(warnings).toEqual([]);
+  });
+
+  test('prefers the own label to the drop-in one', () => {
+    expect(readLabels({ 'upkeep.enable': 'false', [`${dropIn}.enable`]: 'true' }).wishes.enable).toBe(false);
+    expect(readLabels({ [`${dropIn}.enable`]: 'false', 'upkeep.enable': 'true' }).wishes.enable).toBe(true);
+  });
+
+  test('falls back on the drop-in label, when the own one cannot be read', () => {
+    const { wishes, warnings } = readLabels({ 'upkeep.enable': 'nope', [`${dropIn}.enable`]: 'false' });
+    expect(wishes.enable).toBe(false);
+    expect(warnings).toEqual(['Label "upkeep.enable" is ignored: "nope" is not one of true, t, 1, false, f, 0']);
+  });
+
+  test.each([
+    ['enable', 'yes'],
+    ['enable', ''],
+    ['monitor-only', 'on'],
+    ['no-pull', '2'],
+    ['depends-on', 'a b'],
+    ['depends-on', '-db'],
+    ['depends-on', Array.from({ length: 101 }, (_, n) => `c${n}`).join(',')],
+    ['scope', 'x'.repeat(256)],
+    ['scope', 'a\u202eb'],
+    ['stop-signal', 'SIGNOPE'],
+    ['stop-signal', '65'],
+    ['stop-signal', '0'],
+    ['stop-signal', 'SIGRTMIN+16'],
+    ['stop-signal', ''],
+    ['stop-timeout', '-5'],
+    ['stop-timeout', '1M'],
+    ['cooldown-delay', 'soon'],
+    ['health-timeout', '5 minutes'],
+    ['lifecycle.pre-update', ''],
+    ['lifecycle.pre-update', 'a\0b'],
+    ['lifecycle.pre-update', 'x'.repeat(32_769)],
+    ['lifecycle.pre-update-timeout', 'x'],
+    ['lifecycle.uid', 'root'],
+    ['lifecycle.uid', '-1'],
+    ['lifecycle.gid', '2147483648'],
+  ])('counts %s=%j as not given, and warns', (name, value) => {
+    const { wishes, warnings } = readLabels({ [`upkeep.${name}`]: value });
+    expect(wishes).toEqual(nothing);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatch(new RegExp(`^Label "upkeep\\.${name}" is ignored: ".*" is not .+$`));
+    expect(warnings[0]?.length).toBeLessThan(300);
+  });
+
+  test.each([
+    ['9', '9'],
+    ['KILL', 'SIGKILL'],
+    ['SIGQUIT', 'SIGQUIT'],
+    ['sigrtmin+3', 'SIGRTMIN+3'],
+    ['RTMAX-1', 'SIGRTMAX-1'],
+  ])('reads the signal %s as %s', (value, expected) => {
+    expect(readLabels({ 'upkeep.stop-signal': value }).wishes.stopSignal).toBe(expected);
+  });
+
+  test('takes an empty monitor-only or no-pull for false, an empty depends-on for "depends on nothing"', () => {
+    const { wishes, warnings } = readLabels({
+      'upkeep.monitor-only': '',
+      'upkeep.no-pull': ' ',
+      'upkeep.depends-on': '',
+    });
+    expect(wishes).toEqual({ ...nothing, monitorOnly: false, noPull: false, dependsOn: [] });
+    expect(warnings).toEqual([]);
+  });
+
+  test('takes the scope "none" for unscoped, also against a drop-in scope', () => {
+    expect(readLabels({ 'upkeep.scope': 'none', [`${dropIn}.scope`]: 'blue' }).wishes.scope).toBeUndefined();
+    expect(readLabels({ 'upkeep.scope': '' }).warnings).toEqual([]);
+  });
+
+  test('takes 0 for root in an own label, for nothing in a drop-in one', () => {
+    expect(readLabels({ 'upkeep.lifecycle.uid': '0' }).wishes.hookUserId).toBe(0);
+    expect(readLabels({ [`${dropIn}.lifecycle.uid`]: '0' })).toEqual({ wishes: nothing, warnings: [] });
+  });
+
+  test('keeps a hook out, when only its timeout is given', () => {
+    expect(readLabels({ 'upkeep.lifecycle.pre-update-timeout': '5' })).toEqual({ wishes: nothing, warnings: [] });
+  });
+
+  test('warns about a mistyped name, and keeps silent about the journal', () => {
+    expect(readLabels({ 'upkeep.enabel': 'false', 'upkeep.tx.id': 'x', 'upkeep.tx.later': 'x' }).warnings).toEqual([
+      'Label "upkeep.enabel" is not known; did you mean "upkeep.enable"?',
+    ]);
+  });
+
+  test('shows hostile names and values short and escaped', () => {
+    const { warnings } = readLabels({ 'upkeep.enable': `\u001b[2J"${'x'.repeat(2 ** 20)}`, ['upkeep.\n\u202e']: 'x' });
+    expect(warnings[0]).toMatch(/^Label "upkeep\.enable" is ignored: "\\x1b\[2J\\"x+…" is not one of/);
+    expect(warnings[1]).toBe(String.raw`Label "upkeep.\n\u202e" is not known`);
+  });
+
+  test('warns twenty times at most, however many labels are wrong', () => {
+    const { warnings } = readLabels(
+      Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`upkeep.colour-${n}`, 'x'])),
+    );
+    expect(warnings).toHaveLength(20);
+    expect(warnings.at(-1)).toBe('More labels than these are ignored or not known');
+  });
+
+  test('does not take what an object inherits for a label', () => {
+    const labels: Record<string, string> = Object.create({ 'upkeep.enable': 'true' });
+    expect(readLabels(labels)).toEqual({ wishes: nothing, warnings: [] });
+  });
+
+  test('never throws and never says anything unsafe', () => {
+    const key = fc.oneof(
+      fc.constantFrom(...labelNames).map((name) => `upkeep.${name}`),
+      fc.string({ unit: 'binary' }).map((text) => `upkeep.${text}`),
+    );
+    const value = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('true', '', '0', '1h', 'a,b', 'SIGTERM'));
+    fc.assert(
+      fc.property(fc.dictionary(key, value), (labels) => {
+        for (const warning of readLabels(labels).warnings) {
+          expect(warning).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
+          expect(warning.length).toBeLessThan(500);
+        }
+      }),
+    );
+  });
+});
