@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest';
+import { commands } from './commands.ts';
+import { variablesOf } from './environment.ts';
+import { helpText } from './help.ts';
+import { optionEntries } from './options.ts';
+
+describe('helpText()', () => {
+  test('lists the commands when none is named', () => {
+    const text = helpText(undefined, 100);
+    for (const { name, summary } of commands) expect(text).toMatch(new RegExp(`^  ${name} +${escape(summary)}$`, 'm'));
+  });
+
+  test.each(commands)('shows of $name exactly the options that it knows, with their variables', ({ name }) => {
+    const lines = helpText(name, 100).split('\n');
+    const shown = lines.flatMap((line) => /^ {2}(?:-\w, )?(--[a-z-]+|[A-Z_]+)(?: |$)/.exec(line)?.[1] ?? []);
+    const expected = optionEntries
+      .map(([, option]) => option)
+      .filter((option) => option.commands.some((command) => command === name))
+      .map((option) => (option.flag === undefined ? variablesOf(option)[0]?.name : `--${option.flag}`));
+    expect(new Set(shown)).toEqual(new Set(expected));
+  });
+
+  test.each([40, 60, 80, 100])('keeps within %i columns, but for words that are longer', (columns) => {
+    for (const name of [undefined, ...commands.map((command) => command.name)]) {
+      const long = helpText(name, columns)
+        .split('\n')
+        .filter((line) => line.length > columns);
+      expect(long.filter((line) => line.trim().split(' ').length > 3)).toEqual([]);
+    }
+  });
+});
+
+function escape(text: string): string {
+  return text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
+}

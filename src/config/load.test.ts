@@ -1,0 +1,437 @@
+import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { afterAll, describe, expect, test } from 'vitest';
+import { commands, type CommandName } from './commands.ts';
+import { variablesOf } from './environment.ts';
+import { loadConfiguration, type Configuration } from './load.ts';
+import type { Option } from './option.ts';
+import { optionEntries, options, type OptionKey } from './options.ts';
+import type { Settings } from './settings.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'upkeep-config-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Where each option ends up: text, what it becomes, and the setting that must change from its default. */
+const effects: Readonly<Record<OptionKey, readonly [text: string, expected: unknown, of: (s: Settings) => unknown]>> = {
+  labelEnable: ['true', true, (s) => s.service.labelEnable],
+  disableContainers: ['db, cache-.*', ['db', 'cache-.*'], (s) => s.service.disableContainers],
+  includeStopped: ['T', true, (s) => s.service.includeStopped],
+  includeRestarting: ['1', true, (s) => s.service.includeRestarting],
+  scope: ['staging', 'staging', (s) => s.service.scope],
+  images: ['nginx,ghcr.io/acme/api:2', ['nginx', 'ghcr.io/acme/api:2'], (s) => s.request.images],
+  monitorOnly: ['TRUE', true, (s) => s.service.monitorOnly],
+  noPull: ['true', true, (s) => s.service.noPull],
+  labelTakesPrecedence: ['true', true, (s) => s.service.labelTakesPrecedence],
+  cooldownMs: ['1M', 30 * 86_400_000, (s) => s.service.cooldownMs],
+  useComposeDependsOn: ['F', false, (s) => s.service.useComposeDependsOn],
+  stopTimeoutMs: ['1m30s', 90_000, (s) => s.service.stopTimeoutMs],
+  gateWindowMs: ['0', 0, (s) => s.service.gateWindowMs],
+  gateTimeoutMs: ['300', 300_000, (s) => s.service.gateTimeoutMs],
+  pullTimeoutMs: ['1.5m', 90_000, (s) => s.service.pullTimeoutMs],
+  cleanup: ['true', true, (s) => s.service.cleanup],
+  updateConcurrency: ['1', 1, (s) => s.service.updateConcurrency],
+  dryRun: ['true', true, (s) => s.request.dryRun],
+  intervalMs: ['3600', 3_600_000, (s) => s.run.intervalMs],
+  updateOnStart: ['true', true, (s) => s.run.updateOnStart],
+  runOnce: ['true', true, (s) => s.run.once],
+  timeZone: ['Europe/Berlin', true, () => true],
+  rounds: ['3', 3, (s) => s.run.rounds],
+  engineHost: ['unix:///run/podman/podman.sock', 'unix:///run/podman/podman.sock', (s) => s.engine.host],
+  engineTlsVerify: ['false', undefined, (s) => s.engine.tls],
+  engineCertPath: ['/nowhere', undefined, (s) => s.engine.tls],
+  engineApiVersion: ['v1.45', '1.45', (s) => s.engine.apiVersion],
+  userRuntimeFolder: ['/run/user/7', '/run/user/7', (s) => s.engine.userRuntimeFolder],
+  dockerConfigFolder: ['/docker', '/docker', (s) => s.registry.dockerConfigFolder],
+  repoUser: ['robot', 'robot', (s) => s.registry.user],
+  repoPassword: ['hunter2', 'hunter2', (s) => s.registry.password],
+  registryTlsSkip: ['true', true, (s) => s.registry.tlsSkip],
+  registryTlsMinVersion: ['TLS1.3', 'TLSv1.3', (s) => s.registry.tlsMinVersion],
+  registryCa: [join(folder, 'ca.pem'), 'PEM\n', (s) => s.registry.ca],
+  checkConcurrency: ['16', 16, (s) => s.service.checkConcurrency],
+  httpProxy: ['http://proxy:1', 'http://proxy:1', (s) => s.registry.httpProxy],
+  httpsProxy: ['http://proxy:2', 'http://proxy:2', (s) => s.registry.httpsProxy],
+  noProxy: ['localhost,.internal', ['localhost', '.internal'], (s) => s.registry.noProxy],
+  json: ['true', true, (s) => s.output.json],
+  exitCode: ['true', true, (s) => s.output.exitCode],
+  logLevel: ['WARNING', 'warn', (s) => s.log.level],
+  logFormat: ['logfmt', 'logfmt', (s) => s.log.format],
+  debug: ['true', 'debug', (s) => s.log.level],
+  trace: ['true', 'debug', (s) => s.log.level],
+  noColor: ['true', false, (s) => s.output.colour],
+  terminalType: ['dumb', false, (s) => s.output.live],
+};
+writeFileSync(join(folder, 'ca.pem'), 'PEM\n');
+
+/** A text that the option must refuse; absent where any text will do. */
+function badText(option: Option): string | undefined {
+  switch (option.kind) {
+    case 'boolean':
+      return option.anyValueIsTrue === true ? undefined : 'yes';
+    case 'integer':
+      return '-1';
+    case 'duration':
+      return 'soon';
+    case 'choice':
+      return 'nonsense';
+    case 'list':
+    case 'text':
+      return option.accepts === undefined ? undefined : 'Not: /\\ This';
+  }
+}
+
+const entries = optionEntries.map(([key, option]) => ({ key, option, command: option.commands[0] ?? 'run' }));
+const flagged = entries.filter(({ option }) => option.flag !== undefined);
+const variables = entries.flatMap((entry) => variablesOf(entry.option).map(({ name }) => ({ ...entry, name })));
+
+describe('every option', () => {
+  test.each(flagged)('--$option.flag sets it', ({ key, option, command }) => {
+    const [text, expected, of] = effects[key];
+    expect(of(settingsOf([command, `--${option.flag}=${text}`]))).toEqual(expected);
+    if (option.kind !== 'boolean') expect(of(settingsOf([command, `--${option.flag}`, text]))).toEqual(expected);
+  });
+
+  test.each(flagged.filter(({ option }) => option.short))(
+    '-$option.short is short for it',
+    ({ key, option, command }) => {
+      const [text, expected, of] = effects[key];
+      expect(of(settingsOf([command, `-${option.short}=${text}`]))).toEqual(expected);
+      const words = option.kind === 'boolean' ? [`-${option.short}`] : [`-${option.short}`, text];
+      if (option.kind !== 'boolean' || /^(true|t|1)$/i.test(text))
+        expect(of(settingsOf([command, ...words]))).toEqual(expected);
+    },
+  );
+
+  test.each(variables)('$name sets it', ({ key, name, command }) => {
+    const [text, expected, of] = effects[key];
+    expect(of(settingsOf([command], { [name]: text }))).toEqual(expected);
+    expect(settingsOf([command], { [name]: '' })).toEqual(settingsOf([command]));
+    expect(settingsOf([command], { [name]: ' ' })).toEqual(settingsOf([command]));
+  });
+
+  test.each(variables.filter(({ option }) => badText(option) !== undefined))(
+    '$name with a bad value stops the start with 1, and says what is accepted',
+    ({ name, option, command }) => {
+      const bad = badText(option) ?? '';
+      const faults = faultsOf([command], { [name]: bad });
+      expect(faults.exitCode).toBe(1);
+      expect(faults.message).toMatch(new RegExp(`^Cannot use ${name} .+: expected [^.]+`));
+      expect(faults.message.split('\n')).toHaveLength(1);
+    },
+  );
+
+  test.each(flagged.filter(({ option }) => badText(option) !== undefined))(
+    '--$option.flag with a bad value stops the start with 1',
+    ({ option, command }) => {
+      const faults = faultsOf([command, `--${option.flag}=${badText(option)}`]);
+      expect(faults.exitCode).toBe(1);
+      expect(faults.message).toContain(`Cannot use --${option.flag} `);
+    },
+  );
+
+  test.each(flagged)('--$option.flag is refused by commands it has no meaning for', ({ key, option }) => {
+    for (const { name } of commands.filter((command) => !option.commands.includes(command.name))) {
+      const faults = faultsOf([name, `--${option.flag}=${effects[key][0]}`]);
+      expect(faults.exitCode).toBe(2);
+      expect(faults.message).toContain(`Cannot use --${option.flag} with "upkeep ${name}": it belongs to "upkeep `);
+    }
+  });
+
+  test('names, short names and variables are given once', () => {
+    const all = [...flagged.flatMap(({ option }) => [option.flag, option.short ?? option.flag]), 'h', 'V'];
+    expect(new Set(all.filter(Boolean)).size).toBe(
+      new Set(flagged.map(({ option }) => option.flag)).size + 2 + flagged.filter(({ option }) => option.short).length,
+    );
+    expect(new Set(variables.map(({ name }) => name)).size).toBe(variables.length);
+  });
+});
+
+describe('precedence', () => {
+  const given = { UPKEEP_SCOPE: 'own', WATCHTOWER_SCOPE: 'alias' };
+
+  test.each([
+    [['--scope', 'flag'], given, 'flag'],
+    [[], given, 'own'],
+    [[], { WATCHTOWER_SCOPE: 'alias' }, 'alias'],
+    [[], { ...given, UPKEEP_SCOPE: '' }, 'alias'],
+    [[], {}, undefined],
+    [['--scope='], given, undefined],
+    [['--scope', 'a', '--scope', 'b'], given, 'b'],
+    [['--scope', 'none'], given, undefined],
+  ])('%j with %j gives %j', (flags, environment, expected) => {
+    expect(settingsOf(['run', ...flags], environment).service.scope).toBe(expected);
+  });
+
+  test('a bad value that a flag or a better variable overrules is not looked at', () => {
+    expect(settingsOf(['run', '--cleanup'], { UPKEEP_CLEANUP: 'maybe' }).service.cleanup).toBe(true);
+    expect(settingsOf([], { UPKEEP_CLEANUP: '1', WATCHTOWER_CLEANUP: 'maybe' }).service.cleanup).toBe(true);
+  });
+
+  test('repeated list flags add up and replace the variable', () => {
+    const settings = settingsOf(['-x', 'a,b', '-x=c d'], { UPKEEP_DISABLE_CONTAINERS: 'z' });
+    expect(settings.service.disableContainers).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  test('variables of the Watchtower family that are in effect are named, others not', () => {
+    const loaded = load([], {
+      WATCHTOWER_CLEANUP: '1',
+      WATCHTOWER_SCOPE: 'x',
+      UPKEEP_SCOPE: 'y',
+      WATCHTOWER_TIMEOUT: '5',
+    });
+    expect(loaded).toMatchObject({ kind: 'command', aliases: ['WATCHTOWER_TIMEOUT', 'WATCHTOWER_CLEANUP'] });
+  });
+});
+
+describe('booleans', () => {
+  test.each([
+    [['--cleanup'], true],
+    [['--cleanup=false'], false],
+    [['--cleanup=0'], false],
+    [['--no-cleanup'], false],
+    [['--cleanup', '--no-cleanup'], false],
+    [['-c'], true],
+    [['-c=f'], false],
+    [['-cS'], true],
+  ])('%j is %j', (flags, expected) => {
+    expect(settingsOf(flags, { UPKEEP_CLEANUP: 'true' }).service.cleanup).toBe(expected);
+  });
+
+  test('--no-pull and --no-color are names of their own, and have no further negation', () => {
+    expect(settingsOf(['--no-pull']).service.noPull).toBe(true);
+    expect(settingsOf(['--no-pull=false']).service.noPull).toBe(false);
+    expect(faultsOf(['--no-no-pull']).exitCode).toBe(2);
+    expect(faultsOf(['--no-scope']).message).toContain('Cannot use --no-scope: there is no such option');
+    expect(faultsOf(['--pull']).exitCode).toBe(2);
+  });
+
+  test('a separate value is refused instead of becoming the name of a container', () => {
+    expect(faultsOf(['--cleanup', 'false', 'web']).message).toBe(
+      'Cannot use --cleanup with a separate value: write --cleanup=false',
+    );
+    expect(faultsOf(['-c', '0']).message).toContain('write --cleanup=0');
+    expect(settingsOf(['--cleanup', 'web']).service).toMatchObject({ cleanup: true, names: ['web'] });
+  });
+
+  test.each(['0', 'false', 'anything'])('NO_COLOR=%s means no colours, as no-color.org asks', (text) => {
+    expect(settingsOf(['check'], { NO_COLOR: text }).output.colour).toBe(false);
+    expect(settingsOf(['check', '--no-color=false'], { NO_COLOR: text }).output.colour).toBe(true);
+  });
+});
+
+describe('the command', () => {
+  test.each<[readonly string[], CommandName, readonly string[]]>([
+    [[], 'run', []],
+    [['web', '/db'], 'run', ['web', 'db']],
+    [['run', 'check'], 'run', ['check']],
+    [['--', 'check'], 'run', ['check']],
+    [['check', '--', '--json'], 'check', ['--json']],
+    [['--debug', 'check', 'web'], 'check', ['web']],
+    [['update', 'api-.*'], 'update', ['api-.*']],
+    [['ruby'], 'run', ['ruby']],
+    [['update-center'], 'run', ['update-center']],
+  ])('%j is %s of %j', (argv, command, names) => {
+    const { settings, ...loaded } = commandOf(argv);
+    expect(loaded.command).toBe(command);
+    expect(command === 'run' ? settings.service.names : settings.request.containers).toEqual(names);
+  });
+
+  test.each([
+    ['chekc', 'did you mean "check"?'],
+    ['udpate', 'did you mean "update"?'],
+    ['Demo', 'did you mean "demo"?'],
+    ['hlep', 'did you mean "help"?'],
+    ['rollback', 'the commands are run, check, update, demo'],
+  ])('%s is no command, rather than the name of a container to watch', (word, hint) => {
+    const faults = faultsOf([word]);
+    expect(faults.exitCode).toBe(2);
+    expect(faults.message).toContain(`Cannot run "${word}": there is no such command; ${hint}`);
+    expect(faults.message).toContain(`"upkeep run ${word}"`);
+  });
+
+  test('demo takes no names', () => {
+    expect(faultsOf(['demo', 'web'])).toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('takes no names'),
+    });
+  });
+
+  test('demo does not look at the variables of the engine', () => {
+    expect(load(['demo'], { DOCKER_HOST: 'nonsense', UPKEEP_CLEANUP: 'nonsense' }).kind).toBe('command');
+  });
+
+  test.each([
+    [['--help'], undefined],
+    [['-h'], undefined],
+    [['help'], undefined],
+    [['help', 'check'], 'check'],
+    [['check', '--help'], 'check'],
+    [['--help', 'update', '--nonsense'], 'update'],
+    [['--version', '--help'], undefined],
+  ])('%j asks for help', (argv, command) => {
+    expect(load(argv)).toEqual({ kind: 'help', command });
+  });
+
+  test.each([[['--version']], [['-V']], [['version']], [['check', '--version']]])('%j asks for the version', (argv) => {
+    expect(load(argv)).toEqual({ kind: 'version' });
+  });
+});
+
+describe('faults', () => {
+  test('all of them are told at once, each naming option, value and what is accepted', () => {
+    const faults = faultsOf(['check', '--clenup', '--image', '--json', '--log-format', 'xml'], {
+      UPKEEP_CHECK_CONCURRENCY: '0',
+      DOCKER_HOST: 'localhost:2375',
+    });
+    expect(faults.exitCode).toBe(2);
+    expect(faults.message.split('\n')).toEqual([
+      'Cannot use --clenup: there is no such option; did you mean --cleanup?',
+      'Cannot use --image: it needs a value (if "--json" is meant, write --image=--json)',
+      'Cannot use DOCKER_HOST "localhost:2375": expected an address such as unix:///var/run/docker.sock, tcp://server:2376 or ssh://user@server',
+      'Cannot use UPKEEP_CHECK_CONCURRENCY "0": expected a whole number from 1 to 1024',
+      'Cannot use --log-format "xml": expected one of auto, pretty, json, logfmt',
+    ]);
+  });
+
+  test.each([
+    [['--scope'], 'Cannot use --scope: it needs a value'],
+    [['-t'], 'Cannot use -t: it needs a value'],
+    [['-z'], 'Cannot use -z: there is no such option'],
+    [
+      ['--stop-timeout', '-5'],
+      'Cannot use --stop-timeout: it needs a value (if "-5" is meant, write --stop-timeout=-5)',
+    ],
+    [['--no-cleanup=true'], 'Cannot use --no-cleanup with a value: it means --cleanup=false'],
+    [['--__proto__=1'], 'Cannot use --__proto__: there is no such option'],
+    [['--constructor'], 'Cannot use --constructor: there is no such option'],
+  ])('%j is wrong usage: %s', (argv, message) => {
+    expect(faultsOf(argv)).toEqual({ kind: 'faults', exitCode: 2, message });
+  });
+
+  test('a secret is not repeated, a strange value cannot reach the terminal as it is', () => {
+    const faults = faultsOf([], {
+      UPKEEP_SCOPE: 'a',
+      DOCKER_API_VERSION: '\u001b[2J\nx',
+      REPO_PASS: '/run/secrets/missing',
+    });
+    expect(faults.message).toContain(String.raw`DOCKER_API_VERSION "\x1b[2J\nx"`);
+    expect(faults.message).not.toContain('\u001b');
+  });
+
+  test('no command line and no environment makes it throw', () => {
+    const words = fc.oneof(
+      fc.string({ maxLength: 20 }),
+      fc.constantFrom('--', '-', '--cleanup', '--scope', '-t', '-c=', 'check', '--image', '--no-', '=', '--=x', '-cSt'),
+    );
+    const names = fc.constantFrom(...variables.map(({ name }) => name), 'UPKEEP_X', '__proto__');
+    fc.assert(
+      fc.property(
+        fc.array(words, { maxLength: 8 }),
+        fc.dictionary(names, fc.string({ maxLength: 20 })),
+        (argv, environment) => {
+          expect(['command', 'help', 'version', 'faults']).toContain(load(argv, environment).kind);
+        },
+      ),
+    );
+  });
+});
+
+describe('warnings', () => {
+  test('a variable that looks like ours and is none is named, with the one that may be meant', () => {
+    expect(load([], { UPKEEP_CLENUP: '1', WATCHTOWER_NOTIFICATIONS: 'email', PATH: '/bin' })).toMatchObject({
+      warnings: [
+        'Variable UPKEEP_CLENUP is not known and has no effect; did you mean UPKEEP_CLEANUP?',
+        'Variable WATCHTOWER_NOTIFICATIONS is not known and has no effect',
+      ],
+    });
+  });
+
+  test('what Kubernetes and Docker links put beside a service named upkeep is not ours', () => {
+    const links = {
+      UPKEEP_SERVICE_HOST: '10.0.0.1',
+      UPKEEP_SERVICE_PORT: '8080',
+      UPKEEP_SERVICE_PORT_HTTP: '8080',
+      UPKEEP_PORT: 'tcp://10.0.0.1:8080',
+      UPKEEP_PORT_8080_TCP: 'tcp://10.0.0.1:8080',
+      UPKEEP_PORT_8080_TCP_ADDR: '10.0.0.1',
+    };
+    expect(load([], links)).toMatchObject({ warnings: [] });
+  });
+});
+
+describe('files', () => {
+  test('a value that names a file stands for its trimmed content', () => {
+    const path = join(folder, 'password');
+    writeFileSync(path, '  hunter2\n');
+    expect(settingsOf([], { REPO_PASS: path }).registry.password).toBe('hunter2');
+    expect(settingsOf([], { REPO_PASS: folder }).registry.password).toBe(folder);
+    expect(settingsOf([], { REPO_PASS: join(folder, 'none') }).registry.password).toBe(join(folder, 'none'));
+  });
+
+  test('an empty file and a missing secret stop the start', () => {
+    const path = join(folder, 'empty');
+    writeFileSync(path, '\n');
+    expect(faultsOf([], { REPO_PASS: path }).message).toBe(
+      `Cannot read the file of REPO_PASS "${path}": the file is empty`,
+    );
+    expect(faultsOf([], { REPO_PASS: '/run/secrets/missing' }).message).toContain('there is no such file');
+    expect(faultsOf(['--registry-ca', folder]).message).toContain('it is not a file');
+  });
+});
+
+describe('TLS to the engine', () => {
+  const certs = join(folder, 'certs');
+  mkdirSync(certs);
+  for (const file of ['ca.pem', 'cert.pem', 'key.pem']) writeFileSync(join(certs, file), file);
+  const pem = { ca: 'ca.pem', cert: 'cert.pem', key: 'key.pem' };
+  const remote = { DOCKER_HOST: 'tcp://server:2376' };
+
+  test.each([
+    [{}, undefined],
+    [{ DOCKER_CERT_PATH: certs }, { ...pem, verify: false }],
+    [
+      { DOCKER_CERT_PATH: certs, DOCKER_TLS_VERIFY: '1' },
+      { ...pem, verify: true },
+    ],
+    [{ DOCKER_TLS_VERIFY: '1' }, { verify: true }],
+    [{ DOCKER_HOST: 'https://server:2376' }, { verify: true }],
+    [{ DOCKER_HOST: 'unix:///x', DOCKER_CERT_PATH: '/nowhere', DOCKER_TLS_VERIFY: '1' }, undefined],
+  ])('%j gives %j', (environment, tls) => {
+    expect(settingsOf([], { ...remote, ...environment }).engine.tls).toEqual(tls);
+  });
+
+  test('half a pair of certificate and key is refused, and so is a folder without any', () => {
+    const half = join(folder, 'half');
+    mkdirSync(half);
+    expect(faultsOf([], { ...remote, DOCKER_CERT_PATH: half }).message).toContain('expected a folder with ca.pem, or');
+    writeFileSync(join(half, 'cert.pem'), 'x');
+    expect(faultsOf([], { ...remote, DOCKER_CERT_PATH: half }).message).toContain('both cert.pem and key.pem');
+  });
+});
+
+test('the defaults of the options are those of the domain', async () => {
+  const { defaultSettings } = await import('../domain/settings.ts');
+  expect(settingsOf([]).service).toEqual(defaultSettings);
+  expect(Object.keys(options)).toHaveLength(Object.keys(effects).length);
+});
+
+function load(argv: readonly string[], environment: Readonly<Record<string, string>> = {}): Configuration {
+  return loadConfiguration(argv, environment);
+}
+
+function commandOf(argv: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  const loaded = load(argv, environment);
+  if (loaded.kind !== 'command') throw new Error(`not a command: ${JSON.stringify(loaded)}`);
+  return loaded;
+}
+
+function settingsOf(argv: readonly string[], environment: Readonly<Record<string, string>> = {}): Settings {
+  return commandOf(argv, environment).settings;
+}
+
+function faultsOf(argv: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  const loaded = load(argv, environment);
+  if (loaded.kind !== 'faults') throw new Error(`no faults: ${JSON.stringify(loaded)}`);
+  return loaded;
+}

@@ -1,0 +1,72 @@
+import type { Option } from '../option.ts';
+
+const commands = ['run', 'check', 'update'] as const;
+
+/** How the container engine is reached; the names are those of Docker's own command line. */
+export const engineOptions = {
+  engineHost: {
+    group: 'engine',
+    kind: 'text',
+    flag: 'host',
+    short: 'H',
+    plainEnv: ['DOCKER_HOST'],
+    placeholder: 'URL',
+    default: undefined,
+    defaultMeaning: "Docker's socket, else Podman's",
+    accepts: {
+      test: (text) => /^(?:unix:\/\/\/.|(?:tcp|http|https|ssh):\/\/[^/])/.test(text),
+      expected: 'an address such as unix:///var/run/docker.sock, tcp://server:2376 or ssh://user@server',
+    },
+    meaning: 'The engine to work on',
+    example: 'tcp://server:2376',
+    commands,
+  },
+  engineTlsVerify: {
+    group: 'engine',
+    kind: 'boolean',
+    flag: 'tlsverify',
+    short: 'v',
+    plainEnv: ['DOCKER_TLS_VERIFY'],
+    default: false,
+    meaning: "Speak TLS to a tcp:// engine and check the engine's certificate",
+    example: 'true',
+    commands,
+  },
+  engineCertPath: {
+    group: 'engine',
+    kind: 'text',
+    flag: 'cert-path',
+    plainEnv: ['DOCKER_CERT_PATH'],
+    placeholder: 'FOLDER',
+    default: undefined,
+    defaultMeaning: 'none',
+    meaning: 'Folder with ca.pem, cert.pem and key.pem for TLS to the engine',
+    example: '/certs/client',
+    commands,
+  },
+  engineApiVersion: {
+    group: 'engine',
+    kind: 'text',
+    flag: 'api-version',
+    short: 'a',
+    plainEnv: ['DOCKER_API_VERSION'],
+    placeholder: 'VERSION',
+    default: undefined,
+    defaultMeaning: 'negotiated with the engine',
+    accepts: { test: (text) => /^v?1\.\d{1,3}$/.test(text), expected: 'an API version such as 1.45' },
+    meaning: 'Pins the version of the Docker Engine API',
+    example: '1.45',
+    commands,
+  },
+  userRuntimeFolder: {
+    group: 'engine',
+    kind: 'text',
+    plainEnv: ['XDG_RUNTIME_DIR'],
+    placeholder: 'FOLDER',
+    default: undefined,
+    defaultMeaning: 'none',
+    meaning: 'Where the sockets of a rootless Docker or Podman are looked for',
+    example: '/run/user/1000',
+    commands,
+  },
+} as const satisfies Readonly<Record<string, Option>>;

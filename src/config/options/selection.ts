@@ -1,0 +1,80 @@
+import { tryParseImageReference } from '../../domain/image-reference.ts';
+import type { Option } from '../option.ts';
+
+const commands = ['run', 'check', 'update'] as const;
+
+/** Which containers are watched, and which a request is about. */
+export const selectionOptions = {
+  labelEnable: {
+    group: 'selection',
+    kind: 'boolean',
+    flag: 'label-enable',
+    short: 'e',
+    env: ['LABEL_ENABLE'],
+    default: false,
+    meaning: 'Watch only containers that carry the label upkeep.enable=true',
+    example: 'true',
+    commands,
+  },
+  disableContainers: {
+    group: 'selection',
+    kind: 'list',
+    separators: 'comma or space',
+    flag: 'disable-containers',
+    short: 'x',
+    env: ['DISABLE_CONTAINERS'],
+    placeholder: 'NAME,…',
+    default: [],
+    meaning: 'Leave these containers alone: names, or regular expressions that match the whole name',
+    example: 'db,cache-.*',
+    commands,
+  },
+  includeStopped: {
+    group: 'selection',
+    kind: 'boolean',
+    flag: 'include-stopped',
+    short: 'S',
+    env: ['INCLUDE_STOPPED'],
+    default: false,
+    meaning: 'Watch created and exited containers too; they stay stopped',
+    example: 'true',
+    commands,
+  },
+  includeRestarting: {
+    group: 'selection',
+    kind: 'boolean',
+    flag: 'include-restarting',
+    env: ['INCLUDE_RESTARTING'],
+    default: false,
+    meaning: 'Watch containers that the engine keeps restarting too',
+    example: 'true',
+    commands,
+  },
+  scope: {
+    group: 'selection',
+    kind: 'text',
+    flag: 'scope',
+    env: ['SCOPE'],
+    placeholder: 'NAME',
+    default: undefined,
+    defaultMeaning: 'none: containers without a scope label',
+    meaning: 'Watch only containers whose label upkeep.scope has this value; "none" means those without the label',
+    example: 'staging',
+    commands,
+  },
+  images: {
+    group: 'selection',
+    kind: 'list',
+    separators: 'comma or space',
+    flag: 'image',
+    placeholder: 'IMAGE,…',
+    default: [],
+    accepts: {
+      test: (text) => tryParseImageReference(text) !== undefined,
+      expected: 'image references such as nginx or ghcr.io/acme/api:2',
+    },
+    meaning: 'Only containers of these images; without a tag, any tag',
+    example: 'nginx,ghcr.io/acme/api:2',
+    commands: ['check', 'update'],
+  },
+} as const satisfies Readonly<Record<string, Option>>;

@@ -1,0 +1,94 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { quoted } from '../domain/printable.ts';
+import { refusedValue, type Fault } from './fault.ts';
+
+/** What a value that may name a file stands for. */
+export type FileValue =
+  | { readonly kind: 'value'; readonly value: string }
+  | { readonly kind: 'fault'; readonly fault: Fault };
+
+/**
+ * The trimmed content of the file that the text names, or the text itself where there is no such
+ * file. A path under `/run/secrets/` (https://docs.docker.com/engine/swarm/secrets/) must exist:
+ * nobody's password looks like that.
+ */
+export function readFileValue(source: string, text: string): FileValue {
+  const named = statOf(text);
+  if (named === undefined) {
+    if (!text.startsWith('/run/secrets/')) return { kind: 'value', value: text };
+    return { kind: 'fault', fault: unreadable(source, text, 'there is no such file') };
+  }
+  if (!named.isFile()) return { kind: 'value', value: text };
+  const read = readTextFile(text);
+  if (read.kind === 'unreadable') return { kind: 'fault', fault: unreadable(source, text, read.why) };
+  const value = read.text.trim();
+  return value === ''
+    ? { kind: 'fault', fault: unreadable(source, text, 'the file is empty') }
+    : { kind: 'value', value };
+}
+
+/** PEM texts for TLS to the engine, from a folder laid out as Docker's own client wants it. */
+export type EngineCertificates = { readonly ca?: string; readonly cert?: string; readonly key?: string };
+
+/** Reads ca.pem, cert.pem and key.pem: https://docs.docker.com/engine/security/protect-access/ */
+export function readEngineCertificates(source: string, folder: string): EngineCertificates | Fault {
+  const files = { ca: 'ca.pem', cert: 'cert.pem', key: 'key.pem' };
+  const found: { ca?: string; cert?: string; key?: string } = {};
+  for (const part of ['ca', 'cert', 'key'] as const) {
+    const path = join(folder, files[part]);
+    if (statOf(path) === undefined) continue;
+    const read = readTextFile(path);
+    if (read.kind === 'unreadable') return unreadable(source, path, read.why);
+    found[part] = read.text;
+  }
+  if (found.ca === undefined && found.cert === undefined)
+    return refusedValue(source, folder, 'a folder with ca.pem, or with cert.pem and key.pem', false);
+  if ((found.cert === undefined) !== (found.key === undefined))
+    return refusedValue(source, folder, 'a folder with both cert.pem and key.pem, or neither', false);
+  return found;
+}
+
+/** The text of a file that an option names, at most 1 MiB of it. */
+export function readNamedFile(source: string, path: string): FileValue {
+  const read = readTextFile(path);
+  if (read.kind === 'unreadable') return { kind: 'fault', fault: unreadable(source, path, read.why) };
+  return { kind: 'value', value: read.text };
+}
+
+/** More than any secret or bundle of certificates; a mistyped `/dev/zero` must not fill the memory. */
+const largestFile = 1024 * 1024;
+
+type ReadText =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'unreadable'; readonly why: string };
+
+function readTextFile(path: string): ReadText {
+  const stat = statOf(path);
+  if (stat === undefined) return { kind: 'unreadable', why: 'there is no such file' };
+  if (!stat.isFile()) return { kind: 'unreadable', why: 'it is not a file' };
+  if (stat.size > largestFile) return { kind: 'unreadable', why: 'the file is larger than 1 MiB' };
+  try {
+    return { kind: 'text', text: readFileSync(path, 'utf8') };
+  } catch (error) {
+    return { kind: 'unreadable', why: isDenied(error) ? 'permission denied' : 'the file cannot be read' };
+  }
+}
+
+function statOf(path: string): { readonly size: number; readonly isFile: () => boolean } | undefined {
+  if (path === '' || path.includes('\0') || path.length > 4096) return undefined;
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+function isDenied(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM');
+}
+
+/** The path of a file is no secret: without it nobody finds the mistake. */
+function unreadable(source: string, path: string, why: string): Fault {
+  return { kind: 'value', message: `Cannot read the file of ${source} ${quoted(path, 300)}: ${why}` };
+}

@@ -1,0 +1,163 @@
+import type { ServiceSettings } from '../domain/settings.ts';
+import type { CommandName } from './commands.ts';
+import type { Fault } from './fault.ts';
+import type { OptionValues } from './options.ts';
+import { readEngineCertificates, readNamedFile, type EngineCertificates } from './secrets.ts';
+
+/** All that the process is told from outside, ready to use. */
+export type Settings = {
+  readonly service: ServiceSettings;
+  readonly request: RequestSettings;
+  readonly run: RunSettings;
+  readonly engine: EngineSettings;
+  readonly registry: RegistrySettings;
+  readonly log: LogSettings;
+  readonly output: OutputSettings;
+};
+
+/** What one check or update is about; both lists empty: everything watched. */
+export type RequestSettings = {
+  readonly images: readonly string[];
+  readonly containers: readonly string[];
+  readonly dryRun: boolean;
+};
+
+export type RunSettings = {
+  readonly once: boolean;
+  readonly intervalMs: number;
+  readonly updateOnStart: boolean;
+  /** Of the demonstration; undefined: until it is interrupted. */
+  readonly rounds: number | undefined;
+};
+
+export type EngineSettings = {
+  /** Undefined: to be found among the usual sockets. */
+  readonly host: string | undefined;
+  readonly userRuntimeFolder: string | undefined;
+  readonly apiVersion: string | undefined;
+  /** Undefined: no TLS. */
+  readonly tls: (EngineCertificates & { readonly verify: boolean }) | undefined;
+};
+
+export type RegistrySettings = {
+  /** Undefined: the usual places. */
+  readonly dockerConfigFolder: string | undefined;
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+  readonly tlsSkip: boolean;
+  readonly tlsMinVersion: 'TLSv1.2' | 'TLSv1.3';
+  /** PEM, besides the well-known authorities. */
+  readonly ca: string | undefined;
+  readonly httpProxy: string | undefined;
+  readonly httpsProxy: string | undefined;
+  readonly noProxy: readonly string[];
+};
+
+export type LogSettings = {
+  readonly level: 'error' | 'warn' | 'info' | 'debug';
+  readonly format: 'auto' | 'pretty' | 'json' | 'logfmt';
+  readonly colour: boolean;
+};
+
+export type OutputSettings = {
+  readonly json: boolean;
+  /** False also for a terminal that says it understands no control sequences. */
+  readonly colour: boolean;
+  /** Whether the terminal, if there is one, can move its cursor. */
+  readonly live: boolean;
+  /** Exit with 10 when updates are available. */
+  readonly exitCode: boolean;
+};
+
+export type Given = {
+  readonly command: CommandName;
+  readonly names: readonly string[];
+  readonly values: OptionValues;
+  /** The flag or variable that gave an option its value. */
+  readonly sourceOf: (key: keyof OptionValues) => string;
+};
+
+/** From the options' values to what each part of the service wants to know; reads certificate files. */
+export function makeSettings(given: Given): { readonly settings: Settings; readonly faults: readonly Fault[] } {
+  const { command, names, values } = given;
+  const faults: Fault[] = [];
+  const canMoveCursor = values.terminalType !== 'dumb';
+  const colour = canMoveCursor && !values.noColor;
+  const settings: Settings = {
+    service: {
+      names: command === 'run' ? names : [],
+      labelEnable: values.labelEnable,
+      disableContainers: values.disableContainers,
+      scope: values.scope === 'none' ? undefined : values.scope,
+      includeStopped: values.includeStopped,
+      includeRestarting: values.includeRestarting,
+      monitorOnly: values.monitorOnly,
+      noPull: values.noPull,
+      labelTakesPrecedence: values.labelTakesPrecedence,
+      cleanup: values.cleanup,
+      cooldownMs: values.cooldownMs,
+      stopTimeoutMs: values.stopTimeoutMs,
+      gateWindowMs: values.gateWindowMs,
+      gateTimeoutMs: values.gateTimeoutMs,
+      pullTimeoutMs: values.pullTimeoutMs,
+      updateConcurrency: values.updateConcurrency,
+      checkConcurrency: values.checkConcurrency,
+      useComposeDependsOn: values.useComposeDependsOn,
+    },
+    request: { images: values.images, containers: command === 'run' ? [] : names, dryRun: values.dryRun },
+    run: {
+      once: values.runOnce,
+      intervalMs: values.intervalMs,
+      updateOnStart: values.updateOnStart,
+      rounds: values.rounds,
+    },
+    engine: {
+      host: values.engineHost,
+      userRuntimeFolder: values.userRuntimeFolder,
+      apiVersion: values.engineApiVersion?.replace(/^v/, ''),
+      tls: engineTls(given, faults),
+    },
+    registry: {
+      dockerConfigFolder: values.dockerConfigFolder,
+      user: values.repoUser,
+      password: values.repoPassword,
+      tlsSkip: values.registryTlsSkip,
+      tlsMinVersion: values.registryTlsMinVersion === 'tls1.3' ? 'TLSv1.3' : 'TLSv1.2',
+      ca: registryCa(given, faults),
+      httpProxy: values.httpProxy,
+      httpsProxy: values.httpsProxy,
+      noProxy: values.noProxy,
+    },
+    log: { level: logLevel(values), format: values.logFormat, colour },
+    output: { json: values.json, colour, live: canMoveCursor, exitCode: values.exitCode },
+  };
+  return { settings, faults };
+}
+
+/** As Docker's own client: a folder of certificates means TLS, `--tlsverify` means that the engine's is checked. */
+function engineTls({ values, sourceOf }: Given, faults: Fault[]): EngineSettings['tls'] {
+  const { engineHost = '', engineCertPath, engineTlsVerify } = values;
+  const wanted =
+    engineHost.startsWith('https://') || (engineHost.startsWith('tcp://') && (engineTlsVerify || engineCertPath));
+  if (!wanted) return undefined;
+  if (engineCertPath === undefined) return { verify: true };
+  const certificates = readEngineCertificates(sourceOf('engineCertPath'), engineCertPath);
+  if ('kind' in certificates) {
+    faults.push(certificates);
+    return undefined;
+  }
+  return { ...certificates, verify: engineTlsVerify };
+}
+
+function registryCa({ values, sourceOf }: Given, faults: Fault[]): string | undefined {
+  if (values.registryCa === undefined) return undefined;
+  const file = readNamedFile(sourceOf('registryCa'), values.registryCa);
+  if (file.kind === 'value') return file.value;
+  faults.push(file.fault);
+  return undefined;
+}
+
+function logLevel({ debug, trace, logLevel: level }: OptionValues): LogSettings['level'] {
+  if (debug || trace || level === 'trace') return 'debug';
+  return level;
+}
