@@ -1,23 +1,25 @@
 import { defineConfig } from 'vitest/config';
 
+/** Tests that share the lab's engine take turns; what they wait for takes real time. */
+const inLab = { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000 };
+
 /**
- * One project per kind of test. `unit` needs nothing but Node; the others are run by `npm test`,
- * which brings up what they need.
+ * One project per kind of test. `unit` needs nothing but Node; the others want the lab, which
+ * `npm test` and `npm run lab` bring up: test/lab/README.md.
  */
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/support/**/*.test.ts'] } },
-      { test: { name: 'contract', include: ['test/contract/**/*.test.ts'] } },
-      { test: { name: 'faults', include: ['test/faults/**/*.test.ts'], testTimeout: 120_000 } },
       {
         test: {
-          name: 'integration',
-          include: ['test/integration/**/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/{support,lab}/**/*.test.ts'],
         },
       },
+      { test: { name: 'contract', include: ['test/contract/**/*.test.ts'], ...inLab } },
+      { test: { name: 'conformance', include: ['test/conformance/**/*.test.ts'], ...inLab } },
+      { test: { name: 'faults', include: ['test/faults/**/*.test.ts'], ...inLab, testTimeout: 120_000 } },
+      { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], ...inLab, testTimeout: 120_000 } },
     ],
   },
 });

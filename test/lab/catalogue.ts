@@ -41,7 +41,7 @@ export const catalogue = {
   unstartable: webServer('unstartable', { Cmd: ['/bin/nothing-here'] }),
   /** Runs, and every health probe fails. */
   sick: webServer('sick', healthcheck('echo sick; exit 1')),
-  /** Healthy after about two seconds; the probes before that fail. */
+  /** Healthy after one to two seconds; the probes before that fail. */
   slow: webServer(
     'slow',
     healthcheck('test -e /tmp/since || touch /tmp/since; test $(($(date +%s) - $(date -r /tmp/since +%s))) -ge 2', {
