@@ -6,7 +6,7 @@ export type EngineClient = {
   /** Any call: `path` without a version prefix. The body of the reply is parsed where it is JSON. */
   readonly call: (method: string, path: string, body?: object) => Promise<EngineReply>;
   /** Pulls `repository:tag`; throws what the stream says went wrong. */
-  readonly pull: (reference: string) => Promise<void>;
+  readonly pull: (reference: string, credentials?: Credentials) => Promise<void>;
   /** Creates and starts a container of an image that is already pulled; resolves to its id. */
   readonly run: (name: string, image: string, config?: object) => Promise<string>;
   /** Creates a container and leaves it so; resolves to its id. */
@@ -22,6 +22,8 @@ export type EngineClient = {
   /** Removes every container, and every network, volume and image that is not needed by the engine itself. */
   readonly clear: () => Promise<void>;
 };
+
+export type Credentials = { readonly username: string; readonly password: string };
 
 export type EngineReply = { readonly status: number; readonly body: unknown };
 
@@ -48,19 +50,22 @@ export type Inspected = {
 
 type Open = { readonly [field: string]: unknown };
 
+type Headers = Readonly<Record<string, string>>;
+
 /** A client of the engine behind a unix socket. */
 export function engineClient(socket: string): EngineClient {
-  const call = async (method: string, path: string, body?: object): Promise<EngineReply> => {
+  const call = async (method: string, path: string, body?: object, headers: Headers = {}): Promise<EngineReply> => {
     const reply = await httpRequest({
       method,
       url: `http://engine${path}`,
       socketPath: socket,
-      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
     });
     return { status: reply.status, body: parse(reply.body.toString()) };
   };
-  const must = async (method: string, path: string, body?: object): Promise<unknown> => {
-    const reply = await call(method, path, body);
+  const must = async (method: string, path: string, body?: object, headers?: Headers): Promise<unknown> => {
+    const reply = await call(method, path, body, headers);
     if (reply.status >= 400) throw new Error(`${method} ${path}: ${reply.status} ${JSON.stringify(reply.body)}`);
     return reply.body;
   };
@@ -79,8 +84,10 @@ export function engineClient(socket: string): EngineClient {
     call,
     create,
     inspect,
-    pull: async (reference) => {
-      const body = await must('POST', `/images/create?fromImage=${encodeURIComponent(reference)}`);
+    pull: async (reference, credentials) => {
+      const auth = credentials && paddedBase64Url(JSON.stringify(credentials));
+      const path = `/images/create?fromImage=${encodeURIComponent(reference)}`;
+      const body = await must('POST', path, undefined, auth === undefined ? {} : { 'x-registry-auth': auth });
       const stream = typeof body === 'string' ? body : JSON.stringify(body);
       const error = /"error":"((?:[^"\\]|\\.)*)"/.exec(stream)?.[1];
       if (error !== undefined) throw new Error(`pull of ${reference}: ${error}`);
@@ -110,6 +117,11 @@ export function engineClient(socket: string): EngineClient {
       for (const { Id } of await list('/images/json?all=1')) await call('DELETE', `/images/${String(Id)}?force=1`);
     },
   };
+}
+
+/** Docker 20.10 takes an unpadded value for no credentials at all. */
+function paddedBase64Url(text: string): string {
+  return Buffer.from(text).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
 }
 
 function parse(text: string): unknown {
