@@ -66,8 +66,10 @@ export type ContainerSettings = {
 
 type Open = { readonly [field: string]: unknown };
 
-export type ContainerConfig = Open & {
-  readonly Image: string;
+export type ContainerConfig = ImageConfig & { readonly Image: string };
+
+/** The settings that containers inherit from their image unless they say otherwise. */
+export type ImageConfig = Open & {
   readonly Hostname?: string;
   readonly Domainname?: string;
   readonly User?: string;
@@ -150,7 +152,7 @@ export type Image = ImageSummary & {
   readonly variant: string;
   readonly createdAtMs: number;
   /** The defaults that containers of this image inherit. */
-  readonly config: Omit<ContainerConfig, 'Image'>;
+  readonly config: ImageConfig;
 };
 
 /** The policy in force; an engine that stores an empty name means `no`. */
