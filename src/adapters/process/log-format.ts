@@ -1,0 +1,82 @@
+import type { LogFields } from '../../domain/outside.ts';
+import { printable } from '../../domain/printable.ts';
+
+export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
+
+/** Fields hold plain data only. */
+export type LogLine = {
+  readonly atMs: number;
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: LogFields;
+};
+
+/** How a line looks, without its end; none of them lets a control character through. */
+export const formats: Readonly<Record<'pretty' | 'json' | 'logfmt', (line: LogLine, colour: boolean) => string>> = {
+  pretty,
+  json,
+  logfmt,
+};
+
+function pretty({ atMs, level, message, fields }: LogLine, colour: boolean): string {
+  const paint = (code: number, text: string) => (colour && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text);
+  const parts = [
+    paint(grey, localTime(atMs)),
+    paint(colours[level], level.padEnd(5)),
+    shown(message),
+    paint(grey, pairs(fields)),
+  ];
+  return parts.filter((part) => part !== '').join(' ');
+}
+
+/** A field that would hide one of the line's own three gets an underscore. */
+function json({ atMs, level, message, fields }: LogLine): string {
+  const own = { time: new Date(atMs).toISOString(), level, msg: message };
+  const others = Object.entries(fields).map(([name, value]) => [Object.hasOwn(own, name) ? `${name}_` : name, value]);
+  return JSON.stringify({ ...own, ...Object.fromEntries(others) }).replace(notEscapedByJson, unicodeEscape);
+}
+
+/** https://brandur.org/logfmt */
+function logfmt({ atMs, level, message, fields }: LogLine): string {
+  return `time=${new Date(atMs).toISOString()} level=${level} msg=${quotedWhereNeeded(message)} ${pairs(fields)}`.trimEnd();
+}
+
+/** SGR codes: https://en.wikipedia.org/wiki/ANSI_escape_code#Colors */
+const colours: Readonly<Record<LogLevel, number>> = { error: 31, warn: 33, info: 32, debug: 36 };
+const grey = 90;
+
+const longest = 8000;
+
+function shown(text: string): string {
+  return printable(text, longest);
+}
+
+/** `2026-11-20 12:30:17`, in the process's own time zone. */
+function localTime(atMs: number): string {
+  const at = new Date(atMs);
+  const two = (number: number) => String(number).padStart(2, '0');
+  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
+
+function pairs(fields: LogFields): string {
+  return Object.entries(fields)
+    .map(([name, value]) => `${shown(name).replaceAll(/[\s="]/g, '_')}=${quotedWhereNeeded(value)}`)
+    .join(' ');
+}
+
+function quotedWhereNeeded(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const safe = shown(text);
+  return /^[^\s="\\]+$/.test(safe) ? safe : `"${safe.replaceAll('"', String.raw`\"`)}"`;
+}
+
+/** C1 controls, bidirectional overrides and line ends, which `JSON.stringify` leaves as they are. */
+const notEscapedByJson = /[\u007f-\u009f]|[\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+function unicodeEscape(character: string): string {
+  return Array.from(
+    { length: character.length },
+    (_, index) => String.raw`\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+  ).join('');
+}

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { createLog, type LogOptions } from './log.ts';
+
+const atMs = Date.UTC(2026, 10, 20, 12, 30, 17, 250);
+
+describe('createLog()', () => {
+  test('writes JSON lines where nobody looks on, and readable ones on a terminal', () => {
+    expect(linesOf({}, (log) => log.info('Started', { port: 8080 }))).toEqual([
+      '{"time":"2026-11-20T12:30:17.250Z","level":"info","msg":"Started","port":8080}',
+    ]);
+    const [pretty] = linesOf({ isTTY: true }, (log) => log.info('Started', { port: 8080, name: 'a b' }));
+    expect(pretty).toMatch(/^2026-11-2\d \d\d:\d0:17 info {2}Started port=8080 name="a b"$/);
+  });
+
+  test('writes logfmt when asked', () => {
+    const [line] = linesOf({ format: 'logfmt' }, (log) =>
+      log.warn('Not "known"', { name: 'a b', count: 2, list: [1, 'x'] }),
+    );
+    expect(line).toBe(
+      String.raw`time=2026-11-20T12:30:17.250Z level=warn msg="Not \"known\"" name="a b" count=2 list="[1,\"x\"]"`,
+    );
+  });
+
+  test.each([
+    ['error', ['error']],
+    ['warn', ['error', 'warn']],
+    ['info', ['error', 'warn', 'info']],
+    ['debug', ['error', 'warn', 'info', 'debug']],
+  ] as const)('at level %s writes %j', (level, expected) => {
+    const lines = linesOf({ level }, (log) => {
+      for (const of of ['error', 'warn', 'info', 'debug'] as const) log[of]('x');
+    });
+    expect(lines.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual(expected);
+  });
+
+  test.each(['json', 'logfmt', 'pretty'] as const)('lets no control character through as %s', (format) => {
+    const evil = 'a\u001b[2J\u009b31m\r\n\u202eb\u2028\u{e0041}';
+    const [line = '', ...more] = linesOf({ format, isTTY: true }, (log) =>
+      log.info(evil, { [evil]: evil, list: [evil] }),
+    );
+    expect(more).toEqual([]);
+    // oxlint-disable-next-line no-control-regex -- looking for them is the point
+    expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e\u2028]|\u{e0041}/u);
+    if (format === 'json') expect(JSON.parse(line)).toMatchObject({ msg: evil, [evil]: evil, list: [evil] });
+  });
+
+  test('colours only when told to', () => {
+    const [plain, coloured] = [false, true].map(
+      (colour) => linesOf({ isTTY: true, colour }, (log) => log.error('x'))[0],
+    );
+    expect(plain).not.toContain('\u001b');
+    expect(coloured).toContain('\u001b[31merror\u001b[0m');
+  });
+
+  test.each(['json', 'logfmt', 'pretty'] as const)('hides secrets as %s, wherever they are', (format) => {
+    const secrets = ['hunter2!', 'abc'];
+    const [line] = linesOf({ format, secrets }, (log) =>
+      log.info('login with hunter2! at https://me:pw@registry.test/v2/', {
+        token: 'x1',
+        nested: { registryPassword: 'x2', deep: ['hunter2!'] },
+        error: new Error('hunter2! refused'),
+        proxy: 'http://u:p@proxy:1',
+        alphabet: 'abc',
+      }),
+    );
+    expect(line).not.toMatch(/hunter2|x1|x2|me:pw|u:p@/);
+    expect(line).toContain('https://***@registry.test/v2/');
+    expect(line).toContain('abc');
+  });
+
+  test('survives whatever is given as a field', () => {
+    const circular: Record<string, unknown> = { big: 10n, symbol: Symbol('s'), call: () => 1, none: undefined };
+    circular['self'] = circular;
+    const [line = ''] = linesOf({}, (log) =>
+      log.info('x', {
+        circular,
+        time: 'mine',
+        __proto__: 1,
+        long: 'y'.repeat(100_000),
+        wide: Array.from({ length: 1000 }, () => 1),
+      }),
+    );
+    expect(line.length).toBeLessThan(6000);
+    expect(JSON.parse(line)).toMatchObject({
+      time: '2026-11-20T12:30:17.250Z',
+      time_: 'mine',
+      circular: { big: '10' },
+    });
+  });
+});
+
+function linesOf(
+  options: Partial<LogOptions> & { readonly isTTY?: boolean },
+  use: (log: ReturnType<typeof createLog>) => void,
+): string[] {
+  let text = '';
+  const stream = { isTTY: options.isTTY, write: (chunk: string) => (text += chunk) };
+  use(createLog({ format: 'auto', level: 'info', colour: false, nowMs: () => atMs, ...options, stream }));
+  expect(text.endsWith('\n')).toBe(true);
+  return text.slice(0, -1).split('\n');
+}

@@ -1,0 +1,55 @@
+import type { LogFields } from '../../domain/outside.ts';
+
+/** Takes out of messages and fields what must not be written down. */
+export type Redaction = {
+  readonly text: (text: string) => string;
+  /** Plain data: at most four levels deep and 50 entries wide. */
+  readonly fields: (fields: LogFields) => LogFields;
+};
+
+/**
+ * Hides the given values wherever they turn up, passwords in URLs, and fields with a telling name.
+ * Values shorter than four characters stay: they would take half of every line with them.
+ */
+export function createRedaction(secrets: readonly string[]): Redaction {
+  const known = secrets.filter(({ length }) => length >= 4);
+  const text = (raw: string): string => {
+    let shown = raw.slice(0, longestText);
+    for (const secret of known) shown = shown.replaceAll(secret, hidden);
+    return shown.replace(passwordInUrl, `$1${hidden}@`);
+  };
+  return { text, fields: (fields) => plainEntries(fields, text, 1) };
+}
+
+const hidden = '***';
+const longestText = 4000;
+const mostEntries = 50;
+const deepest = 4;
+
+const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/)[^\s/@:]{0,256}:[^\s/@]{0,1024}@/gi;
+const tellingName = /pass(?:word|wd)?$|secret|token|authorization|credential|cookie|api-?key/i;
+
+type TextRedaction = (text: string) => string;
+
+function plainEntries(entries: LogFields, text: TextRedaction, depth: number): LogFields {
+  const shown = Object.entries(entries)
+    .filter(([, value]) => value !== undefined)
+    .slice(0, mostEntries)
+    .map(([name, value]) => [text(name), isSecret(name, value) ? hidden : plainValue(value, text, depth)]);
+  return Object.fromEntries(shown);
+}
+
+function isSecret(name: string, value: unknown): boolean {
+  return typeof value === 'string' && value !== '' && tellingName.test(name);
+}
+
+function plainValue(value: unknown, text: TextRedaction, depth: number): unknown {
+  if (typeof value === 'string') return text(value);
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
+  if (value instanceof Error) return text(value.message);
+  if (typeof value !== 'object') return typeof value === 'bigint' ? String(value) : typeof value;
+  if (depth >= deepest) return Array.isArray(value) ? '[…]' : '{…}';
+  if (Array.isArray(value))
+    return value.slice(0, mostEntries).map((item: unknown) => plainValue(item, text, depth + 1));
+  return plainEntries({ ...value }, text, depth + 1);
+}
