@@ -1,29 +1,29 @@
 import { type Container, type Healthcheck, isAlive } from '../domain/container.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
+import { type Manners, mannersOf } from './manners.ts';
 
 export type GateVerdict =
   | { readonly kind: 'passed' }
   /** `ownFault`: the new version is to blame, not an interruption. */
   | { readonly kind: 'failed'; readonly reason: string; readonly ownFault: boolean };
 
-type GateSettings = Pick<ServiceSettings, 'gateWindowMs' | 'gateTimeoutMs'>;
-
 /**
  * Waits until a successor has proven itself: up without a restart for the whole window, and healthy
  * where it has a HEALTHCHECK. Any exit in between is a failure: its restart policy is `no` for now,
  * so that no restart hides it.
  */
-export async function passGate(outside: Outside, settings: GateSettings, id: string): Promise<GateVerdict> {
+export async function passGate(outside: Outside, settings: ServiceSettings, id: string): Promise<GateVerdict> {
   const { engine, clock } = outside;
   const first = await engine.inspectContainer(id);
   if (first === undefined) return vanished;
+  const manners = mannersOf(first, settings);
   const alreadyUpMs = await upSince(outside, first);
   const begunAt = clock.monotonicMs();
-  const windowMs = Math.max(0, settings.gateWindowMs - alreadyUpMs);
+  const windowMs = Math.max(0, manners.gateWindowMs - alreadyUpMs);
   const deadlineMs = Math.max(
     windowMs,
-    healthDeadlineMs(first.settings.Config.Healthcheck, settings) - alreadyUpMs,
+    healthDeadlineMs(first.settings.Config.Healthcheck, manners) - alreadyUpMs,
     1000,
   );
   for (let container: Container | undefined = first; ; container = await engine.inspectContainer(id)) {
@@ -73,7 +73,10 @@ async function upSince({ engine }: Outside, { state }: Container): Promise<numbe
  * and 10 s for the engine. Zero values mean the engine's defaults:
  * https://docs.docker.com/reference/dockerfile/#healthcheck
  */
-export function healthDeadlineMs(healthcheck: Healthcheck | null | undefined, { gateTimeoutMs }: GateSettings): number {
+export function healthDeadlineMs(
+  healthcheck: Healthcheck | null | undefined,
+  { gateTimeoutMs }: Pick<Manners, 'gateTimeoutMs'>,
+): number {
   if (gateTimeoutMs !== undefined) return gateTimeoutMs;
   const test = healthcheck?.Test?.[0];
   if (!healthcheck || test === undefined || test === 'NONE') return 0;

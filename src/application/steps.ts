@@ -1,11 +1,12 @@
 import { recipeFor } from '../domain/container-recipe.ts';
-import { journalPrefix, writeJournal } from '../domain/journal.ts';
-import type { CallOutcome, Engine, Outside } from '../domain/outside.ts';
+import { writeJournal } from '../domain/journal.ts';
+import type { CallOutcome, Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { StepKind, StepOf } from '../domain/transaction.ts';
 import { successorName } from '../domain/transaction-names.ts';
 import type { OpenTransaction } from './facts.ts';
 import { passGate } from './health.ts';
+import { mannersOf } from './manners.ts';
 import type { PreparedTransaction } from './prepare.ts';
 
 export type StepContext = {
@@ -33,7 +34,7 @@ export const performers: { readonly [K in StepKind]: (context: StepContext, step
       return outside.engine.updateRestartPolicy(id, policy);
     },
     stop: async ({ outside, settings }, { id }) =>
-      outside.engine.stopContainer(id, { timeoutSeconds: await stopTimeoutSeconds(outside.engine, settings, id) }),
+      outside.engine.stopContainer(id, mannersOf(await outside.engine.inspectContainer(id), settings).stop),
     start: ({ outside }, { id }) => outside.engine.startContainer(id),
     gate: async ({ outside, settings }, { ids }) => {
       const verdicts = await Promise.all(
@@ -48,10 +49,8 @@ export const performers: { readonly [K in StepKind]: (context: StepContext, step
       return { kind: 'done' };
     },
     outwait: async ({ outside, settings }, { id }) => {
-      await outside.engine.waitUntilStopped(
-        id,
-        ((await stopTimeoutSeconds(outside.engine, settings, id)) + graceSeconds) * 1000,
-      );
+      const { timeoutSeconds } = mannersOf(await outside.engine.inspectContainer(id), settings).stop;
+      await outside.engine.waitUntilStopped(id, (timeoutSeconds + graceSeconds) * 1000);
       return { kind: 'done' };
     },
     tag: ({ outside }, { imageId, reference }) => outside.engine.tagImage(imageId, reference),
@@ -63,16 +62,6 @@ const directorySyncMs = 100;
 
 /** How much longer than its timeout a stop that nobody waits for may take. */
 const graceSeconds = 2;
-
-/** A container that asks to be waited for without end is waited for this long where we must come to an end. */
-const endlessStopSeconds = 60;
-
-/** The container's own timeout wins over the service's. */
-async function stopTimeoutSeconds(engine: Engine, settings: ServiceSettings, id: string): Promise<number> {
-  const own = (await engine.inspectContainer(id))?.settings.Config.StopTimeout;
-  if (own === undefined || own === null) return Math.ceil(settings.stopTimeoutMs / 1000);
-  return own < 0 ? endlessStopSeconds : own;
-}
 
 async function createSuccessor(context: StepContext, { member: index }: StepOf<'create'>): Promise<StepOutcome> {
   const { outside, transaction, prepared } = context;
@@ -133,6 +122,3 @@ async function createUnderTag(
   if (cause === 'linked' && tagged !== undefined && tagged !== parts.image.id) await engine.tagImage(tagged, parts.tag);
   return created;
 }
-
-/** The label that names the paths of anonymous volumes is history that the next generation needs. */
-export const anonymousVolumesLabel = `${journalPrefix}anon`;

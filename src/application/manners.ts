@@ -1,0 +1,32 @@
+import type { Container } from '../domain/container.ts';
+import { readLabels } from '../domain/labels.ts';
+import type { StopOptions } from '../domain/outside.ts';
+import type { ServiceSettings } from '../domain/settings.ts';
+
+/** How one container is stopped and proven: its labels, else its own configuration, else the service's settings. */
+export type Manners = {
+  readonly stop: StopOptions & { readonly timeoutSeconds: number };
+  readonly gateWindowMs: number;
+  /** Undefined: from the numbers of its HEALTHCHECK. */
+  readonly gateTimeoutMs: number | undefined;
+};
+
+/** An unknown container is treated by the settings alone. */
+export function mannersOf(container: Container | undefined, settings: ServiceSettings): Manners {
+  const config = container?.settings.Config;
+  const { wishes } = readLabels(config?.Labels ?? {});
+  const own = config?.StopTimeout ?? undefined;
+  const seconds =
+    wishes.stopTimeoutMs === undefined ? (own ?? settings.stopTimeoutMs / 1000) : wishes.stopTimeoutMs / 1000;
+  return {
+    stop: {
+      timeoutSeconds: seconds < 0 ? endlessStopSeconds : Math.ceil(seconds),
+      ...(wishes.stopSignal === undefined ? {} : { signal: wishes.stopSignal }),
+    },
+    gateWindowMs: wishes.gateWindowMs ?? settings.gateWindowMs,
+    gateTimeoutMs: wishes.gateTimeoutMs ?? settings.gateTimeoutMs,
+  };
+}
+
+/** A container that asks to be waited for without end is waited for this long, because an update must come to an end. */
+const endlessStopSeconds = 600;
