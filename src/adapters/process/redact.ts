@@ -35,8 +35,11 @@ function plainEntries(entries: LogFields, text: TextRedaction, depth: number): L
   const shown = Object.entries(entries)
     .filter(([, value]) => value !== undefined)
     .slice(0, mostEntries)
-    .map(([name, value]) => [text(name), isSecret(name, value) ? hidden : plainValue(value, text, depth)]);
-  return Object.fromEntries(shown);
+    .map(([name, value]): readonly [string, unknown] => [
+      text(name),
+      isSecret(name, value) ? hidden : plainValue(value, text, depth),
+    ]);
+  return Object.fromEntries<unknown>(shown);
 }
 
 function isSecret(name: string, value: unknown): boolean {
