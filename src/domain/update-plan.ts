@@ -1,5 +1,9 @@
 import type { Container } from './container.ts';
+import { type DependencyGraph, heldBy, movedWith, neededBy } from './dependency-graph.ts';
 import type { Digest } from './digest.ts';
+import { quoted } from './printable.ts';
+import { whyNotReplaceable } from './replaceable.ts';
+import { strongComponents } from './strong-components.ts';
 
 /** What an update is going to do, as data: it can be printed, and tested without an engine. */
 export type UpdatePlan = {
@@ -30,3 +34,143 @@ export type PlannedMember = {
   /** Ids of the members this one holds on to: shared namespaces, legacy links, `volumes_from`. */
   readonly holdsOnTo: readonly string[];
 };
+
+export type StaleContainer = {
+  readonly id: string;
+  readonly name: string;
+  /** Verbatim what the container was created from, or what was found out in its place where that was a bare id. */
+  readonly reference: string;
+  /** Undefined: take what the tag is in the engine. */
+  readonly digest: Digest | undefined;
+};
+
+export type PlanInput = {
+  readonly stale: readonly StaleContainer[];
+  /** Of all containers there are. */
+  readonly graph: DependencyGraph;
+  /** By id: why a container must not be touched (`is monitored only`). */
+  readonly optedOut: ReadonlyMap<string, string>;
+  /** Ids of all images that the engine holds. */
+  readonly imageIds: ReadonlySet<string>;
+};
+
+/**
+ * Groups the stale containers with all that hold on to them, each group one transaction, and orders
+ * them. What a stale container holds on to stays as it is when it is not stale itself: dependents
+ * move with their target, never the other way round.
+ */
+export function planUpdate(input: PlanInput): UpdatePlan {
+  const { graph } = input;
+  const stale = new Map(input.stale.map((container) => [container.id, container]));
+  const known = [...stale.keys()].filter((id) => graph.containers.has(id));
+  const moved = movedWith(graph, known);
+  const transactions: Omit<PlannedTransaction, 'after'>[] = [];
+  const refusals = new Map<string, string>();
+  for (const group of groupsOf(graph, moved)) {
+    const reason = whyRefused(group, input);
+    for (const { id } of group) if (reason !== undefined) refusals.set(id, reason);
+    if (reason === undefined) transactions.push(transactionOf(group, stale, graph));
+  }
+  return {
+    transactions: inOrder(transactions, graph),
+    refused: input.stale
+      .filter(({ id }) => refusals.has(id) || !graph.containers.has(id))
+      .map(({ id, name }) => ({ id, name, reason: refusals.get(id) ?? 'It could not be inspected, or is gone' })),
+  };
+}
+
+/** The moved containers, connected by holding on to each other; members targets first. */
+function groupsOf(graph: DependencyGraph, moved: ReadonlySet<string>): readonly (readonly Container[])[] {
+  const groupOf = new Map<string, Set<string>>();
+  for (const id of moved) {
+    const linked = [id, ...heldBy(graph, id).filter((target) => moved.has(target))];
+    const joined = new Set(linked.flatMap((each) => [each, ...(groupOf.get(each) ?? [])]));
+    for (const member of joined) groupOf.set(member, joined);
+  }
+  const sorted = targetsFirst(graph, moved);
+  return [...new Set(sorted.map((id) => groupOf.get(id)))].map((group) =>
+    sorted.filter((id) => group?.has(id)).flatMap((id) => graph.containers.get(id) ?? []),
+  );
+}
+
+/** Where soft dependencies contradict the hard ones, the hard ones count. */
+function targetsFirst(graph: DependencyGraph, ids: ReadonlySet<string>): readonly string[] {
+  const byName = [...graph.containers.keys()].filter((id) => ids.has(id));
+  return strongComponents(byName, (id) => neededBy(graph, id)).flatMap((circle) =>
+    strongComponents(circle, (id) => heldBy(graph, id)).flat(),
+  );
+}
+
+function whyRefused(group: readonly Container[], input: PlanInput): string | undefined {
+  const ids = new Set(group.map(({ id }) => id));
+  for (const container of group) {
+    const why = input.optedOut.get(container.id) ?? whyNotReplaceable(container, { ...input, moved: ids });
+    if (why === undefined) continue;
+    return group.length === 1
+      ? `It ${why}`
+      : `${group.length} containers have to move together, and ${quoted(container.name)} ${why}`;
+  }
+  return undefined;
+}
+
+function transactionOf(
+  group: readonly Container[],
+  stale: ReadonlyMap<string, StaleContainer>,
+  graph: DependencyGraph,
+): Omit<PlannedTransaction, 'after'> {
+  const ids = new Set(group.map(({ id }) => id));
+  const members = group.map((container): PlannedMember => {
+    const update = stale.get(container.id);
+    return {
+      container,
+      cause: update === undefined ? 'linked' : 'stale',
+      reference: update?.reference ?? container.settings.Config.Image,
+      digest: update?.digest,
+      holdsOnTo: heldBy(graph, container.id).filter((id) => ids.has(id)),
+    };
+  });
+  return { id: group[0]?.id ?? '', members };
+}
+
+/** Transactions that need each other in a circle have no order among themselves; the others keep theirs. */
+function inOrder(
+  transactions: readonly Omit<PlannedTransaction, 'after'>[],
+  graph: DependencyGraph,
+): readonly PlannedTransaction[] {
+  const byId = new Map(transactions.map((transaction) => [transaction.id, transaction]));
+  const home = new Map(transactions.flatMap(({ id, members }) => members.map(({ container }) => [container.id, id])));
+  const needs = new Map(
+    transactions.map(({ id, members }) => [
+      id,
+      neededTransactions(
+        members.map(({ container }) => container.id),
+        home,
+        graph,
+      ),
+    ]),
+  );
+  return strongComponents([...byId.keys()], (id) => needs.get(id) ?? []).flatMap((circle) =>
+    circle.flatMap((id) => {
+      const transaction = byId.get(id);
+      const after = (needs.get(id) ?? []).filter((need) => !circle.includes(need));
+      return transaction === undefined ? [] : [{ ...transaction, after }];
+    }),
+  );
+}
+
+/** Also through containers that stay as they are: who needs a cache that needs a database comes after the database. */
+function neededTransactions(
+  members: readonly string[],
+  home: ReadonlyMap<string, string>,
+  graph: DependencyGraph,
+): readonly string[] {
+  const own = home.get(members[0] ?? '');
+  const needed = new Set<string>();
+  const seen = new Set(members);
+  for (const id of seen) {
+    const transaction = home.get(id);
+    if (transaction !== undefined && transaction !== own) needed.add(transaction);
+    else for (const need of neededBy(graph, id)) seen.add(need);
+  }
+  return [...needed];
+}

@@ -1,0 +1,36 @@
+import type { ImageSummary } from './container.ts';
+import { type Digest, parseDigest } from './digest.ts';
+import { formatReference, type ImageReference, tryParseImageReference } from './image-reference.ts';
+
+/** The engine's images, found by what containers and registries call them. */
+export type ImageIndex = {
+  readonly byId: (id: string) => ImageSummary | undefined;
+  /** What the reference's tag points at in the engine now. */
+  readonly byTag: (reference: ImageReference) => ImageSummary | undefined;
+  /** By a digest it was pulled with, or by its id, which is a digest too: of the config or of the manifest. */
+  readonly byDigest: (digest: Digest) => ImageSummary | undefined;
+};
+
+export function indexImages(images: readonly ImageSummary[]): ImageIndex {
+  const byId = new Map<string, ImageSummary>();
+  const byTag = new Map<string, ImageSummary>();
+  const byDigest = new Map<string, ImageSummary>();
+  for (const image of images) {
+    byId.set(image.id, image);
+    for (const tag of image.tags) {
+      const reference = tryParseImageReference(tag);
+      if (reference !== undefined) byTag.set(formatReference(reference), image);
+    }
+    for (const digest of digestsOf(image)) byDigest.set(digest, image);
+  }
+  return {
+    byId: (id) => byId.get(id),
+    byTag: (reference) => byTag.get(formatReference({ ...reference, digest: undefined })),
+    byDigest: (digest) => byId.get(digest) ?? byDigest.get(digest),
+  };
+}
+
+/** The digests an image was pulled with, of whatever repository: equal digests are equal content. */
+export function digestsOf({ digests }: Pick<ImageSummary, 'digests'>): readonly Digest[] {
+  return digests.flatMap((text) => parseDigest(text.slice(text.indexOf('@') + 1)) ?? []);
+}

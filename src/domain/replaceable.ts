@@ -1,0 +1,65 @@
+import type { Container } from './container.ts';
+import type { DependencyGraph, HardDependency } from './dependency-graph.ts';
+import { quoted } from './printable.ts';
+import { swarmTaskLabel } from './selection.ts';
+import { isParkedName } from './transaction-names.ts';
+
+export type ReplacementContext = {
+  readonly graph: DependencyGraph;
+  /** Ids of all images that the engine holds. */
+  readonly imageIds: ReadonlySet<string>;
+  /** Ids of the containers that are replaced in the same transaction. */
+  readonly moved: ReadonlySet<string>;
+};
+
+/**
+ * Why a container cannot be replaced safely, so that nothing is begun; undefined when it can. The
+ * words follow its name: `is paused`.
+ */
+export function whyNotReplaceable(container: Container, context: ReplacementContext): string | undefined {
+  const { Config, HostConfig } = container.settings;
+  if (isParkedName(container.name)) return 'belongs to an update that is not finished';
+  if (Config.Labels?.[swarmTaskLabel] !== undefined) {
+    return 'is a task of a Swarm service, and Swarm replaces those itself: update the service';
+  }
+  const { status } = container.state;
+  if (status === 'paused') return 'is paused, and a paused container cannot be stopped: unpause it first';
+  if (status === 'removing' || status === 'dead') return 'is being removed';
+  if (HostConfig.AutoRemove === true) {
+    return 'is removed by the engine as soon as it stops (--rm), so there would be no way back';
+  }
+  if (!context.imageIds.has(container.imageId)) {
+    return 'runs an image that is gone from the engine, so its own settings cannot be told from the image’s';
+  }
+  const held = context.graph.hard.get(container.id) ?? [];
+  return held.map((dependency) => whyLost(container, dependency, context)).find((why) => why !== undefined);
+}
+
+const whatIsShared: Readonly<Record<HardDependency['kind'], string>> = {
+  network: 'network',
+  ipc: 'IPC namespace',
+  pid: 'process namespace',
+  uts: 'host name',
+  volumes: 'volumes',
+  link: 'link',
+};
+
+/**
+ * A container runs on after what it holds on to is gone or stopped, but once it stops too, neither
+ * it nor a successor can start ("cannot join network of a non running container"): there would be no
+ * way back. Volumes are there also when the container is not running from which they come.
+ */
+function whyLost(
+  container: Container,
+  { kind, names, targetId }: HardDependency,
+  { graph, moved }: ReplacementContext,
+): string | undefined {
+  const whose = `uses the ${whatIsShared[kind]} of ${quoted(names, 64)}`;
+  const target = targetId === undefined ? undefined : graph.containers.get(targetId);
+  if (target === undefined) return `${whose}, a container that does not exist any more`;
+  if (isParkedName(target.name)) return `${whose}, which belongs to an update that is not finished`;
+  if (kind === 'volumes' || container.state.status !== 'running') return undefined;
+  const { status } = target.state;
+  const willRun = status === 'running' || status === 'paused' || (status === 'restarting' && moved.has(target.id));
+  return willRun ? undefined : `${whose}, which is not running, so that it could not be started again`;
+}

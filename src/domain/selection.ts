@@ -1,0 +1,151 @@
+import type { ContainerSummary } from './container.ts';
+import { type ImageReference, matchesReference } from './image-reference.ts';
+import { type LabelWishes, readLabels } from './labels.ts';
+import { anyOf, namePattern, type NamePattern } from './name-pattern.ts';
+import { quoted } from './printable.ts';
+import type { ServiceSettings } from './settings.ts';
+import { isParkedName } from './transaction-names.ts';
+import { wishesInForce } from './wishes-in-force.ts';
+
+export type Selection = {
+  /** In listing order. */
+  readonly watched: readonly WatchedContainer[];
+  readonly unwatched: readonly UnwatchedContainer[];
+};
+
+export type WatchedContainer = {
+  readonly container: ContainerSummary;
+  readonly wishes: LabelWishes;
+  /** About labels that are not heard. */
+  readonly warnings: readonly string[];
+};
+
+/** `reason` follows the container's name: `is stopped`. */
+export type UnwatchedContainer = { readonly container: ContainerSummary; readonly reason: string };
+
+/** The rules of which containers are looked at, in the words of the options. */
+export type SelectionSettings = Pick<
+  ServiceSettings,
+  'names' | 'labelEnable' | 'disableContainers' | 'scope' | 'includeStopped' | 'includeRestarting'
+>;
+
+/** Parts the engine's containers into those that are ours to watch and the others, each with the reason. */
+export function selectContainers(containers: readonly ContainerSummary[], settings: SelectionSettings): Selection {
+  const rules = readRules(settings);
+  const watched: WatchedContainer[] = [];
+  const unwatched: UnwatchedContainer[] = [];
+  for (const container of containers) {
+    const { wishes, warnings } = readLabels(container.labels);
+    const reason = whyUnwatched(container, wishes, rules);
+    if (reason === undefined) watched.push({ container, wishes, warnings });
+    else unwatched.push({ container, reason });
+  }
+  return { watched, unwatched };
+}
+
+/** Which of the watched containers a request is about; both empty: all. Items of a kind are OR, the kinds AND. */
+export type ContainerFilters = { readonly images: readonly string[]; readonly containers: readonly string[] };
+
+export type UnmatchedFilter = { readonly filter: string; readonly reason: string };
+
+/** Keeps what a request names, and tells which of its items name nothing. */
+export function applyFilters(
+  selection: Selection,
+  filters: ContainerFilters,
+  referenceOf: (container: ContainerSummary) => ImageReference | undefined,
+): { readonly named: readonly WatchedContainer[]; readonly unmatched: readonly UnmatchedFilter[] } {
+  const { watched, unwatched } = selection;
+  const names = filters.containers.map((filter) => ({ filter, matches: namePattern(filter) }));
+  const runs = (filter: string) => (container: ContainerSummary) => {
+    const reference = referenceOf(container);
+    return reference !== undefined && matchesReference(filter, reference);
+  };
+  const named = watched.filter(
+    ({ container }) =>
+      (names.length === 0 || names.some(({ matches }) => matches(container.name))) &&
+      (filters.images.length === 0 || filters.images.some((filter) => runs(filter)(container))),
+  );
+  const unmatchedNames = names
+    .filter(({ matches }) => !watched.some(({ container }) => matches(container.name)))
+    .map(({ filter, matches }) => ({ filter, reason: whyNoName(filter, matches, unwatched) }));
+  const unmatchedImages = filters.images
+    .filter((filter) => !watched.some(({ container }) => runs(filter)(container)))
+    .map((filter) => ({ filter, reason: `No watched container runs the image ${quoted(filter)}` }));
+  return { named, unmatched: [...unmatchedNames, ...unmatchedImages] };
+}
+
+/**
+ * Why a container must not be touched even when another one's update calls for it; undefined when it
+ * may. Not being watched (another scope, not named) is no such reason: it would be left broken.
+ */
+export function whyOptedOut(
+  { name, labels }: Pick<ContainerSummary, 'name' | 'labels'>,
+  settings: Pick<
+    ServiceSettings,
+    'disableContainers' | 'monitorOnly' | 'noPull' | 'cooldownMs' | 'labelTakesPrecedence'
+  >,
+): string | undefined {
+  const { wishes } = readLabels(labels);
+  if (wishes.enable === false) return 'is disabled by its label';
+  if (anyOf(settings.disableContainers.map(namePattern))(name)) return 'is disabled by disable-containers';
+  return wishesInForce(wishes, settings).monitorOnly ? 'is monitored only' : undefined;
+}
+
+/** Present on every container that a Swarm service runs: https://docs.docker.com/engine/swarm/how-swarm-mode-works/swarm-task-states/ */
+export const swarmTaskLabel = 'com.docker.swarm.task.id';
+
+type Rules = Omit<SelectionSettings, 'names' | 'disableContainers' | 'scope'> & {
+  readonly isNamed: NamePattern;
+  readonly isDisabled: NamePattern;
+  /** Empty: unscoped. */
+  readonly scope: string;
+};
+
+function readRules(settings: SelectionSettings): Rules {
+  const { labelEnable, includeStopped, includeRestarting, scope = '' } = settings;
+  return {
+    labelEnable,
+    includeStopped,
+    includeRestarting,
+    isNamed: settings.names.length === 0 ? () => true : anyOf(settings.names.map(namePattern)),
+    isDisabled: anyOf(settings.disableContainers.map(namePattern)),
+    scope: scope === 'none' ? '' : scope,
+  };
+}
+
+function whyUnwatched(container: ContainerSummary, wishes: LabelWishes, rules: Rules): string | undefined {
+  if (isParkedName(container.name)) return 'belongs to an update that is not finished';
+  if (container.labels[swarmTaskLabel] !== undefined)
+    return 'is a task of a Swarm service, and Swarm replaces those itself';
+  if (wishes.enable === false) return 'is disabled by its label';
+  if (rules.isDisabled(container.name)) return 'is disabled by disable-containers';
+  const scope = wishes.scope ?? '';
+  if (scope !== rules.scope) return scope === '' ? 'has no scope' : `has the scope ${quoted(scope)}`;
+  if (rules.labelEnable && wishes.enable !== true) return 'has no enable label, and label-enable is on';
+  if (!rules.isNamed(container.name)) return 'is not among the names to watch';
+  return whyNotInThisState(container, rules);
+}
+
+/** A paused container is watched: that it is stale is worth knowing, though it is not replaced. */
+function whyNotInThisState({ status }: ContainerSummary, rules: Rules): string | undefined {
+  switch (status) {
+    case 'running':
+    case 'paused':
+      return undefined;
+    case 'created':
+    case 'exited':
+      return rules.includeStopped ? undefined : 'is stopped, and include-stopped is off';
+    case 'restarting':
+      return rules.includeRestarting ? undefined : 'is restarting, and include-restarting is off';
+    case 'removing':
+    case 'dead':
+      return 'is being removed';
+  }
+}
+
+function whyNoName(filter: string, matches: NamePattern, unwatched: readonly UnwatchedContainer[]): string {
+  const known = unwatched.find(({ container }) => matches(container.name));
+  return known === undefined
+    ? `No container is called ${quoted(filter)}`
+    : `Container ${quoted(known.container.name)} is not watched: it ${known.reason}`;
+}

@@ -1,0 +1,125 @@
+import { type Digest, parseDigest, shortDigest } from './digest.ts';
+import { formatDuration } from './duration.ts';
+import { digestsOf, type ImageIndex } from './image-index.ts';
+import { familiarReference } from './image-reference.ts';
+import type { RemoteImage } from './outside.ts';
+import { formatPlatform, type Platform, runsOn } from './platform.ts';
+import { quoted } from './printable.ts';
+import { registryDigest, type Subject, undecided, type Verdict, verdict } from './verdict.ts';
+
+/** The verdict that needs no registry; undefined where one must be asked for the tag's digest. */
+export function judgeAlone(subject: Subject, images: ImageIndex): Verdict | undefined {
+  const { digest } = subject.reference;
+  if (digest !== undefined) return verdict('pinned', `Pinned to the digest ${shortDigest(digest)}`, subject);
+  if (subject.inForce.noPull) return judgeByLocalTag(subject, images);
+  return isBuiltLocally(subject, images) ? verdict('local', 'Built locally: no registry has it', subject) : undefined;
+}
+
+/** The verdict that the tag's digest allows; undefined where its content must be looked at. */
+export function judgeDigest(subject: Subject, latestDigest: Digest): Verdict | undefined {
+  return runs(subject, [latestDigest]) ? fresh(subject, latestDigest) : undefined;
+}
+
+/** What the registry says about the content for the container's platform. */
+export type Content = {
+  readonly latest: RemoteImage;
+  /** The same about the image that runs, where there was a need to ask (`ownDigest`) and an answer. */
+  readonly own: RemoteImage | undefined;
+  readonly platform: Platform;
+  readonly nowMs: number;
+};
+
+/**
+ * The verdict on a digest that the engine does not know. Only what our own platform would get
+ * decides: an index that was pushed again for the sake of other platforms is no update.
+ */
+export function judgeContent(subject: Subject, content: Content, images: ImageIndex): Verdict {
+  const { latest, own, platform } = content;
+  const isSame =
+    own?.configDigest === latest.configDigest || runs(subject, [latest.manifestDigest, latest.configDigest]);
+  if (isSame) return fresh(subject, latest.digest);
+  if (latest.platform === undefined) {
+    return undecided('What the tag points at does not say for which platform it is made', subject);
+  }
+  if (!runsOn(latest.platform, platform)) {
+    const made = quoted(formatPlatform(latest.platform));
+    return undecided(`What the tag points at is made for ${made}, not for ${formatPlatform(platform)}`, subject);
+  }
+  const held = [latest.digest, latest.manifestDigest, latest.configDigest].flatMap((one) => images.byDigest(one) ?? []);
+  return { ...judgeNewer(subject, content), latestDigest: latest.digest, latestImageId: held[0]?.id };
+}
+
+/**
+ * The digest to ask the registry about to learn what the running image is made of; undefined where
+ * its id tells already. In Docker's containerd image store the id is the digest of the index, and
+ * once a tag has moved on neither that store nor Podman remembers the digests of the old image.
+ */
+export function ownDigest({ imageId, image }: Subject): Digest | undefined {
+  const id = parseDigest(imageId);
+  const known = image === undefined ? [] : digestsOf(image);
+  return id !== undefined && (known.length === 0 || known.includes(id)) ? id : undefined;
+}
+
+function judgeByLocalTag(subject: Subject, images: ImageIndex): Verdict {
+  const name = quoted(familiarReference(subject.reference));
+  const tagged = images.byTag(subject.reference);
+  if (tagged === undefined) return undecided(`No image in the engine is tagged ${name}, and no-pull is on`, subject);
+  const latest = { latestImageId: tagged.id, latestDigest: registryDigest(tagged, subject.reference) };
+  if (tagged.id === subject.imageId) {
+    return { ...verdict('fresh', `Runs what ${name} is in the engine; no-pull is on`, subject), ...latest };
+  }
+  const newer = `The tag ${name} is another image in the engine now`;
+  const { monitorOnly } = subject.inForce;
+  return {
+    ...verdict(monitorOnly ? 'held' : 'stale', monitorOnly ? `${newer}; monitored only` : newer, subject),
+    ...latest,
+  };
+}
+
+/**
+ * A pulled image has a digest, and loses it in some stores once its tag has moved on to a newer one;
+ * then the tag's present image has digests.
+ */
+function isBuiltLocally({ image, reference }: Subject, images: ImageIndex): boolean {
+  if (image === undefined || image.digests.length > 0) return false;
+  const tagged = images.byTag(reference);
+  return image.tags.length > 0 || (tagged !== undefined && tagged.digests.length === 0);
+}
+
+function runs({ imageId, image }: Subject, digests: readonly Digest[]): boolean {
+  const own: readonly string[] = [imageId, ...(image === undefined ? [] : digestsOf(image))];
+  return digests.some((digest) => own.includes(digest));
+}
+
+function fresh(subject: Subject, latestDigest: Digest): Verdict {
+  const known = verdict('fresh', 'Runs the newest image of its tag', subject);
+  const isOwn = subject.image !== undefined && digestsOf(subject.image).includes(latestDigest);
+  return { ...known, digest: isOwn ? latestDigest : known.digest, latestDigest, latestImageId: subject.imageId };
+}
+
+function judgeNewer(subject: Subject, { latest, nowMs }: Content): Verdict {
+  const { monitorOnly, cooldownMs } = subject.inForce;
+  const newer = `A newer image of ${quoted(familiarReference(subject.reference))} is available`;
+  if (monitorOnly) return verdict('held', `${newer}; monitored only`, subject);
+  if (cooldownMs === 0) return verdict('stale', newer, subject);
+  const cooldown = `the cooldown is ${formatDuration(cooldownMs)}`;
+  if (latest.createdAtMs === undefined) {
+    return verdict('held', `${newer}, but does not say when it was built, and ${cooldown}`, subject);
+  }
+  const ageMs = Math.max(0, nowMs - latest.createdAtMs);
+  if (ageMs >= cooldownMs) return verdict('stale', newer, subject);
+  const eligibleAtMs = latest.createdAtMs + cooldownMs;
+  const age = `built ${formatDuration(wholeUnits(ageMs))} ago, and ${cooldown}: not before ${printTime(eligibleAtMs)}`;
+  return { ...verdict('held', `${newer}, but too young: ${age}`, subject), eligibleAtMs };
+}
+
+function wholeUnits(ms: number): number {
+  const unit = ms < 60_000 ? 1000 : 60_000;
+  return Math.floor(ms / unit) * unit;
+}
+
+/** `2026-01-31T12:00Z`. */
+function printTime(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? 'the end of time' : `${date.toISOString().slice(0, -':00.000Z'.length)}Z`;
+}

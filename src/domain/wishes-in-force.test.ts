@@ -1,0 +1,33 @@
+import { describe, expect, test } from 'vitest';
+import { readLabels } from './labels.ts';
+import { defaultSettings } from './settings.ts';
+import { wishesInForce } from './wishes-in-force.ts';
+
+const { wishes: silent } = readLabels({});
+
+describe('wishesInForce()', () => {
+  test.each([
+    { label: undefined, setting: false, precedence: false, expected: false },
+    { label: undefined, setting: true, precedence: true, expected: true },
+    { label: true, setting: false, precedence: false, expected: true },
+    { label: false, setting: true, precedence: false, expected: true },
+    { label: false, setting: true, precedence: true, expected: false },
+    { label: true, setting: false, precedence: true, expected: true },
+  ])('label $label, setting $setting, label precedence $precedence: $expected', (row) => {
+    const wishes = { ...silent, monitorOnly: row.label, noPull: row.label };
+    const settings = {
+      ...defaultSettings,
+      monitorOnly: row.setting,
+      noPull: row.setting,
+      labelTakesPrecedence: row.precedence,
+    };
+    expect(wishesInForce(wishes, settings)).toMatchObject({ monitorOnly: row.expected, noPull: row.expected });
+  });
+
+  test('the cooldown of the label counts where there is one, 0 included', () => {
+    const settings = { ...defaultSettings, cooldownMs: 5000 };
+    expect(wishesInForce(silent, settings).cooldownMs).toBe(5000);
+    expect(wishesInForce({ ...silent, cooldownMs: 0 }, settings).cooldownMs).toBe(0);
+    expect(wishesInForce({ ...silent, cooldownMs: 9000 }, settings).cooldownMs).toBe(9000);
+  });
+});
