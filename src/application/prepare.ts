@@ -9,7 +9,7 @@ import {
   withDigest,
 } from '../domain/image-reference.ts';
 import type { EngineInfo, Network, Outside } from '../domain/outside.ts';
-import { formatPlatform, runsOn } from '../domain/platform.ts';
+import { formatPlatform, type Platform, runsOn, samePlatform } from '../domain/platform.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { PlannedMember, PlannedTransaction } from '../domain/update-plan.ts';
 
@@ -80,13 +80,16 @@ async function prepareMember(
   const reference = parseImageReference(planned.reference);
   const tag = reference.digest === undefined ? engineReference(reference) : undefined;
   if (planned.digest !== undefined) onPull(container.name);
-  const image = planned.cause === 'linked' ? oldImage : await fetchImage(outside, settings, planned, runId, signal);
+  const image =
+    planned.cause === 'linked'
+      ? oldImage
+      : await fetchImage({ outside, settings, planned, runId, platform: foreignPlatform(oldImage, info) }, signal);
   if (image === undefined) {
     throw new ServiceError('not-found', `Cannot re-create "${container.name}": its image is no longer in the engine`, {
       remedy: `pull "${planned.reference}" again`,
     });
   }
-  if (!runsOn(image, info.platform)) {
+  if (!runsOn(image, info.platform) && !(oldImage && samePlatform(image, oldImage))) {
     throw new ServiceError(
       'invalid-input',
       `Cannot update "${container.name}": the new image is for ${formatPlatform(image)}, the engine runs ${formatPlatform(info.platform)}`,
@@ -126,17 +129,20 @@ async function unchanged({ engine }: Outside, planned: Container, signal?: Abort
   return container;
 }
 
-async function fetchImage(
-  outside: Outside,
-  settings: ServiceSettings,
-  planned: PlannedMember,
-  runId: string,
-  signal?: AbortSignal,
-): Promise<Image | undefined> {
+type FetchRequest = {
+  readonly outside: Outside;
+  readonly settings: ServiceSettings;
+  readonly planned: PlannedMember;
+  readonly runId: string;
+  readonly platform: Platform | undefined;
+};
+
+async function fetchImage(request: FetchRequest, signal?: AbortSignal): Promise<Image | undefined> {
+  const { outside, settings, planned, runId, platform } = request;
   const { engine, registry, publish } = outside;
   if (planned.digest === undefined) return engine.inspectImage(planned.reference, signal);
   const reference = withDigest(parseImageReference(planned.reference), planned.digest);
-  const exact = formatReference({ ...reference, tag: undefined });
+  const exact = formatReference(reference);
   const present = await engine.inspectImage(exact, signal);
   if (present !== undefined) return present;
   const credentials = await registry.credentialsFor(reference, signal);
@@ -144,10 +150,18 @@ async function fetchImage(
     {
       reference: exact,
       idleTimeoutMs: settings.pullTimeoutMs,
+      ...(platform === undefined ? {} : { platform }),
       ...(credentials === undefined ? {} : { credentials }),
       onProgress: (progress) => publish({ kind: 'pull_progress', runId, container: planned.container.name, progress }),
     },
     signal,
   );
   return engine.inspectImage(exact, signal);
+}
+
+/** A container that runs under emulation stays on its platform. */
+function foreignPlatform(oldImage: Image | undefined, { platform }: EngineInfo): Platform | undefined {
+  if (oldImage === undefined || runsOn(oldImage, platform)) return undefined;
+  const { os, architecture, variant } = oldImage;
+  return { os, architecture, variant };
 }
