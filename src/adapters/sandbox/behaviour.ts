@@ -1,0 +1,39 @@
+/**
+ * What the processes of an image do, as data: a stand-in for the program in a real image.
+ * The default is a well-mannered service: it runs until it is told to stop, and stops at once.
+ */
+export type Behaviour = {
+  /** Ends by itself so long after its start; undefined: never. */
+  readonly exitsAfterMs?: number;
+  /** The code of that end; 0 unless told. */
+  readonly exitCode?: number;
+  /** From the stop signal to the end; 0 unless told. */
+  readonly stopMs?: number;
+  /** The code of that end; 0 unless told. */
+  readonly stopExitCode?: number;
+  /** Must be killed, like a process 1 without a signal handler. */
+  readonly ignoresTerm?: boolean;
+  /** What the probe of a HEALTHCHECK finds; without a HEALTHCHECK nobody asks. Healthy at once unless told. */
+  readonly health?: HealthBehaviour;
+  /** The engine cannot start it, in these words of its runtime. */
+  readonly startError?: string;
+  /** Written at every start. */
+  readonly logLines?: readonly LogLine[];
+};
+
+export type HealthBehaviour =
+  | { readonly kind: 'healthy'; readonly afterMs?: number }
+  | { readonly kind: 'unhealthy'; readonly output?: string };
+
+export type LogLine = { readonly stream: 'stdout' | 'stderr'; readonly text: string };
+
+/** Programs that tests and the demo share, named for what is special about them. */
+export const behaviours = {
+  good: {},
+  crashesAtStart: { exitsAfterMs: 0, exitCode: 3, logLines: [{ stream: 'stderr', text: 'boom' }] },
+  exitsLater: { exitsAfterMs: 2000, exitCode: 4, logLines: [{ stream: 'stderr', text: 'late' }] },
+  neverHealthy: { health: { kind: 'unhealthy', output: 'connection refused' } },
+  healthyLate: { health: { kind: 'healthy', afterMs: 3000 } },
+  stopsSlowly: { stopMs: 2000 },
+  deaf: { ignoresTerm: true },
+} as const satisfies Readonly<Record<string, Behaviour>>;

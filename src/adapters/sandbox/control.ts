@@ -1,0 +1,99 @@
+import type { ContainerRecipe } from '../../domain/container-recipe.ts';
+import { comeUp, goDown, type RestartKind } from './boot.ts';
+import { createContainer } from './create.ts';
+import { storeImage, tagImage } from './images.ts';
+import { startContainer, stopContainer } from './lifecycle.ts';
+import { getContainer } from './lookup.ts';
+import { renameContainer } from './names.ts';
+import { createNetwork } from './networks.ts';
+import { buildRelease, type Release, type SandboxImage } from './release.ts';
+import { removeContainer } from './remove.ts';
+import { takeSnapshot, type Snapshot } from './snapshot.ts';
+import { ensureVolume } from './volumes.ts';
+import type { World } from './world.ts';
+
+/** What others do to the engine, and what only a test may know. Nothing here is counted as a call. */
+export type SandboxControl = {
+  /** Puts an image into the engine without a registry, as `docker load` and `docker build` do. */
+  readonly addImage: (reference: string, release: Release) => SandboxImage;
+  readonly addNetwork: (name: string, options?: { readonly subnet?: string; readonly driver?: string }) => string;
+  /** Writes something into a volume, to find it again in the snapshot; makes the volume if need be. */
+  readonly markVolume: (name: string, marker: string) => void;
+  /** `docker create`; returns the id. */
+  readonly addContainer: (name: string, body: ContainerRecipe['body']) => string;
+  /** `docker run -d`; returns the id. */
+  readonly runContainer: (name: string, body: ContainerRecipe['body']) => string;
+  readonly startContainer: (idOrName: string) => void;
+  /** `docker stop`; `docker kill` with a timeout of 0. */
+  readonly stopContainer: (idOrName: string, timeoutSeconds?: number) => Promise<void>;
+  readonly renameContainer: (idOrName: string, name: string) => void;
+  /** `docker rm -f`, with `-v` where asked. */
+  readonly removeContainer: (idOrName: string, options?: { readonly withVolumes: boolean }) => void;
+  readonly tagImage: (idOrReference: string, reference: string) => void;
+  /** `docker rmi -f`: containers of the image stay, and can still be started. */
+  readonly removeImageByForce: (imageId: string) => void;
+  readonly removeNetwork: (name: string) => void;
+  /** Some other process takes or frees a port of the host, e.g. `8080/tcp`. */
+  readonly occupyPort: (port: string) => void;
+  readonly freePort: (port: string) => void;
+  readonly fillDisk: () => void;
+  readonly freeDisk: () => void;
+  /** Down, and up again after `downForMs`. */
+  readonly restartEngine: (kind: RestartKind, downForMs?: number) => Promise<void>;
+  readonly stopEngine: (kind: RestartKind) => void;
+  readonly startEngine: () => void;
+  readonly snapshot: () => Snapshot;
+  /** Calls off all that would still happen, so that nothing keeps the process alive. */
+  readonly close: () => void;
+};
+
+export function createControl(world: World): SandboxControl {
+  const addContainer = (name: string, body: ContainerRecipe['body']) => createContainer(world, name, { body }).id;
+  return {
+    addImage: (reference, release) => {
+      const manifest = buildRelease(release);
+      const image = manifest.kind === 'image' ? manifest.image : manifest.images[0];
+      if (image === undefined) throw new Error('a release without platforms has no image');
+      storeImage(world, image);
+      tagImage(world, image.id, reference);
+      return image;
+    },
+    addNetwork: (name, options) => createNetwork(world, name, options).id,
+    markVolume: (name, marker) => void (ensureVolume(world, name).marker = marker),
+    addContainer,
+    runContainer: (name, body) => {
+      const id = addContainer(name, body);
+      startContainer(world, getContainer(world, id));
+      return id;
+    },
+    startContainer: (idOrName) => void startContainer(world, getContainer(world, idOrName)),
+    stopContainer: async (idOrName, timeoutSeconds) => {
+      await stopContainer(world, getContainer(world, idOrName), timeoutSeconds === undefined ? {} : { timeoutSeconds });
+    },
+    renameContainer: (idOrName, name) => renameContainer(world, getContainer(world, idOrName), name),
+    removeContainer: (idOrName, { withVolumes } = { withVolumes: false }) =>
+      removeContainer(world, getContainer(world, idOrName), { withVolumes }),
+    tagImage: (idOrReference, reference) => tagImage(world, idOrReference, reference),
+    removeImageByForce: (imageId) => {
+      for (const [tag, id] of world.tags) if (id === imageId) world.tags.delete(tag);
+      world.images.delete(imageId);
+    },
+    removeNetwork: (name) => void world.networks.delete(name),
+    occupyPort: (port) => void world.foreignPorts.add(port),
+    freePort: (port) => void world.foreignPorts.delete(port),
+    fillDisk: () => void (world.condition.diskFull = true),
+    freeDisk: () => void (world.condition.diskFull = false),
+    restartEngine: async (kind, downForMs = 0) => {
+      goDown(world, kind);
+      if (downForMs > 0) await world.clock.sleep(downForMs);
+      comeUp(world);
+    },
+    stopEngine: (kind) => goDown(world, kind),
+    startEngine: () => comeUp(world),
+    snapshot: () => takeSnapshot(world),
+    close: () => {
+      world.condition.connection.abort();
+      world.later.callOffAll();
+    },
+  };
+}

@@ -1,0 +1,42 @@
+/** Where versions of Docker differ in what an updater sees; measured, see `docs/testing.md`. */
+export type EngineProfile = {
+  readonly version: string;
+  readonly apiVersion: string;
+  /** Since API 1.44: https://docs.docker.com/reference/api/engine/version-history/#v144-api-changes */
+  readonly severalEndpointsAtCreate: boolean;
+  /** Until API 1.44 the short id is an alias on user networks; since then it is in `DNSNames`. */
+  readonly ownIdIsAlias: boolean;
+  /** An alias on the default bridge is refused at create, not only at start. */
+  readonly refusesBridgeAliasAtCreate: boolean;
+  /** What is stored for a restart policy that nobody gave. */
+  readonly policyNotGiven: '' | 'no';
+  /** With live-restore, a running `--rm` container is deleted at boot: https://github.com/moby/moby/issues/46308 */
+  readonly liveRestoreDeletesAutoRemove: boolean;
+  /** Fields of a create body that this version does not know are dropped without a word. */
+  readonly knowsAnnotations: boolean;
+};
+
+export type EngineVersion = '20.10' | '28';
+
+export const profiles: Readonly<Record<EngineVersion, EngineProfile>> = {
+  '20.10': {
+    version: '20.10.24',
+    apiVersion: '1.41',
+    severalEndpointsAtCreate: false,
+    ownIdIsAlias: true,
+    refusesBridgeAliasAtCreate: false,
+    policyNotGiven: '',
+    liveRestoreDeletesAutoRemove: true,
+    knowsAnnotations: false,
+  },
+  '28': {
+    version: '28.5.2',
+    apiVersion: '1.51',
+    severalEndpointsAtCreate: true,
+    ownIdIsAlias: false,
+    refusesBridgeAliasAtCreate: true,
+    policyNotGiven: 'no',
+    liveRestoreDeletesAutoRemove: false,
+    knowsAnnotations: true,
+  },
+};

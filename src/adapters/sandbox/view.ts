@@ -1,0 +1,60 @@
+import type { Container, ContainerSummary, Endpoint, HostConfig } from '../../domain/container.ts';
+import type { ContainerFilter } from '../../domain/outside.ts';
+import { findImage } from './lookup.ts';
+import type { SandboxContainer, World } from './world.ts';
+
+/** As `GET /containers/{id}/json` shows it. */
+export function inspectContainer(world: World, container: SandboxContainer): Container {
+  const { id, name, imageId, createdAtMs, state, restartCount, config, mounts, endpoints } = container;
+  const { status, exitCode, error, startedAt = '', finishedAt = '', health, healthOutput } = state;
+  return {
+    id,
+    name,
+    imageId,
+    createdAtMs,
+    state: { status, exitCode, error, oomKilled: false, startedAt, finishedAt, health, healthOutput },
+    restartCount,
+    settings: {
+      Config: config,
+      HostConfig: hostConfigOf(world, container),
+      Mounts: mounts.map(({ point }) => point),
+      Networks: Object.fromEntries<Endpoint>(endpoints),
+    },
+  };
+}
+
+/** As `GET /containers/json?all=1` shows them, newest first. */
+export function listContainers(world: World, filter: ContainerFilter = {}): readonly ContainerSummary[] {
+  const { namePrefix = '', label } = filter;
+  const listed: ContainerSummary[] = [];
+  for (const container of world.containers.values()) {
+    const { name, config } = container;
+    if (name.startsWith(namePrefix) && (label === undefined || Object.hasOwn(config.Labels ?? {}, label)))
+      listed.push(summarise(world, container));
+  }
+  return listed.toReversed();
+}
+
+function summarise(world: World, container: SandboxContainer): ContainerSummary {
+  const { id, name, imageId, createdAtMs, state, config, hostConfig, process } = container;
+  const isCurrent = findImage(world, config.Image)?.image.id === imageId;
+  return {
+    id,
+    name,
+    image: isCurrent ? config.Image : imageId,
+    imageId,
+    status: state.status,
+    // The list tells health only in the words "Up 3 seconds (healthy)".
+    health: process === undefined ? 'none' : state.health,
+    labels: config.Labels ?? {},
+    createdAtMs: Math.floor(createdAtMs / 1000) * 1000,
+    networkMode: hostConfig.NetworkMode ?? '',
+  };
+}
+
+/** Links show the names that both ends have now. */
+function hostConfigOf(world: World, { name, hostConfig, links }: SandboxContainer): HostConfig {
+  if (links.size === 0) return hostConfig;
+  const shown = [...links].map(([alias, id]) => `/${world.containers.get(id)?.name ?? ''}:/${name}/${alias}`);
+  return { ...hostConfig, Links: shown };
+}

@@ -1,0 +1,27 @@
+import { announce, type SandboxContainer, type SandboxVolume, type World } from './world.ts';
+
+/** The volume of that name; made when there is none, as the engine does. */
+export function ensureVolume(world: World, name: string, anonymous = false): SandboxVolume {
+  const existing = world.volumes.get(name);
+  if (existing !== undefined) return existing;
+  const volume = { name, anonymous, marker: '' };
+  world.volumes.set(name, volume);
+  announce(world, 'volume', 'create', name, { driver: 'local' });
+  return volume;
+}
+
+/** Deletes the volumes that nobody named and no other container uses, as the engine does for `--rm`. */
+export function removeOrphanedVolumes(world: World, container: SandboxContainer): void {
+  for (const { point, anonymous } of container.mounts) {
+    const { Name: name } = point;
+    if (!anonymous || name === undefined || isUsed(world, name)) continue;
+    if (world.volumes.delete(name)) announce(world, 'volume', 'destroy', name, { driver: 'local' });
+  }
+}
+
+function isUsed(world: World, volumeName: string): boolean {
+  for (const { mounts } of world.containers.values()) {
+    if (mounts.some(({ point }) => point.Name === volumeName)) return true;
+  }
+  return false;
+}
