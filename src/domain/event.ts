@@ -9,6 +9,8 @@ export type ServiceEvent =
       readonly kind: 'container_checked';
       readonly runId: string;
       readonly container: string;
+      /** As people write it. */
+      readonly image: string;
       readonly status: string;
       readonly reason: string;
     }
