@@ -1,4 +1,5 @@
 // `npm run check`: everything that can be said about the code without an engine, in one command.
+//   npm run check -- --without-tests     for a caller that runs them itself
 // Two steps run at a time. A step that passes prints one line; one that fails prints all it said.
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -16,13 +17,11 @@ const steps = [
 ];
 
 const startedAt = performance.now();
-const queue = [...steps];
+const queue = process.argv.includes('--without-tests') ? steps.filter(({ name }) => name !== 'unit tests') : [...steps];
 const failed = [];
 await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, work));
 console.log(
-  failed.length === 0
-    ? `check: all ${steps.length} steps passed in ${seconds(startedAt)} s`
-    : `check: failed: ${failed.join(', ')}`,
+  failed.length === 0 ? `check: all passed in ${seconds(startedAt)} s` : `check: failed: ${failed.join(', ')}`,
 );
 process.exitCode = failed.length === 0 ? 0 : 1;
 
@@ -39,7 +38,11 @@ async function work() {
 
 function run([tool, ...args]) {
   return new Promise((resolve) => {
-    const child = spawn(`${root}node_modules/.bin/${tool}`, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(`${root}node_modules/.bin/${tool}`, args, {
+      cwd: root,
+      env: { ...process.env, NO_COLOR: '1' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const chunks = [];
     child.stdout.on('data', (chunk) => chunks.push(chunk));
     child.stderr.on('data', (chunk) => chunks.push(chunk));

@@ -75,5 +75,3 @@ export const catalogue = {
   bare: { config: {} },
   oci: { ...webServer('oci'), format: 'oci', annotations: { 'org.opencontainers.image.revision': 'abc' } },
 } as const satisfies Readonly<Record<string, ImageSpec>>;
-
-export type CatalogueName = keyof typeof catalogue;

@@ -23,14 +23,14 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 }
 
 /** Runs the command with private namespaces, an engine and a registry; resolves to its exit code. All ends with it. */
-export async function enterLab(command, { env = process.env, stdio = 'inherit' } = {}) {
+export async function enterLab(command, { stdio = 'inherit', onChild = () => {} } = {}) {
   removeLeftovers();
   const dir = mkdtempSync(join(temporary, `${prefix}${process.pid}-`));
   const ignore = () => {};
   process.on('SIGINT', ignore);
   try {
     build(join(dir, 'bin'));
-    return await run(dir, command, { env, stdio });
+    return await run(dir, command, { stdio, onChild });
   } finally {
     process.off('SIGINT', ignore);
     clean(dir);
@@ -46,14 +46,15 @@ function build(outDir) {
 }
 
 /** Killing us kills all of it: setpriv ties unshare to us, --kill-child ties the namespace's first process to unshare. */
-function run(dir, command, { env, stdio }) {
+function run(dir, command, { stdio, onChild }) {
   const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child=SIGKILL', '--mount-proc'];
   const inside = ['bash', join(here, 'inside.sh'), dir, process.execPath, join(dir, 'bin/inside.js'), ...command];
   return new Promise((resolve, reject) => {
     const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', 'unshare', ...namespaces, '--', ...inside], {
-      env: { ...env, UPKEEP_LAB_DIR: dir, PATH: `${env.PATH}:/usr/local/sbin:/usr/sbin:/sbin` },
+      env: { ...process.env, UPKEEP_LAB_DIR: dir, PATH: `${process.env.PATH}:/usr/local/sbin:/usr/sbin:/sbin` },
       stdio,
     });
+    onChild(child);
     child.on('error', reject);
     child.on('close', (code) => resolve(code ?? 1));
   });
