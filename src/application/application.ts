@@ -12,20 +12,28 @@ export type Request = {
   readonly containers: readonly string[];
 };
 
-export type UpdateRequest = Request & { readonly trigger: Trigger };
+/** Without a trigger: `command`. */
+export type CheckRequest = Request & { readonly trigger?: Trigger };
+
+export type UpdateRequest = Request & {
+  readonly trigger: Trigger;
+  /** Hears the run's id once the update has its turn and begins. */
+  readonly onBegin?: (runId: string) => void;
+};
 
 /** What the service can do: the table of contents. Commands and routes know nothing else of us. */
 export type Application = {
-  /** Asks the registries; changes nothing. */
-  readonly check: (request: Request, signal?: AbortSignal) => Promise<CheckReport>;
+  /** Asks the registries; changes nothing. What an abort leaves unanswered is `unknown` in the report. */
+  readonly check: (request: CheckRequest, signal?: AbortSignal) => Promise<CheckReport>;
   /** What an update would do now; changes nothing, pulls nothing. */
   readonly plan: (
     request: Request,
     signal?: AbortSignal,
   ) => Promise<{ readonly report: CheckReport; readonly plan: UpdatePlan }>;
   /**
-   * Replaces what is stale. Throws `busy` when another full update runs. An abort is heard at safe
-   * points only: it never leaves a container half-replaced.
+   * Replaces what is stale, one run at a time: without filters it throws `busy` when another runs or
+   * waits, with filters it waits for its turn. An abort is heard while it waits and at safe points: it
+   * never leaves a container half-replaced.
    */
   readonly update: (request: UpdateRequest, signal?: AbortSignal) => Promise<Session>;
   /** Finishes or undoes what an interrupted update left in the engine. Every start begins with it. */

@@ -1,9 +1,15 @@
 import type { PullProgress } from './outside.ts';
-import type { ContainerOutcome, Trigger } from './session.ts';
+import type { ContainerOutcome, Session, Trigger } from './session.ts';
 
 /** Everything the service announces. Log, live table, metrics, history and streams listen; updating code knows none of them. */
 export type ServiceEvent =
-  | { readonly kind: 'scan_started'; readonly runId: string; readonly trigger: Trigger; readonly atMs: number }
+  | {
+      readonly kind: 'scan_started';
+      readonly runId: string;
+      readonly purpose: ScanPurpose;
+      readonly trigger: Trigger;
+      readonly atMs: number;
+    }
   | { readonly kind: 'containers_selected'; readonly runId: string; readonly names: readonly string[] }
   | {
       readonly kind: 'container_checked';
@@ -51,12 +57,27 @@ export type ServiceEvent =
   | {
       readonly kind: 'scan_completed';
       readonly runId: string;
+      readonly purpose: ScanPurpose;
       readonly scanned: number;
       readonly updated: number;
+      /** In a check: containers that could not be checked. */
       readonly failed: number;
+      readonly restarted: number;
+      readonly skipped: number;
+      /** The whole run; undefined for a check. */
+      readonly session: Session | undefined;
       readonly atMs: number;
     }
-  | { readonly kind: 'scan_failed'; readonly runId: string; readonly error: string; readonly atMs: number };
+  | {
+      readonly kind: 'scan_failed';
+      readonly runId: string;
+      readonly purpose: ScanPurpose;
+      readonly error: string;
+      readonly atMs: number;
+    };
+
+/** A check only asks; an update may replace containers. Both begin with the same look at all of them. */
+export type ScanPurpose = 'check' | 'update';
 
 /** What a person watching an update sees it doing. */
 export type UpdatePhase =
