@@ -1,0 +1,110 @@
+import type { EngineClient, Inspected } from '../../lab/engine-client.ts';
+import type { Shape } from './shapes.ts';
+import type { Stage } from './stage.ts';
+
+/** What a shape looks like before anything happens to it, to be compared with afterwards. */
+export type Before = {
+  readonly containers: ReadonlyMap<string, Inspected>;
+  /** The engine's clock, in seconds. */
+  readonly since: number;
+};
+
+export async function lookBefore(stage: Stage, shape: Shape): Promise<Before> {
+  const containers = new Map<string, Inspected>();
+  for (const name of Object.keys(shape.containers)) {
+    const container = await stage.engine.inspect(name);
+    if (container === undefined) throw new Error(`the scene has no "${name}"`);
+    containers.set(name, container);
+  }
+  return { containers, since: Date.now() / 1000 };
+}
+
+/** What is wrong after the next start has gone idle; empty when nothing was lost. */
+export async function faultsAfter(stage: Stage, shape: Shape, before: Before): Promise<string[]> {
+  const { engine } = stage;
+  const names = await containerNames(engine);
+  const expected = Object.keys(shape.containers).sort();
+  const faults: string[] = [];
+  if (names.join() !== expected.join()) faults.push(`the containers are ${names.join(', ') || 'gone'}`);
+  const images = new Set<string>();
+  for (const [name, state] of Object.entries(shape.containers)) {
+    const container = await engine.inspect(name);
+    const old = before.containers.get(name);
+    if (container === undefined || old === undefined) continue;
+    images.add(container.Image);
+    faults.push(...compare(name, state, old, container, stage, shape));
+  }
+  if (images.size > 1) faults.push('the group is of two minds: one member is new, one is old');
+  faults.push(...(await doubleRuns(engine, before)));
+  return faults;
+}
+
+function compare(
+  name: string,
+  state: 'running' | 'stopped',
+  old: Inspected,
+  now: Inspected,
+  { versions }: Stage,
+  shape: Shape,
+): string[] {
+  const faults: string[] = [];
+  const isNew = now.Image === versions.next.configDigest;
+  if (now.State.Running !== (state === 'running')) faults.push(`"${name}" is ${now.State.Status}`);
+  if (!isNew && now.Image !== versions.old.configDigest)
+    faults.push(`"${name}" runs neither the old nor the new image`);
+  if (isNew && !shape.good) faults.push(`"${name}" stayed on a bad version`);
+  if (!isNew && now.Id !== old.Id) faults.push(`"${name}" is not the container it was`);
+  for (const part of ['RestartPolicy', 'PortBindings', 'Binds'] as const) {
+    if (JSON.stringify(now.HostConfig[part]) !== JSON.stringify(old.HostConfig[part]))
+      faults.push(`"${name}" has another ${part}`);
+  }
+  if (volumes(now) !== volumes(old)) faults.push(`"${name}" has other volumes`);
+  if (networks(now) !== networks(old))
+    faults.push(`"${name}" is in other networks: ${networks(now)} instead of ${networks(old)}`);
+  return faults;
+}
+
+function volumes({ Mounts }: Inspected): string {
+  return Mounts.map((mount) => `${String(mount['Name'])}:${String(mount['Destination'])}`)
+    .sort()
+    .join();
+}
+
+function networks({ NetworkSettings, Id, Config }: Inspected): string {
+  const own = [Id.slice(0, 12), String(Config['Hostname'])];
+  return Object.entries(NetworkSettings.Networks)
+    .map(([name, endpoint]) => {
+      const aliases = ((endpoint['Aliases'] ?? []) as string[]).filter((alias) => !own.includes(alias));
+      return `${name}[${aliases.join()}]${JSON.stringify(endpoint['IPAMConfig'] ?? null)}`;
+    })
+    .sort()
+    .join();
+}
+
+export async function containerNames(engine: EngineClient): Promise<string[]> {
+  const { body } = await engine.call('GET', '/containers/json?all=1');
+  return (body as { Names: string[] }[]).map(({ Names }) => (Names[0] ?? '').slice(1)).sort();
+}
+
+/** From the engine's own events: an old container and its successor must never run at the same time. */
+async function doubleRuns(engine: EngineClient, before: Before): Promise<string[]> {
+  const { body } = await engine.call(
+    'GET',
+    `/events?since=${before.since - 1}&until=${Date.now() / 1000 + 1}&filters=${encodeURIComponent('{"type":["container"]}')}`,
+  );
+  const running = new Map<string, Set<string>>();
+  const faults = new Set<string>();
+  for (const [name, { Id, State }] of before.containers) running.set(name, new Set(State.Running ? [Id] : []));
+  for (const line of typeof body === 'string' ? body.trim().split('\n') : [JSON.stringify(body)]) {
+    const { Action, Actor } = JSON.parse(line) as {
+      Action: string;
+      Actor: { ID: string; Attributes: Record<string, string> };
+    };
+    const name = (Actor.Attributes['name'] ?? '').replace(/\.upkeep-.*/, '');
+    const ids = running.get(name);
+    if (Action === 'die' || Action === 'destroy') ids?.delete(Actor.ID);
+    if (Action === 'start') ids?.add(Actor.ID);
+    if (ids !== undefined && ids.size > 1) faults.add(`two of "${name}" ran at the same time`);
+  }
+  return [...faults];
+}

@@ -1,0 +1,84 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createFaultProxy, type Fault, type ProxiedCall } from '../../lab/fault-proxy.ts';
+import type { LabEngine } from '../../lab/engine.ts';
+import type { Lab } from '../../lab/lab.ts';
+import { pushImage, type Pushed } from '../../lab/push.ts';
+import type { Shape } from './shapes.ts';
+
+/** An engine of one's own with a shape on it, and an updater that may be killed at any call. */
+export type Stage = {
+  readonly engine: LabEngine;
+  /** The images behind the tag before and now. */
+  readonly versions: { readonly old: Pushed; readonly next: Pushed };
+  readonly image: string;
+  /** Runs `upkeep update` through a proxy, with a fault for it to meet; resolves when it has ended. */
+  readonly update: (fault?: { readonly change: number; readonly fault: (kill: () => void) => Fault }) => Promise<Run>;
+  /** A start that finds what an earlier life has left, and has nothing else to do. */
+  readonly startAgain: () => Promise<Run>;
+};
+
+export type Run = {
+  readonly code: number | null;
+  readonly output: string;
+  /** The state-changing calls that it made, in order. */
+  readonly changes: readonly ProxiedCall[];
+};
+
+const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+
+/** Clears the engine and sets the shape's scene on it; each stage has a repository of its own. */
+export async function setStage(lab: Lab, engine: LabEngine, shape: Shape): Promise<Stage> {
+  await engine.clear();
+  const repository = `rig/${engine.name}`;
+  const image = `${lab.registry.host}/${repository}:stable`;
+  const old = await pushImage(lab.registry, repository, 'stable', shape.old);
+  await engine.pull(image);
+  await shape.scene(engine, image);
+  const next = await pushImage(lab.registry, repository, 'stable', shape.next);
+  const run = (args: readonly string[], fault?: Parameters<Stage['update']>[0]) =>
+    runUpkeep(engine, [...args, ...(shape.flags ?? [])], fault);
+  return {
+    engine,
+    image,
+    versions: { old, next },
+    update: (fault) => run(['update'], fault),
+    startAgain: () => run(['update', 'no-such-container']),
+  };
+}
+
+async function runUpkeep(
+  engine: LabEngine,
+  args: readonly string[],
+  fault?: Parameters<Stage['update']>[0],
+): Promise<Run> {
+  const socketPath = join(mkdtempSync(join(engine.dir, 'p-')), 's');
+  const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
+  try {
+    const child = spawn(
+      process.execPath,
+      [main, ...args, '--host', `unix://${socketPath}`, '--health-window', '500ms', '--no-color'],
+      {
+        env: { PATH: process.env['PATH'], HOME: engine.dir },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
+    if (fault !== undefined) proxy.arm({ at: fault.change, fault: fault.fault(() => child.kill('SIGKILL')) });
+    const { code, output } = await ended(child);
+    return { code, output, changes: proxy.calls.filter(({ change }) => change !== undefined) };
+  } finally {
+    await proxy.close();
+  }
+}
+
+function ended(child: ChildProcess): Promise<{ readonly code: number | null; readonly output: string }> {
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, output }));
+  });
+}
