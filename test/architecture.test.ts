@@ -46,7 +46,7 @@ const rooms: readonly Room[] = [
   },
   {
     folder: 'adapters/process',
-    mayImport: ['domain/', 'node:', 'pino'],
+    mayImport: ['domain/', 'node:'],
     because: 'clock, log and identity of this process',
   },
   {

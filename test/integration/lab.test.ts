@@ -84,6 +84,9 @@ describeInLab('the lab itself', (lab) => {
     const after = await engine.waitFor('web', ({ State }) => State.Running);
     expect(after.State.Pid).toBe(before);
     expect(await get('http://127.0.0.1:18081/')).toBe('v1\n');
+    await engine.powerCut();
+    await engine.start();
+    expect((await engine.inspect('web'))?.State).toMatchObject({ Status: 'exited', ExitCode: 255 });
     await engine.remove();
 
     await lab.engine.pull(`${app}:plain-v1`);

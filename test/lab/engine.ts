@@ -30,7 +30,9 @@ export type LabEngine = EngineClient & {
   readonly kill: () => Promise<void>;
   /** SIGTERM to dockerd: containers are stopped unless it runs with `--live-restore`. */
   readonly stop: () => Promise<void>;
-  /** Again, after `kill()` or `stop()`, with the same arguments unless others are given. */
+  /** Everything dies at once: dockerd, containerd, shims, containers; what lived in memory is lost. */
+  readonly powerCut: () => Promise<void>;
+  /** Again, after `kill()`, `stop()` or `powerCut()`, with the same arguments unless others are given. */
   readonly start: (args?: readonly string[]) => Promise<void>;
   /** Ends dockerd, its containers and their shims at once, and removes all it left. */
   readonly remove: () => Promise<void>;
@@ -57,6 +59,12 @@ export async function startEngine(labDir: string, options: EngineOptions): Promi
       ready: async () => (await client.call('GET', '/_ping')).status === 200,
     });
   };
+  const powerCut = async (): Promise<void> => {
+    await daemon?.kill();
+    await killAll(dir, cgroup);
+    unmountAll(dir);
+    rmSync(join(dir, 'x'), { recursive: true, force: true });
+  };
   mkdirSync(dir, { recursive: true });
   await start();
   return {
@@ -71,10 +79,9 @@ export async function startEngine(labDir: string, options: EngineOptions): Promi
       args = otherArgs ?? args;
       await start();
     },
+    powerCut,
     remove: async () => {
-      await daemon?.kill();
-      await killAll(dir, cgroup);
-      unmountAll(dir);
+      await powerCut();
       if (bridge) execFileSync('ip', ['link', 'del', bridge.name]);
       rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
     },
