@@ -29,10 +29,15 @@ export function listContainers(world: World, filter: ContainerFilter = {}): read
   const listed: ContainerSummary[] = [];
   for (const container of world.containers.values()) {
     const { name, config } = container;
-    if (name.startsWith(namePrefix) && (label === undefined || Object.hasOwn(config.Labels ?? {}, label)))
+    if (name.startsWith(namePrefix) && (label === undefined || carries(config.Labels ?? {}, label)))
       listed.push(summarise(world, container));
   }
   return listed.toReversed();
+}
+
+function carries(labels: Readonly<Record<string, string>>, filter: string): boolean {
+  const [name = '', ...value] = filter.split('=');
+  return Object.hasOwn(labels, name) && (value.length === 0 || labels[name] === value.join('='));
 }
 
 function summarise(world: World, container: SandboxContainer): ContainerSummary {
