@@ -1,0 +1,268 @@
+import { describe, expect, test } from 'vitest';
+import { recoverTransactions } from '../../src/application/recover.ts';
+import { runTransaction } from '../../src/application/run-transaction.ts';
+import type { Behaviour } from '../../src/adapters/sandbox/behaviour.ts';
+import type { PlannedFault } from '../../src/adapters/sandbox/faults.ts';
+import type { Container } from '../../src/domain/container.ts';
+import type { OutcomeKind } from '../../src/domain/session.ts';
+import { defaultSettings } from '../../src/domain/settings.ts';
+import type { PlannedTransaction } from '../../src/domain/update-plan.ts';
+import { createSandboxScene, type SandboxScene } from '../support/sandbox-outside.ts';
+
+/** The same campaign as on a real engine, in memory and to the last call: seconds instead of minutes. */
+
+type Shape = {
+  readonly name: string;
+  readonly next: Behaviour & { readonly sick?: boolean };
+  readonly good: boolean;
+  readonly body: object;
+  readonly stopped?: boolean;
+  readonly dependent?: boolean;
+};
+
+const restart = (Name: string) => ({ RestartPolicy: { Name, MaximumRetryCount: 0 } });
+const shapes: readonly Shape[] = [
+  {
+    name: 'unless-stopped with a port',
+    next: {},
+    good: true,
+    body: { HostConfig: { ...restart('unless-stopped'), PortBindings: { '80/tcp': [{ HostPort: '8080' }] } } },
+  },
+  {
+    name: 'always with volumes',
+    next: {},
+    good: true,
+    body: { Volumes: { '/scratch': {} }, HostConfig: { ...restart('always'), Binds: ['kept:/data'] } },
+  },
+  { name: 'without a policy', next: {}, good: true, body: {} },
+  {
+    name: 'the new version ends at once',
+    next: { exitsAfterMs: 1, exitCode: 3 },
+    good: false,
+    body: { HostConfig: restart('on-failure') },
+  },
+  {
+    name: 'the new version ends later',
+    next: { exitsAfterMs: 5000, exitCode: 4 },
+    good: false,
+    body: { HostConfig: restart('unless-stopped') },
+  },
+  {
+    name: 'the new version cannot start',
+    next: { startError: 'exec: "service": not found' },
+    good: false,
+    body: { HostConfig: restart('always') },
+  },
+  {
+    name: 'the new version is never healthy',
+    next: { sick: true },
+    good: false,
+    body: { HostConfig: restart('unless-stopped') },
+  },
+  { name: 'stopped', next: {}, good: true, body: { HostConfig: restart('unless-stopped') }, stopped: true },
+  {
+    name: 'with a container in its network namespace',
+    next: {},
+    good: true,
+    body: { HostConfig: restart('unless-stopped') },
+    dependent: true,
+  },
+  {
+    name: 'with a container in its namespace, bad version',
+    next: { exitsAfterMs: 1 },
+    good: false,
+    body: { HostConfig: restart('always') },
+    dependent: true,
+  },
+];
+
+const image = 'registry.test/app:stable';
+const settings = { ...defaultSettings, gateWindowMs: 10_000, stopTimeoutMs: 3000 };
+
+type Stage = {
+  readonly scene: SandboxScene;
+  readonly planned: PlannedTransaction;
+  readonly before: ReadonlyMap<string, Container>;
+  readonly newImageId: string;
+};
+
+async function setStage(shape: Shape): Promise<Stage> {
+  const scene = createSandboxScene();
+  const { sandbox, registry } = scene;
+  const { engine } = sandbox;
+  const health = shape.next.sick ? { Healthcheck: { Test: ['CMD', 'true'], Interval: 1e9, Retries: 1 } } : {};
+  registry.store.publish(image, { version: '1', behaviour: { stopMs: 500 } });
+  await engine.pullImage({ reference: image });
+  const webId = sandbox.control[shape.stopped ? 'addContainer' : 'runContainer']('web', {
+    Image: image,
+    ...shape.body,
+  });
+  if (shape.dependent)
+    sandbox.control.runContainer('app', {
+      Image: image,
+      HostConfig: { ...restart('unless-stopped'), NetworkMode: 'container:web' },
+    });
+  for (const volume of Object.keys(sandbox.control.snapshot().volumes))
+    sandbox.control.markVolume(volume, `data of ${volume}`);
+  const { sick, ...behaviour } = shape.next;
+  const manifest = registry.store.publish(image, {
+    version: '2',
+    config: health,
+    behaviour: sick ? { health: { kind: 'unhealthy' } } : behaviour,
+  });
+  const web = (await engine.inspectContainer('web'))!;
+  const app = await engine.inspectContainer('app');
+  const before = new Map(
+    [web, app].filter((container) => container !== undefined).map((container) => [container.name, container]),
+  );
+  const members = [...before.values()].map((container) => ({
+    container,
+    cause: 'stale' as const,
+    reference: image,
+    digest: manifest.digest,
+    holdsOnTo: container.id === webId ? [] : [webId],
+  }));
+  const newImageId = manifest.kind === 'image' ? manifest.image.id : '';
+  return { scene, planned: { id: webId, members, after: [] }, before, newImageId };
+}
+
+function faultsIn({ scene, before, newImageId }: Stage, shape: Shape): string[] {
+  const { containers, volumes } = scene.sandbox.control.snapshot();
+  const faults: string[] = [];
+  const names = Object.keys(containers).sort().join();
+  if (names !== [...before.keys()].sort().join()) faults.push(`the containers are ${names}`);
+  for (const [name, old] of before) {
+    const now = containers[name];
+    if (now === undefined) continue;
+    if (now.running === Boolean(shape.stopped)) faults.push(`"${name}" is ${now.state.status}`);
+    if (now.imageId !== old.imageId && now.imageId !== newImageId) faults.push(`"${name}" runs a third image`);
+    if (now.imageId === newImageId && !shape.good) faults.push(`"${name}" stayed on a bad version`);
+    const policy = (container: Container) => container.settings.HostConfig.RestartPolicy?.Name || 'no';
+    if (policy(now) !== policy(old)) faults.push(`the policy of "${name}" is ${policy(now)}`);
+    const mounts = (container: Container) =>
+      container.settings.Mounts.map((mount) => `${mount.Name}:${mount.Destination}`)
+        .sort()
+        .join();
+    if (mounts(now) !== mounts(old)) faults.push(`"${name}" mounts ${mounts(now)} instead of ${mounts(old)}`);
+  }
+  for (const [name, marker] of Object.entries(volumes))
+    if (marker !== `data of ${name}`) faults.push(`volume ${name} holds "${marker}"`);
+  return faults;
+}
+
+async function runKilled(stage: Stage, faults: readonly PlannedFault[]): Promise<void> {
+  const life = stage.scene.startProcess(stage.scene.sandbox.connect({ faults }));
+  await stage.scene.clock
+    .run(() => runTransaction(life.outside, settings, stage.planned, { runId: 'run' }))
+    .catch(() => []);
+  if (!life.connection.isDead()) life.connection.crash();
+}
+
+async function startAgain(
+  { scene }: Stage,
+  faults: readonly PlannedFault[] = [],
+): Promise<{ readonly changes: number; readonly complaints: readonly string[] }> {
+  const life = scene.startProcess(scene.sandbox.connect({ faults }));
+  await scene.clock.run(() => recoverTransactions(life.outside, settings)).catch(() => {});
+  life.connection.crash();
+  return { changes: life.connection.calls.length, complaints: life.complaints };
+}
+
+async function countCalls(
+  shape: Shape,
+): Promise<{ readonly calls: readonly string[]; readonly outcomes: readonly OutcomeKind[]; readonly stage: Stage }> {
+  const stage = await setStage(shape);
+  const life = stage.scene.startProcess();
+  const outcomes = await stage.scene.clock.run(() =>
+    runTransaction(life.outside, settings, stage.planned, { runId: 'run' }),
+  );
+  return {
+    calls: life.connection.calls.map(({ kind, target, detail }) => `${kind} ${target} ${detail}`),
+    outcomes: outcomes.map(({ outcome }) => outcome),
+    stage,
+  };
+}
+
+describe.each(shapes)('an update of a container: $name', (shape) => {
+  test(shape.good ? 'replaces it' : 'is rolled back', async () => {
+    const { outcomes, stage } = await countCalls(shape);
+    expect(outcomes).toEqual(outcomes.map(() => (shape.good ? 'updated' : 'rolled_back')));
+    expect(faultsIn(stage, shape)).toEqual([]);
+  });
+
+  test.each(['before', 'during', 'after'] as const)(
+    'killed %s any call, and started once: nothing is lost',
+    async (when) => {
+      const { calls } = await countCalls(shape);
+      const lost: string[] = [];
+      for (const [index, call] of calls.entries()) {
+        const stage = await setStage(shape);
+        await runKilled(stage, [{ at: index + 1, fault: { kind: 'crash', when } }]);
+        await startAgain(stage);
+        const faults = faultsIn(stage, shape);
+        const again = await startAgain(stage);
+        if (again.changes > 0) faults.push(`a second start made ${again.changes} more changes`);
+        if (faults.length > 0) lost.push(`${when} ${call}: ${faults.join('; ')}`);
+      }
+      expect(lost).toEqual([]);
+    },
+  );
+
+  test('killed at any call, and each recovery killed at any of its calls: nothing is lost', async () => {
+    const { calls } = await countCalls(shape);
+    const lost: string[] = [];
+    for (const index of calls.keys()) {
+      for (let second = 1; second < 12; second += 1) {
+        const stage = await setStage(shape);
+        await runKilled(stage, [{ at: index + 1, fault: { kind: 'crash', when: 'after' } }]);
+        const { changes } = await startAgain(stage, [{ at: second, fault: { kind: 'crash', when: 'during' } }]);
+        if (changes < second) break;
+        await startAgain(stage);
+        const faults = faultsIn(stage, shape);
+        if (faults.length > 0) lost.push(`after ${calls[index]}, recovery at ${second}: ${faults.join('; ')}`);
+      }
+    }
+    expect(lost).toEqual([]);
+  });
+
+  test.each([
+    ['the answer is lost', { kind: 'lose-answer' }],
+    ['the request is lost', { kind: 'lose-request' }],
+    ['the engine refuses with 500', { kind: 'refuse', status: 500 }],
+  ] as const)('%s at any one call: the update ends by itself, and nothing is lost', async (_what, fault) => {
+    const { calls } = await countCalls(shape);
+    const lost: string[] = [];
+    for (const [index, call] of calls.entries()) {
+      const stage = await setStage(shape);
+      await runKilled(stage, [{ at: index + 1, fault }]);
+      const faults = faultsIn(stage, shape);
+      if (faults.length > 0) lost.push(`${call}: ${faults.join('; ')}`);
+    }
+    expect(lost).toEqual([]);
+  });
+
+  test.each(['power-cut', 'crash', 'graceful'] as const)(
+    '%s of the engine at any call: after the next start nothing is lost',
+    async (how) => {
+      const { calls } = await countCalls(shape);
+      const lost: string[] = [];
+      for (const [index, call] of calls.entries()) {
+        for (const when of ['before', 'during', 'after'] as const) {
+          const stage = await setStage(shape);
+          await runKilled(stage, [{ at: index + 1, fault: { kind: 'engine-restart', how, when } }]);
+          await startAgain(stage);
+          const faults = faultsIn(stage, shape).filter((fault) => !engineLeftItDown(how, index, calls, fault));
+          if (faults.length > 0) lost.push(`${when} ${call}: ${faults.join('; ')}`);
+        }
+      }
+      expect(lost).toEqual([]);
+    },
+  );
+});
+
+/** A crash of the engine before the first journal exists leaves down what it always leaves down, with us or without. */
+function engineLeftItDown(how: string, index: number, calls: readonly string[], fault: string): boolean {
+  const journal = calls.findIndex((call) => call.startsWith('createContainer'));
+  const finished = calls.findLastIndex((call) => call.startsWith('removeContainer'));
+  return fault.includes(' is exited') && (index <= journal || index >= finished) && how !== '';
+}
