@@ -1,0 +1,43 @@
+import { isOlder, type EngineVersion } from './version.ts';
+
+/**
+ * Where engines and versions of the API differ in what this folder asks of them: all of it, in
+ * one place. (What differs in the settings of containers is the business of the recipe.)
+ */
+export type Capabilities = {
+  /** `POST /containers/{id}/stop` takes a signal; older ones would ignore it. */
+  readonly stopSignal: boolean;
+};
+
+/** https://docs.docker.com/reference/api/engine/version-history/ */
+const since = { stopSignal: '1.42' } as const satisfies Record<keyof Capabilities, string>;
+
+export function capabilitiesOf({ apiVersion }: EngineVersion): Capabilities {
+  return { stopSignal: !isOlder(apiVersion, since.stopSignal) };
+}
+
+/** What engines answer to the same mishap, by message where the status tells too little. */
+export const mishaps = {
+  /** Docker: 409 "The container name … is already in use by container …". Podman: 500 "… that name is already in use". */
+  nameTaken: /\bname\b.{0,300} is already in use/i,
+  /** Docker: 403 "endpoint with name … already exists in network …". Podman: "… is already connected to network …". */
+  alreadyConnected: /already (?:exists in|connected to) network/i,
+  /** Docker: 409 "removal of container … is already in progress". */
+  removalInProgress: /removal of container .{0,300} is already in progress/i,
+} as const;
+
+/** Podman's words for what Docker has a word of its own for. */
+export const podmanActions: Readonly<Record<string, string>> = { died: 'die', remove: 'destroy' };
+
+/** Podman's states that are none of Docker's; every other unknown one counts as `exited`. */
+export const podmanStates: Readonly<Record<string, string>> = {
+  configured: 'created',
+  initialized: 'created',
+  stopping: 'running',
+  stopped: 'exited',
+};
+
+/** Podman matches a name without its slash, Docker with it. */
+export function namePattern(prefix: string): string {
+  return `^/?${prefix.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)}`;
+}

@@ -1,0 +1,119 @@
+import { ServiceError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/outside.ts';
+import { maxAnswerBytes, readError, readJson, type EngineError } from './answer.ts';
+import type { Connection } from './connection.ts';
+import type { Deadlines } from './deadlines.ts';
+import { EngineFailure } from './failure.ts';
+import { createNegotiation } from './negotiation.ts';
+import { sendRequest, type EngineRequest, type EngineResponse } from './request.ts';
+import { notAnEngine, readVersion, type EngineVersion } from './version.ts';
+
+/** Speaks HTTP with one engine, in the newest version that both understand. */
+export type Client = {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly version: (signal?: AbortSignal) => Promise<EngineVersion>;
+  /** Throws a `ServiceError` (an `EngineFailure` when there was no answer), or the signal's reason. */
+  readonly send: (call: Call) => Promise<Reply>;
+};
+
+export type Call = Omit<EngineRequest, 'path'> & {
+  /** Without the version: `/containers/json`. */
+  readonly path: string;
+  readonly query?: Query;
+};
+
+export type Query = Readonly<Record<string, string | undefined>>;
+
+export type Reply =
+  | { readonly kind: 'ok'; readonly status: number; readonly body: EngineResponse['body'] }
+  | ({ readonly kind: 'error' } & EngineError);
+
+export type ClientOptions = {
+  readonly connection: Connection;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly pinnedVersion: string | undefined;
+};
+
+export function createClient({ connection, clock, deadlines, pinnedVersion }: ClientOptions): Client {
+  const host = connection.address.text;
+  const negotiation = createNegotiation(askVersion);
+
+  async function askVersion(): Promise<EngineVersion> {
+    const patience = { for: 'whole', ms: deadlines.readMs } as const;
+    const response = await sendRequest(connection, clock, { method: 'GET', path: '/version', socket: 'own', patience });
+    if (response.status !== 200) throw refusedVersion(host, await readError(response));
+    const answer = await readJson(response.body, maxAnswerBytes).catch((cause: unknown) => {
+      throw notAnEngine(host, cause);
+    });
+    return readVersion(answer, { host, pinned: pinnedVersion });
+  }
+
+  async function send(call: Call): Promise<Reply> {
+    const reply = await sendOnce(call);
+    if (reply.kind === 'ok' || reply.status !== 400 || !versionRefused.test(reply.message)) return reply;
+    // The engine was replaced by one that does not speak that version; it has done nothing.
+    negotiation.forget();
+    return await sendOnce(call);
+  }
+
+  async function sendOnce(call: Call): Promise<Reply> {
+    const { apiVersion } = await unlessAborted(negotiation.current(), call.signal);
+    const response = await sendVersioned(`/v${apiVersion}${call.path}${queryOf(call.query)}`, call);
+    negotiation.notice(String(response.headers['api-version'] ?? ''));
+    if (response.status < 300 || response.status === 304)
+      return { kind: 'ok', status: response.status, body: response.body };
+    return { kind: 'error', ...(await readError(response)) };
+  }
+
+  async function sendVersioned(path: string, call: Call): Promise<EngineResponse> {
+    try {
+      return await sendRequest(connection, clock, { ...call, path });
+    } catch (error) {
+      if (!(error instanceof EngineFailure)) throw error;
+      if (error.stale && call.socket === 'shared')
+        return await sendRequest(connection, clock, { ...call, path, socket: 'own' });
+      negotiation.forget();
+      throw error;
+    }
+  }
+
+  return { clock, deadlines, version: (signal) => unlessAborted(negotiation.current(), signal), send };
+}
+
+/** `client version 1.51 is too new. Maximum supported API version is 1.41` */
+const versionRefused = /client version .{1,20} is too (?:new|old)/;
+
+function queryOf(query: Query = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, value);
+  }
+  const written = parameters.toString();
+  return written === '' ? '' : `?${written}`;
+}
+
+function refusedVersion(host: string, error: EngineError): ServiceError {
+  if (error.status === 401 || error.status === 403) {
+    return new ServiceError(
+      'engine-denied',
+      `Cannot ask the container engine at "${host}" for its version: ${error.status}, "${error.message}"`,
+      {
+        remedy: 'Allow GET /version in the proxy before the engine',
+      },
+    );
+  }
+  return notAnEngine(host, error);
+}
+
+/** Lets go of a wait that others share. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise;
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

@@ -1,0 +1,61 @@
+import type { Container, ContainerSummary } from '../../domain/container.ts';
+import type { ContainerFilter } from '../../domain/outside.ts';
+import { maxListBytes } from './answer.ts';
+import { namePattern } from './capabilities.ts';
+import type { Client } from './client.ts';
+import { read, readExisting } from './reads.ts';
+import { readContainer, readContainerSummary } from './translate.ts';
+import { isDefined, items } from './wire.ts';
+
+/** The engine filters first, to send less; what passes is looked at again, because engines differ in how they match. */
+export async function listContainers(
+  client: Client,
+  filter: ContainerFilter = {},
+  signal?: AbortSignal,
+): Promise<readonly ContainerSummary[]> {
+  const { namePrefix, label } = filter;
+  const filters = {
+    ...(namePrefix !== undefined && { name: [namePattern(namePrefix)] }),
+    ...(label !== undefined && { label: [label] }),
+  };
+  const answer = await readExisting(client, {
+    doing: 'list containers',
+    path: '/containers/json',
+    query: { all: '1', filters: JSON.stringify(filters) },
+    limitBytes: maxListBytes,
+    signal,
+  });
+  return items(answer)
+    .map(readContainerSummary)
+    .filter(isDefined)
+    .filter((container) => passes(container, filter));
+}
+
+export async function inspectContainer(
+  client: Client,
+  idOrName: string,
+  signal?: AbortSignal,
+): Promise<Container | undefined> {
+  const answer = await read(client, {
+    doing: `inspect the container "${idOrName}"`,
+    path: `${containerPath(idOrName)}/json`,
+    signal,
+  });
+  return answer === undefined ? undefined : readContainer(answer);
+}
+
+export function containerPath(idOrName: string): string {
+  return `/containers/${encodeURIComponent(idOrName)}`;
+}
+
+function passes({ name, labels }: ContainerSummary, { namePrefix, label }: ContainerFilter): boolean {
+  return name.startsWith(namePrefix ?? '') && (label === undefined || carries(labels, label));
+}
+
+/** `label` is a name, or a name and a value after the first `=`. */
+function carries(labels: ContainerSummary['labels'], label: string): boolean {
+  const equals = label.indexOf('=');
+  if (equals === -1) return Object.hasOwn(labels, label);
+  const name = label.slice(0, equals);
+  return Object.hasOwn(labels, name) && labels[name] === label.slice(equals + 1);
+}

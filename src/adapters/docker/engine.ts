@@ -1,0 +1,80 @@
+import type { Clock, Engine } from '../../domain/outside.ts';
+import { parseAddress } from './address.ts';
+import { createClient } from './client.ts';
+import { createConnection, type TlsFiles } from './connection.ts';
+import {
+  createContainer,
+  removeContainer,
+  renameContainer,
+  startContainer,
+  stopContainer,
+  updateRestartPolicy,
+  waitUntilStopped,
+} from './container-changes.ts';
+import { inspectContainer, listContainers } from './containers.ts';
+import { defaultDeadlines, type Deadlines } from './deadlines.ts';
+import { engineEvents } from './events.ts';
+import { inspectImage, listImages, removeImage, tagImage } from './images.ts';
+import { engineInfo } from './info.ts';
+import { containerLogs } from './logs.ts';
+import { connectNetwork, listNetworks } from './networks.ts';
+import { pullImage } from './pull.ts';
+import { checkPinned } from './version.ts';
+
+export type DockerEngineOptions = {
+  /** `unix:///path`, `tcp://host:port`, `http(s)://host:port` or `ssh://user@host:port`. */
+  readonly host: string;
+  /** Given, `tcp://` is encrypted. */
+  readonly tls?: TlsFiles;
+  /** Instead of the newest that both sides speak. */
+  readonly apiVersion?: string;
+  readonly clock: Clock;
+  /** Kept connections for short reads; default 16. */
+  readonly maxSockets?: number;
+  readonly deadlines?: Partial<Deadlines>;
+};
+
+/**
+ * Docker and Podman, over the Docker Engine API. Connects with the first call; throws
+ * `invalid-input` for an address or a version that cannot be.
+ */
+export function createDockerEngine(options: DockerEngineOptions): Engine {
+  const { clock, tls, maxSockets = 16 } = options;
+  const address = parseAddress(options.host, tls !== undefined);
+  const connection = createConnection(address, { maxSockets, ...(tls && { tls }) });
+  const client = createClient({
+    connection,
+    clock,
+    deadlines: { ...defaultDeadlines, ...options.deadlines },
+    pinnedVersion: options.apiVersion === undefined ? undefined : checkPinned(options.apiVersion),
+  });
+  const closing = new AbortController();
+
+  return {
+    info: (signal) => engineInfo(client, signal),
+    listContainers: (filter, signal) => listContainers(client, filter, signal),
+    inspectContainer: (idOrName, signal) => inspectContainer(client, idOrName, signal),
+    listImages: (signal) => listImages(client, signal),
+    inspectImage: (idOrReference, signal) => inspectImage(client, idOrReference, signal),
+    listNetworks: (signal) => listNetworks(client, signal),
+    containerLogs: (id, { tail }, signal) => containerLogs(client, id, { tail }, signal),
+    events: (signal) => engineEvents(client, AbortSignal.any([signal, closing.signal])),
+
+    pullImage: (request, signal) => pullImage(client, request, signal),
+    tagImage: (imageId, reference) => tagImage(client, imageId, reference),
+    removeImage: (idOrReference) => removeImage(client, idOrReference),
+    createContainer: (name, recipe) => createContainer(client, name, recipe),
+    connectNetwork: (request) => connectNetwork(client, request),
+    renameContainer: (id, name) => renameContainer(client, id, name),
+    updateRestartPolicy: (id, policy) => updateRestartPolicy(client, id, policy),
+    stopContainer: (id, stop) => stopContainer(client, id, stop),
+    startContainer: (id) => startContainer(client, id),
+    waitUntilStopped: (id, timeoutMs, signal) => waitUntilStopped(client, id, timeoutMs, signal),
+    removeContainer: (id) => removeContainer(client, id),
+
+    close: async () => {
+      closing.abort();
+      connection.close();
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { ServiceError, type ErrorCode } from '../../domain/errors.ts';
+import { printable } from '../../domain/printable.ts';
+
+/**
+ * No answer of the engine. `sent` is false only when not a byte of the request can have reached
+ * it: such a call certainly had no effect. `stale` is true when a kept connection turned out to be dead.
+ */
+export class EngineFailure extends ServiceError {
+  readonly sent: boolean;
+  readonly stale: boolean;
+
+  constructor(
+    explained: Explained,
+    state: { readonly host: string; readonly sent: boolean; readonly stale?: boolean; readonly cause?: unknown },
+  ) {
+    super(explained.code, `Cannot reach the container engine at "${state.host}": ${explained.why}`, {
+      remedy: explained.remedy,
+      cause: state.cause,
+    });
+    this.sent = state.sent;
+    this.stale = state.stale ?? false;
+  }
+}
+
+export type Explained = { readonly code: ErrorCode; readonly why: string; readonly remedy: string };
+
+/** What a failed connection means, and what a person can do about it. */
+export function explain(error: unknown): Explained {
+  const code = codeOf(error);
+  const words = error instanceof Error ? error.message : String(error);
+  const known = explanations.find((row) => row.codes.test(code));
+  if (known) return { code: known.code, why: `${known.why} (${code})`, remedy: known.remedy };
+  return { code: 'engine-unreachable', why: printable(words, 1_000), remedy: checkHost };
+}
+
+const startOrMount =
+  'Start the engine, mount its socket (-v /var/run/docker.sock:/var/run/docker.sock) when this runs in a container, or name another engine with --host';
+const checkHost = 'Check --host (DOCKER_HOST) and that the engine runs';
+const checkTls = 'Check --tlsverify and the certificates (ca.pem, cert.pem, key.pem) in --cert-path';
+
+type Row = Explained & { readonly codes: RegExp };
+
+/** First match wins. Codes: https://nodejs.org/api/errors.html and https://nodejs.org/api/tls.html#x509-certificate-error-codes */
+const explanations: readonly Row[] = [
+  { codes: /^ENOENT$/, code: 'engine-unreachable', why: 'there is no such socket', remedy: startOrMount },
+  { codes: /^ECONNREFUSED$/, code: 'engine-unreachable', why: 'nothing listens there', remedy: startOrMount },
+  {
+    codes: /^(EACCES|EPERM)$/,
+    code: 'engine-denied',
+    why: 'this user may not use the socket',
+    remedy:
+      'Run as root, join the group that owns the socket (often "docker"), or mount the socket with the right owner',
+  },
+  {
+    codes: /^(ENOTFOUND|EAI_AGAIN|EAI_NODATA)$/,
+    code: 'engine-unreachable',
+    why: 'the name of the host is not known',
+    remedy: checkHost,
+  },
+  {
+    codes: /^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN)$/,
+    code: 'engine-unreachable',
+    why: 'the host does not answer',
+    remedy: checkHost,
+  },
+  {
+    codes: /^ERR_TLS_CERT_ALTNAME_INVALID$/,
+    code: 'engine-unreachable',
+    why: 'its certificate is for another host',
+    remedy: checkTls,
+  },
+  { codes: /^CERT_HAS_EXPIRED$/, code: 'engine-unreachable', why: 'its certificate has expired', remedy: checkTls },
+  { codes: /CERT|SIGNATURE|ISSUER/, code: 'engine-unreachable', why: 'the certificates do not fit', remedy: checkTls },
+  {
+    codes: /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|^EPROTO$/,
+    code: 'engine-unreachable',
+    why: 'it does not speak TLS there',
+    remedy: 'Leave --tlsverify out, or use the port that speaks TLS (usually 2376)',
+  },
+  { codes: /^ERR_(SSL|TLS|OSSL)_/, code: 'engine-unreachable', why: 'TLS failed', remedy: checkTls },
+  { codes: /^HPE_/, code: 'engine-unreachable', why: 'what listens there does not speak HTTP', remedy: checkHost },
+  {
+    codes: /^(ECONNRESET|EPIPE|ERR_STREAM_PREMATURE_CLOSE)$/,
+    code: 'engine-unreachable',
+    why: 'the connection broke off',
+    remedy: checkHost,
+  },
+];
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}

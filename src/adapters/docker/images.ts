@@ -1,0 +1,56 @@
+import type { Image, ImageSummary } from '../../domain/container.ts';
+import { parseImageReference, repositoryName } from '../../domain/image-reference.ts';
+import type { CallOutcome } from '../../domain/outside.ts';
+import { quoted } from '../../domain/printable.ts';
+import { maxListBytes } from './answer.ts';
+import { change } from './changes.ts';
+import type { Client } from './client.ts';
+import { read, readExisting } from './reads.ts';
+import { readImage, readImageSummary } from './translate.ts';
+import { isDefined, items } from './wire.ts';
+
+export async function listImages(client: Client, signal?: AbortSignal): Promise<readonly ImageSummary[]> {
+  const answer = await readExisting(client, {
+    doing: 'list images',
+    path: '/images/json',
+    limitBytes: maxListBytes,
+    signal,
+  });
+  return items(answer).map(readImageSummary).filter(isDefined);
+}
+
+export async function inspectImage(
+  client: Client,
+  idOrReference: string,
+  signal?: AbortSignal,
+): Promise<Image | undefined> {
+  const answer = await read(client, {
+    doing: `inspect the image ${quoted(idOrReference, 300)}`,
+    path: `${imagePath(idOrReference)}/json`,
+    signal,
+  });
+  return answer === undefined ? undefined : readImage(answer);
+}
+
+/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Image/operation/ImageTag */
+export function tagImage(client: Client, imageId: string, reference: string): Promise<CallOutcome> {
+  const parsed = parseImageReference(reference);
+  return change(client, {
+    path: `${imagePath(imageId)}/tag`,
+    query: { repo: repositoryName(parsed), tag: parsed.tag },
+  });
+}
+
+export function removeImage(client: Client, idOrReference: string): Promise<CallOutcome> {
+  return change(client, {
+    method: 'DELETE',
+    path: imagePath(idOrReference),
+    query: { force: '0' },
+    absentIsNoop: true,
+  });
+}
+
+/** The slashes of a reference stay slashes: a proxy with a list of allowed paths matches those. */
+function imagePath(idOrReference: string): string {
+  return `/images/${idOrReference.split('/').map(encodeURIComponent).join('/')}`;
+}

@@ -1,0 +1,34 @@
+/**
+ * Standard output and error of a container without terminal, joined: the engine sends frames of an
+ * 8-byte header (which of the two, three zeros, the payload's length) and the payload. Hands on
+ * every piece at once, so that a large frame costs no memory.
+ * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerAttach
+ */
+export async function* logPayloads(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  const header = Buffer.alloc(headerBytes);
+  let headerFilled = 0;
+  let payloadLeft = 0;
+
+  for await (const chunk of chunks) {
+    let at = 0;
+    while (at < chunk.length) {
+      if (payloadLeft > 0) {
+        const piece = chunk.subarray(at, at + payloadLeft);
+        at += piece.length;
+        payloadLeft -= piece.length;
+        yield piece;
+        continue;
+      }
+      const piece = chunk.subarray(at, at + headerBytes - headerFilled);
+      header.set(piece, headerFilled);
+      at += piece.length;
+      headerFilled += piece.length;
+      if (headerFilled < headerBytes) break;
+      headerFilled = 0;
+      payloadLeft = header.readUInt32BE(lengthOffset);
+    }
+  }
+}
+
+const headerBytes = 8;
+const lengthOffset = 4;

@@ -1,0 +1,30 @@
+import type { CallOutcome, ConnectRequest, Network } from '../../domain/outside.ts';
+import { mishaps } from './capabilities.ts';
+import { change } from './changes.ts';
+import type { Client } from './client.ts';
+import { inspectContainer } from './containers.ts';
+import { readExisting } from './reads.ts';
+import { readNetwork } from './translate.ts';
+import { isDefined, items } from './wire.ts';
+
+export async function listNetworks(client: Client, signal?: AbortSignal): Promise<readonly Network[]> {
+  const answer = await readExisting(client, { doing: 'list networks', path: '/networks', signal });
+  return items(answer).map(readNetwork).filter(isDefined);
+}
+
+/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Network/operation/NetworkConnect */
+export async function connectNetwork(client: Client, request: ConnectRequest): Promise<CallOutcome> {
+  const outcome = await change(client, {
+    path: `/networks/${encodeURIComponent(request.networkId)}/connect`,
+    body: { Container: request.containerId, EndpointConfig: request.endpoint },
+  });
+  const taken = outcome.kind === 'refused' && mishaps.alreadyConnected.test(outcome.message);
+  return taken && (await isConnected(client, request)) ? { kind: 'noop' } : outcome;
+}
+
+/** The engine says the same when the endpoint belongs to another container of that name, which has not let go of it. */
+async function isConnected(client: Client, { containerId, networkId }: ConnectRequest): Promise<boolean> {
+  const container = await inspectContainer(client, containerId).catch(() => undefined);
+  const networks = Object.entries(container?.settings.Networks ?? {});
+  return networks.some(([name, { NetworkID }]) => name === networkId || NetworkID === networkId);
+}

@@ -1,0 +1,90 @@
+import { describeError, ServiceError } from '../../domain/errors.ts';
+import { parseImageReference, repositoryName } from '../../domain/image-reference.ts';
+import type { PullRequest, RegistryCredentials } from '../../domain/outside.ts';
+import { formatPlatform } from '../../domain/platform.ts';
+import { printable, quoted } from '../../domain/printable.ts';
+import type { Client } from './client.ts';
+import { EngineFailure } from './failure.ts';
+import { jsonLines } from './json-lines.ts';
+import { createPullProgress } from './pull-progress.ts';
+import { fields, text } from './wire.ts';
+
+/**
+ * Has the engine pull an image, and follows what it reports. An error comes as a status when it
+ * happens early, and as a line in a successful answer when it happens later.
+ * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Image/operation/ImageCreate
+ */
+export async function pullImage(client: Client, request: PullRequest, signal?: AbortSignal): Promise<void> {
+  const { reference, credentials, onProgress } = request;
+  const progress = createPullProgress();
+  try {
+    const reply = await client.send({
+      method: 'POST',
+      path: '/images/create',
+      query: pullQuery(request),
+      ...(credentials && { headers: { 'x-registry-auth': encodeCredentials(credentials) } }),
+      socket: 'own',
+      patience: { for: 'silence', ms: request.idleTimeoutMs ?? client.deadlines.pullSilenceMs },
+      signal,
+    });
+    if (reply.kind === 'error') throw pullFailure(reference, reply.message);
+    for await (const line of jsonLines(reply.body)) {
+      const error = errorIn(line);
+      if (error !== '') throw pullFailure(reference, error);
+      if (progress.take(line)) onProgress?.(progress.sum());
+    }
+  } catch (error) {
+    throw error instanceof EngineFailure && error.code === 'timeout'
+      ? pullFailure(reference, describeError(error))
+      : error;
+  }
+}
+
+/** Without a tag the engine would pull every tag there is; `parseImageReference` always gives one. */
+function pullQuery({ reference, platform }: PullRequest): Record<string, string | undefined> {
+  const parsed = parseImageReference(reference);
+  return {
+    fromImage: repositoryName(parsed),
+    tag: parsed.digest ?? parsed.tag,
+    platform: platform && formatPlatform(platform),
+  };
+}
+
+/** Base64 for URLs, with its padding: https://docs.docker.com/reference/api/engine/#section/Authentication */
+function encodeCredentials(credentials: RegistryCredentials): string {
+  const { username, serverAddress } = credentials;
+  const secret =
+    credentials.kind === 'password' ? { password: credentials.password } : { identitytoken: credentials.identityToken };
+  return Buffer.from(JSON.stringify({ username, ...secret, serveraddress: serverAddress }))
+    .toString('base64')
+    .replaceAll('+', '-')
+    .replaceAll('/', '_');
+}
+
+function errorIn(line: unknown): string {
+  const { error, errorDetail } = fields(line);
+  return text(fields(errorDetail)['message']) || text(error);
+}
+
+function pullFailure(reference: string, words: string): ServiceError {
+  const remedy = remedies.find(({ sign }) => sign.test(words))?.remedy;
+  return new ServiceError('pull-failed', `Cannot pull ${quoted(reference, 300)}: ${printable(words.trim(), 1_000)}`, {
+    ...(remedy !== undefined && { remedy }),
+  });
+}
+
+/** What engines and registries say, and what helps. */
+const remedies: readonly { readonly sign: RegExp; readonly remedy: string }[] = [
+  {
+    sign: /toomanyrequests|too many requests|rate limit/i,
+    remedy: 'Wait, check less often, or log in: the registry limits how much one may pull',
+  },
+  {
+    sign: /unauthori[sz]ed|authentication required|access denied|denied:|no basic auth|\b401\b|\b403\b/i,
+    remedy:
+      'The registry wants a login, or does not know the image: give credentials (docker login) and check the name',
+  },
+  { sign: /manifest unknown|not found|no such manifest/i, remedy: 'Check the name and the tag of the image' },
+  { sign: /no space left on device/i, remedy: 'Free space on the disk of the engine' },
+  { sign: /no matching manifest/i, remedy: "The image exists for other platforms only: use a tag for this engine's" },
+];

@@ -1,0 +1,45 @@
+import { ServiceError } from '../../domain/errors.ts';
+import { maxAnswerBytes, readJson, type EngineError } from './answer.ts';
+import type { Client, Query } from './client.ts';
+
+export type Read = {
+  /** `inspect the container "web"`: what the message says could not be done. */
+  readonly doing: string;
+  readonly path: string;
+  readonly query?: Query;
+  readonly limitBytes?: number;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** The JSON of a `GET`; undefined when the engine says that there is no such thing. Throws a `ServiceError`. */
+export async function read(
+  client: Client,
+  { doing, path, query = {}, limitBytes = maxAnswerBytes, signal }: Read,
+): Promise<unknown> {
+  const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
+  const reply = await client.send({ method: 'GET', path, query, socket: 'shared', patience, signal });
+  if (reply.kind === 'ok') return await readJson(reply.body, limitBytes);
+  // A 404 of anybody else (a proxy, another server) must not read as "the container is gone".
+  if (reply.status === 404 && reply.fromEngine) return undefined;
+  throw refusal(doing, reply);
+}
+
+/** As `read`, where "no such thing" makes no sense. */
+export async function readExisting(client: Client, request: Read): Promise<unknown> {
+  const answer = await read(client, request);
+  if (answer === undefined) throw refusal(request.doing, { status: 404, message: 'not found', fromEngine: true });
+  return answer;
+}
+
+export function refusal(doing: string, { status, message }: EngineError): ServiceError {
+  if (status === 401 || status === 403) {
+    return new ServiceError(
+      'engine-denied',
+      `Cannot ${doing}: the engine, or a proxy before it, forbids it: ${status}, "${message}"`,
+      {
+        remedy: 'Allow this call in the proxy before the engine',
+      },
+    );
+  }
+  return new ServiceError('engine-refused', `Cannot ${doing}: the engine answered ${status}, "${message}"`);
+}

@@ -1,0 +1,143 @@
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Clock } from '../../domain/outside.ts';
+import type { Connection, SocketKind } from './connection.ts';
+import { startDeadline, type Deadline } from './deadline.ts';
+import { EngineFailure, explain, type Explained } from './failure.ts';
+
+export type EngineRequest = {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** With version and query. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly socket: SocketKind;
+  readonly patience: Patience;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** What the limit is on: the whole exchange, the silence between two pieces of the answer, or only the wait for its head. */
+export type Patience = { readonly for: 'whole' | 'silence' | 'head'; readonly ms: number };
+
+/** Must be read to its end, or left by a `break`: only then is the socket free again. */
+export type EngineResponse = {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: AsyncGenerator<Uint8Array, void, undefined>;
+};
+
+/** One HTTP exchange. Throws an `EngineFailure`, or the signal's reason; so does reading the body. */
+export async function sendRequest(
+  connection: Connection,
+  clock: Clock,
+  request: EngineRequest,
+): Promise<EngineResponse> {
+  request.signal?.throwIfAborted();
+  const exchange = startExchange(connection, clock, request);
+  try {
+    const response = await exchange.response;
+    if (request.patience.for === 'head') exchange.deadline.end();
+    return {
+      status: response.statusCode ?? 0,
+      headers: response.headers,
+      body: readBody(response, exchange, request.patience),
+    };
+  } catch (error) {
+    exchange.end();
+    throw exchange.failure(error);
+  }
+}
+
+async function* readBody(
+  response: IncomingMessage,
+  exchange: Exchange,
+  patience: Patience,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    const chunks: AsyncIterable<Uint8Array> = response;
+    for await (const chunk of chunks) {
+      if (patience.for === 'silence') exchange.deadline.extend();
+      yield chunk;
+    }
+  } catch (error) {
+    throw exchange.failure(error);
+  } finally {
+    exchange.end();
+  }
+}
+
+type Exchange = {
+  readonly response: Promise<IncomingMessage>;
+  readonly deadline: Deadline;
+  readonly end: () => void;
+  /** Why it really failed: a request that we broke off ourselves fails with a meaningless error. */
+  readonly failure: (error: unknown) => unknown;
+};
+
+function startExchange(connection: Connection, clock: Clock, request: EngineRequest): Exchange {
+  const { signal, patience } = request;
+  const payload = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body));
+  const message = connection.request({
+    method: request.method,
+    path: request.path,
+    headers: {
+      ...request.headers,
+      ...(payload && { 'content-type': 'application/json', 'content-length': payload.length }),
+    },
+    socket: request.socket,
+  });
+  const wasSent = watchSocket(message);
+  let answered = false;
+  const response = new Promise<IncomingMessage>((resolve, reject) => {
+    message.once('response', (head) => {
+      answered = true;
+      resolve(head);
+    });
+    // Stays for good: an error after the answer has begun is told by the body as well.
+    message.on('error', reject);
+  });
+  const breakOff = (): void => void message.destroy();
+  const deadline = startDeadline(clock, patience.ms, breakOff);
+  signal?.addEventListener('abort', breakOff, { once: true });
+  message.end(payload);
+
+  return {
+    response,
+    deadline,
+    end() {
+      deadline.end();
+      signal?.removeEventListener('abort', breakOff);
+    },
+    failure(error) {
+      if (signal?.aborted) return signal.reason as unknown;
+      const state = { host: connection.address.text, sent: wasSent(), cause: error };
+      if (deadline.passed()) return new EngineFailure(silent(patience), state);
+      if (connection.closed()) return new EngineFailure(closed, state);
+      return new EngineFailure(explain(error), { ...state, stale: message.reusedSocket && !answered });
+    },
+  };
+}
+
+/** Nothing leaves before the connection stands: what fails earlier, certainly had no effect. */
+function watchSocket(message: ClientRequest): () => boolean {
+  let sent = false;
+  message.once('socket', (socket) => {
+    if (!socket.connecting) sent = true;
+    else socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => (sent = true));
+  });
+  return () => sent;
+}
+
+function silent(patience: Patience): Explained {
+  const what = patience.for === 'silence' ? 'it has been silent' : 'it has not answered';
+  return {
+    code: 'timeout',
+    why: `${what} for ${patience.ms / 1000} s`,
+    remedy: 'Look at the load and the log of the engine',
+  };
+}
+
+const closed: Explained = {
+  code: 'engine-unreachable',
+  why: 'the connection has been closed',
+  remedy: 'Start the service again',
+};

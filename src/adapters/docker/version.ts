@@ -1,0 +1,94 @@
+import { ServiceError } from '../../domain/errors.ts';
+import type { EngineInfo } from '../../domain/outside.ts';
+import { printable, quoted } from '../../domain/printable.ts';
+import { fields, items, text } from './wire.ts';
+
+/** https://docs.docker.com/reference/api/engine/version-history/ — 1.41 is Docker 20.10 (and every Podman), 1.51 is Docker 28. */
+export const oldestVersion = '1.41';
+export const newestVersion = '1.51';
+
+/** What `GET /version` says of an engine, and the version of the API that we speak with it. */
+export type EngineVersion = {
+  readonly kind: EngineInfo['kind'];
+  readonly product: string;
+  readonly apiVersion: string;
+  /** The newest that the engine speaks; every answer of it repeats that in the header `Api-Version`. */
+  readonly engineApiVersion: string;
+  readonly os: string;
+  readonly architecture: string;
+};
+
+/** Chooses the newest version that both speak, because an older one silently drops settings of containers. */
+export function readVersion(
+  answer: unknown,
+  options: { readonly host: string; readonly pinned?: string | undefined },
+): EngineVersion {
+  const { Version, ApiVersion, MinAPIVersion, Components, Os, Arch } = fields(answer);
+  const engine = { newest: text(ApiVersion), oldest: text(MinAPIVersion) || oldestVersion };
+  if (!isVersion(engine.newest) || !isVersion(engine.oldest)) throw notAnEngine(options.host);
+  const podman = items(Components).some((component) => text(fields(component)['Name']).startsWith('Podman'));
+  return {
+    kind: podman ? 'podman' : 'docker',
+    product: printable(text(Version), 100),
+    apiVersion: options.pinned ?? choose(engine, options.host),
+    engineApiVersion: engine.newest,
+    os: text(Os),
+    architecture: text(Arch),
+  };
+}
+
+/** Throws `invalid-input` for a version that we do not speak. */
+export function checkPinned(version: string): string {
+  if (isVersion(version) && !isOlder(version, oldestVersion) && !isOlder(newestVersion, version)) return version;
+  throw new ServiceError(
+    'invalid-input',
+    `Cannot use ${quoted(version, 20)} as the version of the engine's API: it is not one of ${oldestVersion} to ${newestVersion}`,
+    {
+      remedy: 'Leave --api-version (DOCKER_API_VERSION) out: the version is negotiated',
+    },
+  );
+}
+
+/** True when `version` comes before `other`; both are `1.41` and the like. */
+export function isOlder(version: string, other: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [otherMajor = 0, otherMinor = 0] = other.split('.').map(Number);
+  return major === otherMajor ? minor < otherMinor : major < otherMajor;
+}
+
+export function notAnEngine(host: string, cause?: unknown): ServiceError {
+  return new ServiceError(
+    'engine-unreachable',
+    `Cannot reach the container engine at "${host}": what listens there is not a container engine`,
+    {
+      remedy: 'Check --host (DOCKER_HOST)',
+      cause,
+    },
+  );
+}
+
+function choose(engine: { readonly newest: string; readonly oldest: string }, host: string): string {
+  if (isOlder(engine.newest, oldestVersion)) {
+    throw new ServiceError(
+      'engine-refused',
+      `Cannot work with the container engine at "${host}": it speaks API ${engine.newest}, and ${oldestVersion} is the oldest we know`,
+      {
+        remedy: 'Update the engine: Docker 20.10 is the oldest that works',
+      },
+    );
+  }
+  if (isOlder(newestVersion, engine.oldest)) {
+    throw new ServiceError(
+      'engine-refused',
+      `Cannot work with the container engine at "${host}": it speaks API ${engine.oldest} and newer, and ${newestVersion} is the newest we know`,
+      {
+        remedy: 'Update this service',
+      },
+    );
+  }
+  return isOlder(engine.newest, newestVersion) ? engine.newest : newestVersion;
+}
+
+function isVersion(version: string): boolean {
+  return /^\d{1,3}\.\d{1,3}$/.test(version);
+}

@@ -1,0 +1,56 @@
+/**
+ * How the engine's JSON is read: by field, each with a default, so that a missing or odd field
+ * spoils nothing but itself.
+ */
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** An object's fields; none when it is no object. */
+export function fields(value: unknown): Fields {
+  return isFields(value) ? value : {};
+}
+
+export function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+export function count(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+}
+
+export function items(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function isDefined<T>(value: T | undefined): value is T {
+  return value !== undefined;
+}
+
+export function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+export function texts(value: unknown): readonly string[] {
+  return items(value).filter((item) => typeof item === 'string');
+}
+
+export function isTextMap(value: unknown): value is Readonly<Record<string, string>> {
+  return isFields(value) && Object.values(value).every((item) => typeof item === 'string');
+}
+
+/** The entries whose value is a string. `fromEntries` keeps a key `__proto__` a mere key. */
+export function textMap(value: unknown): Readonly<Record<string, string>> {
+  if (isTextMap(value)) return value;
+  return Object.fromEntries(
+    Object.entries(fields(value)).flatMap(([key, item]) => (typeof item === 'string' ? [[key, item]] : [])),
+  );
+}
+
+/** RFC 3339 to milliseconds since the epoch; 0 for what is no time, or Go's zero time of the year 1. */
+export function timeMs(value: unknown): number {
+  const ms = Date.parse(text(value));
+  return ms > 0 ? ms : 0;
+}

@@ -1,0 +1,110 @@
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { Instance } from '../../domain/outside.ts';
+
+export type InstanceOptions = {
+  /** Of the container that this process runs in, where that is known: tells its own restarts from other instances. */
+  readonly containerId?: string;
+  /** Where the kernel and the system tell who we are; other places are for tests. */
+  readonly procDir?: string;
+  readonly machineIdFile?: string;
+};
+
+/** Who this process is, from what the kernel tells: https://man7.org/linux/man-pages/man5/proc.5.html */
+export function createInstance(options: InstanceOptions = {}): Instance {
+  const { containerId = '', procDir = '/proc', machineIdFile = '/etc/machine-id' } = options;
+  const self: Identity = {
+    machine: (readText(machineIdFile) || hostname()).replaceAll(/[^A-Za-z0-9.-]/g, '_').slice(0, 63),
+    boot: readText(join(procDir, 'sys/kernel/random/boot_id')).slice(0, 36),
+    pidNamespace: pidNamespace(procDir),
+    pid: String(process.pid),
+    startTime: startTimeOf(procDir, process.pid) ?? '',
+    container: containerId.slice(0, 32),
+  };
+  const owner = format(self);
+  return {
+    owner,
+    ownerState(other) {
+      if (other === owner) return 'self';
+      const identity = parse(other);
+      return identity ? stateOf(identity, self, procDir) : 'unknown';
+    },
+  };
+}
+
+/** Parts are empty where they are not known: `boot`, `pidNamespace` and `startTime` off Linux. */
+type Identity = {
+  readonly machine: string;
+  readonly boot: string;
+  readonly pidNamespace: string;
+  readonly pid: string;
+  /** Ticks since the boot: a pid is given again, but not with the same start. */
+  readonly startTime: string;
+  readonly container: string;
+};
+
+const kind = 'process';
+
+/** At most 180 characters. */
+function format({ machine, boot, pidNamespace, pid, startTime, container }: Identity): string {
+  return [kind, machine, boot, pidNamespace, pid, startTime, container].join(':');
+}
+
+function parse(owner: string): Identity | undefined {
+  const [itsKind, machine = '', boot = '', pidNamespace = '', pid = '', startTime = '', container = ''] =
+    owner.split(':');
+  if (itsKind !== kind || machine === '' || !/^[1-9]\d{0,9}$/.test(pid)) return undefined;
+  return { machine, boot, pidNamespace, pid, startTime, container };
+}
+
+type State = ReturnType<Instance['ownerState']>;
+
+/** A machine has one boot at a time, and a container one life: who belongs to an earlier one of ours is dead. */
+function stateOf(other: Identity, self: Identity, procDir: string): State {
+  const sameContainer = other.container !== '' && other.container === self.container;
+  const sameMachine = other.machine === self.machine;
+  if (other.boot !== self.boot) return sameContainer || sameMachine ? 'dead' : 'unknown';
+  if (self.boot === '') return sameMachine ? stateByPid(other.pid) : 'unknown';
+  if (other.pidNamespace !== self.pidNamespace) return sameContainer ? 'dead' : 'unknown';
+  const startTime = startTimeOf(procDir, Number(other.pid));
+  if (startTime === undefined) return stateByPid(other.pid);
+  return startTime === other.startTime ? 'alive' : 'dead';
+}
+
+/** Without its start time, a process of that pid may be another one. */
+function stateByPid(pid: string): State {
+  try {
+    process.kill(Number(pid), 0);
+    return 'unknown';
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ESRCH' ? 'dead' : 'unknown';
+  }
+}
+
+/** Field 22 of `stat`; undefined when there is no such process, or no way to see it. A zombie (field 3) has ended. */
+function startTimeOf(procDir: string, pid: number): string | undefined {
+  const stat = readText(join(procDir, String(pid), 'stat'));
+  // The second field is the program's name in parentheses, and may hold anything.
+  const [state, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  if (stat === '') return undefined;
+  return state === 'Z' || state === 'X' ? 'ended' : rest[startTimeAfterState];
+}
+
+const startTimeAfterState = 22 - 3 - 1;
+
+function pidNamespace(procDir: string): string {
+  try {
+    return /\d+/.exec(readlinkSync(join(procDir, 'self/ns/pid')))?.[0] ?? '';
+  } catch {
+    return '';
+  }
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    return '';
+  }
+}
