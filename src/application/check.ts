@@ -1,8 +1,33 @@
+import type { ContainerSummary } from '../domain/container.ts';
 import type { Digest } from '../domain/digest.ts';
+import { judgeFailure } from '../domain/failed-check.ts';
+import { type ImageIndex, indexImages } from '../domain/image-index.ts';
+import { familiarReference, type ImageReference } from '../domain/image-reference.ts';
+import type { Outside } from '../domain/outside.ts';
+import {
+  applyFilters,
+  type ContainerFilters,
+  selectContainers,
+  type UnmatchedFilter,
+  type WatchedContainer,
+} from '../domain/selection.ts';
+import type { ServiceSettings } from '../domain/settings.ts';
+import { judgeAlone } from '../domain/staleness.ts';
+import { type Staleness, type Subject, undecided, type Verdict } from '../domain/verdict.ts';
+import { wishesInForce } from '../domain/wishes-in-force.ts';
+import { askRegistries, type Question } from './ask-registry.ts';
+import { mapConcurrently } from './concurrency.ts';
+import { type ContainerReferences, createReferenceReader, type ReadReference } from './container-references.ts';
+import { createLabelWarnings } from './label-warnings.ts';
+import { stopCode, stoppedError } from './stopped.ts';
 
 export type CheckReport = {
   /** In listing order. */
   readonly containers: readonly CheckedContainer[];
+  /** What a request named in vain. */
+  readonly unmatched: readonly UnmatchedFilter[];
+  /** What is not watched, with the reason, which follows the name: `is stopped`. */
+  readonly unwatched: readonly { readonly name: string; readonly reason: string }[];
   readonly startedAtMs: number;
   readonly durationMs: number;
 };
@@ -12,10 +37,12 @@ export type CheckedContainer = {
   readonly name: string;
   /** The reference it was created from, as people write it. */
   readonly image: string;
+  /** The same verbatim: what a successor is created from. */
+  readonly reference: string;
   readonly imageId: string;
   /** The registry digest of its image; undefined for a local build. */
   readonly digest: Digest | undefined;
-  readonly status: 'fresh' | 'stale' | 'pinned' | 'held' | 'local' | 'unknown';
+  readonly status: Staleness;
   /** A sentence without a final period that names the why. */
   readonly reason: string;
   /** True also for `held`: there is something newer, it is just not applied. */
@@ -23,6 +50,149 @@ export type CheckedContainer = {
   readonly latestDigest: Digest | undefined;
   /** The newer image's id when the engine holds it already. */
   readonly latestImageId: string | undefined;
+  /** What an update would pull; undefined where there is nothing to pull (no-pull takes what the engine holds). */
+  readonly pullDigest: Digest | undefined;
+  /** When a cooldown that holds it ends, milliseconds since the epoch; undefined when none does. */
+  readonly eligibleAtMs: number | undefined;
   /** Present when the check failed; then the status is `unknown`. */
   readonly error: string | undefined;
 };
+
+export type CheckOrder = ContainerFilters & {
+  readonly runId: string;
+  /** A check tells what there is; only an update minds how young it is. */
+  readonly applyCooldown: boolean;
+};
+
+export type Check = (order: CheckOrder, signal?: AbortSignal) => Promise<CheckReport>;
+
+/**
+ * Lists containers and images, one call each, selects, and asks the registries about the rest.
+ * Throws when the engine cannot be listed; what fails for one container is its own verdict. After an
+ * abort the listed containers are reported, those without an answer as `unknown`.
+ */
+export function createCheck(outside: Outside, settings: ServiceSettings): Check {
+  const { clock, publish } = outside;
+  const readReferences = createReferenceReader(outside);
+  const warnAboutLabels = createLabelWarnings(outside.log);
+
+  return async ({ runId, applyCooldown, ...filters }, signal) => {
+    const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
+    const { containers, images } = await listAll(outside, signal);
+    const selection = selectContainers(containers, settings);
+    warnAboutLabels(selection.watched);
+    const references = await readReferences(selection.watched, images, signal);
+    const { named, unmatched } = applyFilters(selection, filters, ({ id }) => referenceIn(references, id));
+    publish({ kind: 'containers_selected', runId, names: named.map(({ container }) => container.name) });
+
+    const verdicts = new Map<string, CheckedContainer>();
+    const settle = (watched: WatchedContainer, verdict: Verdict): void => {
+      const { noPull } = wishesInForce(watched.wishes, settings);
+      const checked = describe(watched.container, references.get(watched.container.id), verdict, noPull);
+      verdicts.set(checked.id, checked);
+      const { name, image, status, reason } = checked;
+      publish({ kind: 'container_checked', runId, container: name, image, status, reason });
+    };
+    const questions = named.flatMap((watched): Question[] => {
+      const subject = subjectOf(watched, references, images, { ...settings, applyCooldown });
+      const verdict = 'status' in subject ? subject : judgeAlone(subject, images);
+      if (verdict !== undefined) settle(watched, verdict);
+      return 'status' in subject || verdict !== undefined ? [] : [{ subject, settle: (said) => settle(watched, said) }];
+    });
+    await askRegistries(questions, { outside, images, limit: settings.checkConcurrency, signal });
+    for (const watched of named) {
+      if (!verdicts.has(watched.container.id)) settle(watched, unanswered(watched, images, signal));
+    }
+
+    return {
+      containers: named.flatMap(({ container }) => verdicts.get(container.id) ?? []),
+      unmatched,
+      unwatched: selection.unwatched.map(({ container, reason }) => ({ name: container.name, reason })),
+      startedAtMs,
+      durationMs: clock.monotonicMs() - beganMs,
+    };
+  };
+}
+
+type Listing = { readonly containers: readonly ContainerSummary[]; readonly images: ImageIndex };
+
+async function listAll({ engine }: Outside, signal: AbortSignal | undefined): Promise<Listing> {
+  try {
+    const [containers, images] = await Promise.all([engine.listContainers({}, signal), engine.listImages(signal)]);
+    const listed = new Set(images.map(({ id }) => id));
+    const unlisted = new Set(containers.map(({ imageId }) => imageId).filter((id) => !listed.has(id)));
+    // The list leaves out untagged images that others were built on.
+    const found = await mapConcurrently([...unlisted], 4, (id) => engine.inspectImage(id, signal));
+    return { containers, images: indexImages([...images, ...found.filter((image) => image !== undefined)]) };
+  } catch (error) {
+    throw signal?.aborted ? stoppedError(signal, 'check containers') : error;
+  }
+}
+
+function referenceIn(references: ContainerReferences, id: string): ImageReference | undefined {
+  const read = references.get(id);
+  return read?.kind === 'known' ? read.reference : undefined;
+}
+
+/** A verdict where there is nothing to ask about. */
+function subjectOf(
+  { container, wishes }: WatchedContainer,
+  references: ContainerReferences,
+  images: ImageIndex,
+  settings: ServiceSettings & { readonly applyCooldown: boolean },
+): Subject | Verdict {
+  const { id, imageId } = container;
+  const image = images.byId(imageId);
+  const read = references.get(id);
+  const inForce = wishesInForce(wishes, settings);
+  switch (read?.kind) {
+    case 'known':
+      return {
+        imageId,
+        image,
+        reference: read.reference,
+        inForce: settings.applyCooldown ? inForce : { ...inForce, cooldownMs: 0 },
+      };
+    case 'unknown':
+      return undecided(read.reason, { image });
+    case 'failed':
+      return judgeFailure({ image }, read.error);
+    case undefined:
+      return undecided('The check failed', { image });
+  }
+}
+
+function unanswered({ container }: WatchedContainer, images: ImageIndex, signal: AbortSignal | undefined): Verdict {
+  const subject = { image: images.byId(container.imageId) };
+  const late = signal !== undefined && stopCode(signal) === 'timeout';
+  return undecided(
+    late ? 'The check did not end in time' : 'The check was cancelled',
+    subject,
+    late ? 'check timed out' : 'check cancelled',
+  );
+}
+
+function describe(
+  { id, name, image, imageId }: ContainerSummary,
+  read: ReadReference | undefined,
+  verdict: Verdict,
+  noPull: boolean,
+): CheckedContainer {
+  const { status, reason, digest, latestDigest, latestImageId, error, eligibleAtMs } = verdict;
+  return {
+    id,
+    name,
+    image: read?.kind === 'known' ? familiarReference(read.reference) : (read?.text ?? image),
+    reference: read?.kind === 'known' ? read.text : image,
+    imageId,
+    digest,
+    status,
+    reason,
+    updateAvailable: status === 'stale' || status === 'held',
+    latestDigest,
+    latestImageId,
+    pullDigest: noPull ? undefined : latestDigest,
+    eligibleAtMs,
+    error,
+  };
+}

@@ -10,6 +10,8 @@ export type ServiceEvent =
       readonly trigger: Trigger;
       readonly atMs: number;
     }
+  /** A full update found another one running, and gave way. */
+  | { readonly kind: 'scan_skipped'; readonly trigger: Trigger; readonly reason: string; readonly atMs: number }
   | { readonly kind: 'containers_selected'; readonly runId: string; readonly names: readonly string[] }
   | {
       readonly kind: 'container_checked';

@@ -4,7 +4,11 @@ import { formatPlatform, type Platform } from './platform.ts';
 import { type Subject, undecided, type Verdict } from './verdict.ts';
 
 /** The verdict on a question that failed; `platform` where it was about the content for a platform. */
-export function judgeFailure(subject: Subject, error: unknown, platform?: Platform): Verdict {
+export function judgeFailure(
+  subject: Pick<Subject, 'image'> & Partial<Subject>,
+  error: unknown,
+  platform?: Platform,
+): Verdict {
   return undecided(explain(error, platform) + waitOf(error), subject, describeError(error));
 }
 

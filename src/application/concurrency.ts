@@ -1,0 +1,49 @@
+/**
+ * Calls `work` for every item, at most `limit` at once, and answers in the order of the items. The
+ * first failure is thrown once what is under way has ended; nothing is begun after it.
+ */
+export async function mapConcurrently<Item, Result>(
+  items: readonly Item[],
+  limit: number,
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const queue = items.entries();
+  let failed = false;
+  async function takeFromQueue(): Promise<void> {
+    for (const [index, item] of queue) {
+      try {
+        results[index] = await work(item);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+      if (failed) return;
+    }
+  }
+  const workers = Array.from({ length: Math.min(Math.max(1, limit), items.length) }, takeFromQueue);
+  const failure = (await Promise.allSettled(workers)).find((worker) => worker.status === 'rejected');
+  if (failure !== undefined) throw failure.reason;
+  return results;
+}
+
+/** Runs what it is given, at most `limit` at once, the others in the order in which they came. */
+export type Slots = { readonly run: <Result>(work: () => Promise<Result>) => Promise<Result> };
+
+export function createSlots(limit: number): Slots {
+  const waiting: (() => void)[] = [];
+  let free = Math.max(1, limit);
+  return {
+    async run(work) {
+      if (free > 0) free -= 1;
+      else await new Promise<void>((resolve) => waiting.push(resolve));
+      try {
+        return await work();
+      } finally {
+        const next = waiting.shift();
+        if (next === undefined) free += 1;
+        else next();
+      }
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import { describeError } from '../domain/errors.ts';
+import type { Outside } from '../domain/outside.ts';
+import { type ContainerOutcome, type OutcomeKind, type Session, summarise, type Trigger } from '../domain/session.ts';
+import type { ServiceSettings } from '../domain/settings.ts';
+import type { UpdatePlan } from '../domain/update-plan.ts';
+import type { Staleness } from '../domain/verdict.ts';
+import type { UpdateRequest } from './application.ts';
+import type { Check, CheckedContainer, CheckReport } from './check.ts';
+import { cleanUpImages } from './cleanup.ts';
+import { makePlan, type MadePlan } from './make-plan.ts';
+import { cancelledBeforeTurn, type Outcomes, runPlan, untouched } from './run-plan.ts';
+import type { UpdateLock } from './update-lock.ts';
+
+export type Update = (request: UpdateRequest, signal?: AbortSignal) => Promise<Session>;
+
+export type UpdateParts = {
+  readonly outside: Outside;
+  readonly settings: ServiceSettings;
+  readonly check: Check;
+  readonly lock: UpdateLock;
+};
+
+/**
+ * One run: its turn, the check, the plan, the transactions, the clean-up, the session. It throws when
+ * the run as a whole failed; what fails for one container is its outcome.
+ */
+export function createUpdate({ outside, settings, check, lock }: UpdateParts): Update {
+  const { publish, clock } = outside;
+
+  return async (request, signal) => {
+    const { trigger, images, containers } = request;
+    const leave = isFull(request) ? enterNow(trigger) : await lock.enterInTurn(signal);
+    const runId = outside.newId();
+    try {
+      const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
+      request.onBegin?.(runId);
+      publish({ kind: 'scan_started', runId, purpose: 'update', trigger, atMs: startedAtMs });
+      const report = await check({ runId, images, containers, applyCooldown: true }, signal);
+      const outcomes = await replace(report, runId, signal);
+      const session: Session = {
+        runId,
+        trigger,
+        startedAtMs,
+        durationMs: clock.monotonicMs() - beganMs,
+        containers: outcomes,
+      };
+      publish({
+        kind: 'scan_completed',
+        runId,
+        purpose: 'update',
+        ...summarise(session),
+        session,
+        atMs: clock.nowMs(),
+      });
+      return session;
+    } catch (error) {
+      publish({ kind: 'scan_failed', runId, purpose: 'update', error: describeError(error), atMs: clock.nowMs() });
+      throw error;
+    } finally {
+      leave();
+    }
+  };
+
+  function enterNow(trigger: Trigger): () => void {
+    try {
+      return lock.enterNow();
+    } catch (error) {
+      publish({ kind: 'scan_skipped', trigger, reason: describeError(error), atMs: clock.nowMs() });
+      throw error;
+    }
+  }
+
+  async function replace(
+    report: CheckReport,
+    runId: string,
+    signal?: AbortSignal,
+  ): Promise<readonly ContainerOutcome[]> {
+    const made = await planUnlessStopped(report, signal);
+    const outcomes = await runPlan(outside, settings, made.plan, { runId }, signal);
+    if (settings.cleanup) {
+      const images = await cleanUpImages(outside, made.plan, outcomes);
+      if (images.length > 0) publish({ kind: 'image_cleanup', runId, images, atMs: clock.nowMs() });
+    }
+    return inListingOrder(report, made, outcomes);
+  }
+
+  async function planUnlessStopped(report: CheckReport, signal: AbortSignal | undefined): Promise<MadePlan> {
+    try {
+      if (!signal?.aborted) return await makePlan(outside, settings, report, signal);
+    } catch (error) {
+      if (!signal?.aborted) throw error;
+    }
+    const stale = report.containers.filter(({ status }) => status === 'stale');
+    const refused = stale.map(({ id, name }) => ({ id, name, reason: cancelledBeforeTurn }));
+    return { plan: { transactions: [], refused }, listing: [] };
+  }
+}
+
+function isFull({ images, containers }: UpdateRequest): boolean {
+  return images.length === 0 && containers.length === 0;
+}
+
+/** What becomes of a container that no transaction is about. */
+const outcomeOf: Readonly<Record<Staleness, OutcomeKind>> = {
+  fresh: 'fresh',
+  // There is nothing newer for it, so it counts as fresh, as with other updaters.
+  pinned: 'fresh',
+  local: 'fresh',
+  // Something newer is there, and a wish keeps it back: for good, or (see `heldBack`) for a while.
+  held: 'skipped',
+  unknown: 'unknown',
+  // Refused by the plan.
+  stale: 'skipped',
+};
+
+function inListingOrder(
+  report: CheckReport,
+  { plan, listing }: MadePlan,
+  outcomes: Outcomes,
+): readonly ContainerOutcome[] {
+  const checked = new Map(report.containers.map((container) => [container.id, container]));
+  const ids = new Set([...listing, ...checked.keys()]);
+  return [...ids].flatMap((id) => {
+    const container = checked.get(id);
+    return outcomes.get(id) ?? (container === undefined ? [] : withoutTransaction(container, plan));
+  });
+}
+
+function withoutTransaction(container: CheckedContainer, plan: UpdatePlan): ContainerOutcome {
+  const { id, status, digest = '', latestDigest = '', eligibleAtMs } = container;
+  const outcome = status === 'held' && eligibleAtMs !== undefined ? 'deferred' : outcomeOf[status];
+  const refused = plan.refused.find((one) => one.id === id)?.reason;
+  return { ...untouched(container, outcome, refused ?? container.reason), oldDigest: digest, newDigest: latestDigest };
+}
