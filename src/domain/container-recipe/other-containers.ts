@@ -1,9 +1,12 @@
 import type { KnownRequest } from './request.ts';
 
+/** Who is replaced with the container, see there. */
+type Replaced = Pick<KnownRequest, 'container' | 'replacedIds'>;
+
 type Mode = 'NetworkMode' | 'IpcMode' | 'PidMode' | 'UTSMode';
 
 /** A namespace of another container (`container:<id>`): of its successor, when that one is replaced with this. */
-export function sharedNamespace(field: Mode): (request: KnownRequest) => string | undefined {
+export function sharedNamespace(field: Mode): (request: Replaced) => string | undefined {
   return ({ container, replacedIds }) => {
     const mode = container.settings.HostConfig[field];
     return mode?.replace(/^container:(.+)$/s, (_, id: string) => `container:${replacedIds.get(id) ?? id}`);
@@ -11,7 +14,7 @@ export function sharedNamespace(field: Mode): (request: KnownRequest) => string 
 }
 
 /** `id:ro`: ids become the successor's. A name stays: it means the old container when the new one is created, whose volumes are the same. */
-export function volumesFromFor({ container, replacedIds }: KnownRequest): readonly string[] | null | undefined {
+export function volumesFromFor({ container, replacedIds }: Replaced): readonly string[] | null | undefined {
   return container.settings.HostConfig.VolumesFrom?.map((text) => {
     const [reference = '', ...mode] = text.split(':');
     return [successorOf(reference, replacedIds), ...mode].join(':');
@@ -19,7 +22,7 @@ export function volumesFromFor({ container, replacedIds }: KnownRequest): readon
 }
 
 /** Inspect shows `/db:/web/alias`, in random order; the engine wants `db:alias`. */
-export function linksFor({ container, replacedIds }: KnownRequest): readonly string[] | null | undefined {
+export function linksFor({ container, replacedIds }: Replaced): readonly string[] | null | undefined {
   return container.settings.HostConfig.Links?.map((text) => {
     const { target, alias } = parseLink(text);
     return `${replacedIds.get(target) ?? target}:${alias}`;
