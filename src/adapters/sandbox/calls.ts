@@ -1,3 +1,4 @@
+import { ServiceError } from '../../domain/errors.ts';
 import type { CallOutcome } from '../../domain/outside.ts';
 import {
   createFaultPlan,
@@ -68,7 +69,7 @@ export function createCalls({ world, restart, faults, latencyMs, unreachable }: 
     const delayMs = latencyMs(call.kind) + (fault?.kind === 'slow' ? fault.ms : 0);
     if (delayMs > 0) await world.clock.sleep(delayMs);
     checkAlive();
-    if (!world.condition.up || closed.signal.aborted) return unknownOutcome;
+    if (!world.condition.up || closed.signal.aborted) return notSent;
     const running = answerOf(effect);
     if (fault?.kind === 'crash' && fault.when === 'during') crash();
     const answer = await orLost(
@@ -122,9 +123,13 @@ export function createCalls({ world, restart, faults, latencyMs, unreachable }: 
   async function read<T>(effect: () => T | Promise<T>): Promise<T> {
     checkAlive();
     if (!world.condition.up || closed.signal.aborted) throw unreachable();
-    const answer = await effect();
-    checkAlive();
-    return answer;
+    try {
+      return await effect();
+    } catch (error) {
+      throw error instanceof Refusal ? refusedRead(error) : error;
+    } finally {
+      checkAlive();
+    }
   }
 
   return {
@@ -138,7 +143,14 @@ export function createCalls({ world, restart, faults, latencyMs, unreachable }: 
   };
 }
 
+/** No byte of it reached the engine, so nothing has changed. */
+const notSent = { kind: 'refused', status: 503, message: 'connection refused' } as const;
+
 const unknownOutcome = { kind: 'unknown', message: 'the connection was lost before the answer came' } as const;
+
+function refusedRead({ status, message }: Refusal): ServiceError {
+  return new ServiceError('engine-refused', `Cannot read from the engine: it answered ${status}, "${message}"`);
+}
 
 async function answerOf<T extends object>(effect: () => T | Promise<T>): Promise<T | Failed> {
   try {

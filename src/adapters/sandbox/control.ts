@@ -43,6 +43,8 @@ export type SandboxControl = {
   readonly stopEngine: (kind: RestartKind) => void;
   readonly startEngine: () => void;
   readonly snapshot: () => Snapshot;
+  /** Removes containers, volumes and networks; what is under way is called off. */
+  readonly reset: () => void;
   /** Calls off all that would still happen, so that nothing keeps the process alive. */
   readonly close: () => void;
 };
@@ -91,9 +93,19 @@ export function createControl(world: World): SandboxControl {
     stopEngine: (kind) => goDown(world, kind),
     startEngine: () => comeUp(world),
     snapshot: () => takeSnapshot(world),
+    reset: () => reset(world),
     close: () => {
       world.condition.connection.abort();
       world.later.callOffAll();
     },
   };
 }
+
+function reset(world: World): void {
+  for (const container of world.containers.values()) removeContainer(world, container, { withVolumes: true });
+  world.later.callOffAll();
+  world.volumes.clear();
+  for (const { name } of world.networks.values()) if (!builtInNetworks.has(name)) world.networks.delete(name);
+}
+
+const builtInNetworks: ReadonlySet<string> = new Set(['bridge', 'host', 'none']);

@@ -6,15 +6,20 @@ import { announceContainer, type SandboxContainer, type SandboxProcess, type Wor
  * decides is played: https://docs.docker.com/reference/dockerfile/#healthcheck
  */
 export function watchHealth(world: World, container: SandboxContainer, process: SandboxProcess): void {
-  const check = container.config.Healthcheck;
-  if (!check?.Test?.length || check.Test[0] === 'NONE') return;
+  if (!isProbed(container)) return;
   container.state = { ...container.state, health: 'starting' };
-  const verdict = verdictOf(container, readTimes(check));
+  const verdict = verdictOf(container, readTimes(container.config.Healthcheck ?? {}));
   const decide = () => {
     container.state = { ...container.state, health: verdict.health, healthOutput: verdict.output };
     announceContainer(world, `health_status: ${verdict.health}`, container);
   };
   process.callOff.push(world.later.in(verdict.afterMs, decide));
+}
+
+/** Whether there is a health check that has not been switched off. */
+export function isProbed({ config }: SandboxContainer): boolean {
+  const how = config.Healthcheck?.Test?.[0];
+  return how !== undefined && how !== 'NONE';
 }
 
 type Times = { readonly intervalMs: number; readonly startPeriodMs: number; readonly retries: number };

@@ -1,12 +1,15 @@
 import type { Container, ContainerSummary, Endpoint, HostConfig } from '../../domain/container.ts';
 import type { ContainerFilter } from '../../domain/outside.ts';
 import { findImage } from './lookup.ts';
+import { isProbed } from './health.ts';
 import type { SandboxContainer, World } from './world.ts';
 
 /** As `GET /containers/{id}/json` shows it. */
 export function inspectContainer(world: World, container: SandboxContainer): Container {
   const { id, name, imageId, createdAtMs, state, restartCount, config, mounts, endpoints } = container;
-  const { status, exitCode, error, startedAt = '', finishedAt = '', health, healthOutput } = state;
+  const { status, exitCode, error, startedAt = '', finishedAt = '', healthOutput } = state;
+  // A container that was never started has a health check but no health yet.
+  const health = startedAt === '' && isProbed(container) ? 'starting' : state.health;
   return {
     id,
     name,

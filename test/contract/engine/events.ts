@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import type { EngineEvent } from '../../../src/domain/outside.ts';
+import { create, eventually, listen, run, type GetFixture } from './fixture.ts';
+
+export function eventRows(fixture: GetFixture): void {
+  /** What was heard while `act` ran, until an event with `last` as its action. */
+  async function heardDuring(act: () => Promise<unknown>, last: string): Promise<Heard[]> {
+    const listening = await listen(fixture().engine);
+    await act();
+    await eventually(fixture(), () =>
+      Promise.resolve(listening.heard.some((event) => 'action' in event && event.action === last)),
+    );
+    return (await listening.stop()).filter(isHeard);
+  }
+
+  const actionsOf = (events: readonly Heard[], kind: Heard['kind']) =>
+    events.filter((event) => event.kind === kind).map(({ action }) => action);
+
+  describe('events()', () => {
+    test('begins with "connected" and ends when the caller gives up', async () => {
+      const listening = await listen(fixture().engine);
+      expect(await listening.stop()).toEqual([{ kind: 'connected' }]);
+    });
+
+    test("tells a container's life in order", async () => {
+      const { engine } = fixture();
+      const events = await heardDuring(async () => {
+        const id = await run(fixture(), 'one', 'service');
+        await engine.stopContainer(id, { timeoutSeconds: 5 });
+        await engine.startContainer(id);
+        await engine.removeContainer(id);
+      }, 'destroy');
+      expect(actionsOf(events, 'container')).toEqual([
+        'create',
+        'start',
+        'kill',
+        'die',
+        'stop',
+        'start',
+        'kill',
+        'die',
+        'destroy',
+      ]);
+    });
+
+    test('carries id, name, image, labels, and the time', async () => {
+      const { image, clock } = fixture();
+      const [created] = await heardDuring(
+        () => create(fixture(), 'one', 'service', { Labels: { own: 'label' } }),
+        'create',
+      );
+      expect(created).toMatchObject({
+        kind: 'container',
+        attributes: { name: 'one', image: image('service'), own: 'label' },
+      });
+      expect(created?.id).toMatch(/^[0-9a-f]{64}$/);
+      expect(Math.abs((created?.timeMs ?? 0) - clock.nowMs())).toBeLessThan(5000);
+    });
+
+    test('tells both names of a rename', async () => {
+      const id = await create(fixture(), 'one', 'service');
+      const events = await heardDuring(() => fixture().engine.renameContainer(id, 'two'), 'rename');
+      expect(events).toMatchObject([{ action: 'rename', id, attributes: { name: 'two', oldName: '/one' } }]);
+    });
+
+    test('tells the code of an end', async () => {
+      const events = await heardDuring(() => run(fixture(), 'one', 'crash'), 'die');
+      expect(events.find(({ action }) => action === 'die')?.attributes['exitCode']).toBe('3');
+    });
+
+    test('tells the signals of a stop', async () => {
+      const id = await run(fixture(), 'one', 'deaf');
+      const events = await heardDuring(() => fixture().engine.stopContainer(id, { timeoutSeconds: 0 }), 'stop');
+      const signals = events.filter(({ action }) => action === 'kill').map(({ attributes }) => attributes['signal']);
+      expect(signals).toEqual(['15', '9']);
+    });
+
+    test('tells health, and nothing of the probes', async () => {
+      const events = await heardDuring(() => run(fixture(), 'one', 'healthy'), 'health_status: healthy');
+      expect(actionsOf(events, 'container')).toEqual(['create', 'start', 'health_status: healthy']);
+    });
+
+    test('tells a change of the restart policy', async () => {
+      const id = await create(fixture(), 'one', 'service');
+      const events = await heardDuring(
+        () => fixture().engine.updateRestartPolicy(id, { Name: 'always', MaximumRetryCount: 0 }),
+        'update',
+      );
+      expect(actionsOf(events, 'container')).toEqual(['update']);
+    });
+
+    test('tells of images: pull, tag, untag, delete', async () => {
+      const { engine, publish } = fixture();
+      const { reference, repository } = await publish('evented', { version: 'evented' });
+      const events = await heardDuring(async () => {
+        await engine.pullImage({ reference });
+        const { id = '' } = (await engine.inspectImage(reference)) ?? {};
+        await engine.tagImage(id, `${repository}:second`);
+        await engine.removeImage(`${repository}:second`);
+        await engine.removeImage(id);
+      }, 'delete');
+      expect(actionsOf(events, 'image')).toEqual(['pull', 'tag', 'untag', 'untag', 'untag', 'delete']);
+      expect(events.find(({ action }) => action === 'pull')?.id).toBe(reference);
+      expect(events.find(({ action }) => action === 'tag')?.attributes['name']).toBe(`${repository}:second`);
+    });
+
+    test('reaches every listener', async () => {
+      const listeners = [await listen(fixture().engine), await listen(fixture().engine)];
+      await create(fixture(), 'one', 'service');
+      for (const { heard } of listeners) await eventually(fixture(), () => Promise.resolve(heard.length === 2));
+      for (const { stop } of listeners) await stop();
+    });
+  });
+}
+
+type Heard = Extract<EngineEvent, { action: string }>;
+
+function isHeard(event: EngineEvent): event is Heard {
+  return event.kind !== 'connected';
+}

@@ -1,0 +1,160 @@
+import type { Container, ContainerConfig, ImageConfig } from '../../../src/domain/container.ts';
+import type { CallOutcome, Clock, Engine, EngineEvent } from '../../../src/domain/outside.ts';
+import type { Platform } from '../../../src/domain/platform.ts';
+
+/** What the rows need to set a scene, by means that are not the engine under test. */
+export type EngineFixture = {
+  readonly engine: Engine;
+  readonly clock: Clock;
+  /** An image that runs this program; the engine has it already. */
+  readonly image: (program: Program) => string;
+  /** Pushes an image to a registry from which the engine can pull; returns how it is known there. */
+  readonly publish: (tag: string, image: PublishedImage) => Promise<Published>;
+  /** The same engine through connections of its own. */
+  readonly connect: () => Promise<Engine>;
+  /** Resolves to the network's id. */
+  readonly addNetwork: (name: string, subnet?: string) => Promise<string>;
+  /** Names. */
+  readonly volumes: () => Promise<readonly string[]>;
+  /** Removes containers, networks and volumes; the images of `image()` stay. */
+  readonly reset: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+/**
+ * `service` runs until it is told to stop; `deaf` must be killed; `lingering` takes a second to
+ * stop; `crash` ends at once with code 3; `short` ends well after 300 ms; `talkative` writes "one"
+ * and "three" to its output, "two" to its errors; `missing` does not exist; `healthy` and `sick`
+ * have a health check; `defaults` is a service whose image sets all that it can; `storing` is a
+ * service with a volume; `silent` has no command at all.
+ */
+export type Program =
+  | 'service'
+  | 'deaf'
+  | 'lingering'
+  | 'crash'
+  | 'short'
+  | 'talkative'
+  | 'missing'
+  | 'healthy'
+  | 'sick'
+  | 'defaults'
+  | 'storing'
+  | 'silent';
+
+/** Settings of the images, beside the command; the same for every engine. */
+export const programConfigs: Readonly<Record<Program, ImageConfig>> = {
+  service: {},
+  deaf: {},
+  lingering: {},
+  crash: {},
+  short: {},
+  talkative: {},
+  missing: {},
+  healthy: { Healthcheck: { Test: ['CMD', 'true'], Interval: 100_000_000, Retries: 1 } },
+  sick: { Healthcheck: { Test: ['CMD-SHELL', 'echo sick; exit 1'], Interval: 100_000_000, Retries: 2 } },
+  defaults: {
+    Env: ['PATH=/bin', 'FROM_IMAGE=1', 'BOTH=image'],
+    Labels: { from: 'image', both: 'image' },
+    ExposedPorts: { '8080/tcp': {} },
+    WorkingDir: '/tmp',
+    User: 'root',
+    StopSignal: 'SIGTERM',
+  },
+  storing: { Volumes: { '/data': {} } },
+  silent: {},
+};
+
+export type PublishedImage = {
+  readonly program?: Program;
+  /** Makes the content another one. */
+  readonly version?: string;
+  /** Pushes an index of these. */
+  readonly platforms?: readonly Platform[];
+  /** The manifest is there, a layer is not. */
+  readonly broken?: boolean;
+};
+
+/** `repository` with its registry; `reference` is `repository:tag`. */
+export type Published = { readonly repository: string; readonly reference: string; readonly digest: string };
+
+/** Gives the fixture once the suite has been set up. */
+export type GetFixture = () => EngineFixture;
+
+export type Body = Partial<ContainerConfig> & {
+  readonly HostConfig?: object;
+  readonly NetworkingConfig?: { readonly EndpointsConfig: Readonly<Record<string, object>> };
+};
+
+/** Creates through the engine under test; throws when it is not done. */
+export async function create(
+  { engine, image }: EngineFixture,
+  name: string,
+  program: Program,
+  body: Body = {},
+): Promise<string> {
+  const outcome = await engine.createContainer(name, { body: { Image: image(program), ...body }, laterEndpoints: [] });
+  if (outcome.kind !== 'done') throw new Error(`create of "${name}": ${JSON.stringify(outcome)}`);
+  return outcome.id;
+}
+
+/** Creates and starts. */
+export async function run(fixture: EngineFixture, name: string, program: Program, body: Body = {}): Promise<string> {
+  const id = await create(fixture, name, program, body);
+  const outcome = await fixture.engine.startContainer(id);
+  if (outcome.kind !== 'done') throw new Error(`start of "${name}": ${JSON.stringify(outcome)}`);
+  return id;
+}
+
+export async function inspect({ engine }: EngineFixture, idOrName: string): Promise<Container> {
+  const container = await engine.inspectContainer(idOrName);
+  if (container === undefined) throw new Error(`there is no container "${idOrName}"`);
+  return container;
+}
+
+/** Waits until the question has an answer: at most 10 s of the fixture's clock. */
+export async function eventually<T>({ clock }: EngineFixture, ask: () => Promise<T | undefined | false>): Promise<T> {
+  const deadlineMs = clock.monotonicMs() + 10_000;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined && answer !== false) return answer;
+    if (clock.monotonicMs() > deadlineMs) throw new Error('it did not happen in time');
+    await clock.sleep(20);
+  }
+}
+
+export async function untilStatus(fixture: EngineFixture, id: string, status: string): Promise<Container> {
+  return eventually(fixture, async () => {
+    const container = await inspect(fixture, id);
+    return container.state.status === status && container;
+  });
+}
+
+/** Listens from now on; `stop()` returns what was heard. */
+export async function listen(
+  engine: Engine,
+): Promise<{ readonly heard: EngineEvent[]; readonly stop: () => Promise<EngineEvent[]> }> {
+  const abort = new AbortController();
+  const heard: EngineEvent[] = [];
+  let onConnected = () => {};
+  const connected = new Promise<void>((resolve) => (onConnected = resolve));
+  const listening = (async () => {
+    for await (const event of engine.events(abort.signal)) {
+      heard.push(event);
+      if (event.kind === 'connected') onConnected();
+    }
+  })();
+  await connected;
+  return {
+    heard,
+    stop: async () => {
+      abort.abort();
+      await listening;
+      return heard;
+    },
+  };
+}
+
+export function statusOf(outcome: CallOutcome | { readonly kind: string }): string {
+  return outcome.kind === 'refused' && 'status' in outcome ? `refused ${outcome.status}` : outcome.kind;
+}
