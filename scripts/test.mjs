@@ -42,6 +42,12 @@ const noLab = chosen.some(({ lab }) => lab)
   : undefined;
 if (noLab) console.log(`NOTICE: no lab, tests that need an engine ${isCi ? 'fail' : 'are skipped'}: ${noLab}`);
 
+const build = await run(['npm', 'run', '--silent', 'build']);
+if (build.code !== 0) {
+  console.log(`FAIL build\n${build.output.trimEnd()}`);
+  total.failed += 1;
+}
+
 let interrupted = false;
 process.on('SIGINT', () => {
   interrupted = true;
