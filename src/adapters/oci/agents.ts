@@ -1,0 +1,98 @@
+import * as http from 'node:http';
+import * as https from 'node:https';
+import type { SecureContext } from 'node:tls';
+import { splitHost } from './address-list.ts';
+import type { IsInsecure } from './insecure.ts';
+import { createLru } from './lru.ts';
+import { proxyAuthorization } from './proxy-choice.ts';
+
+/** How requests travel to one origin: scheme, host and port. */
+export type Route = {
+  readonly request: typeof http.request;
+  /** What the options of every request to the origin have in common. */
+  readonly options: { readonly agent: http.Agent; readonly host: string; readonly port: string };
+  /** Headers for a proxy that is asked for whole URLs; undefined where there is none. */
+  readonly proxyHeaders: Readonly<Record<string, string>> | undefined;
+};
+
+export type Agents = {
+  readonly routeTo: (url: URL) => Promise<Route>;
+  /** Makes the next request to the origin begin anew: certificates may have changed. */
+  readonly forget: (url: URL) => void;
+  readonly close: () => Promise<void>;
+};
+
+export type AgentOptions = {
+  readonly isInsecure: IsInsecure;
+  readonly contextFor: (host: string) => Promise<SecureContext>;
+  readonly proxyFor: (url: URL) => URL | undefined;
+  readonly maxSocketsPerOrigin: number;
+  readonly deadlineMs: number;
+};
+
+/** Keeps connections alive between requests, per origin. */
+export function createAgents(options: AgentOptions): Agents {
+  const { isInsecure, contextFor, proxyFor, maxSocketsPerOrigin, deadlineMs } = options;
+  const routes = createLru<Promise<Route>>(maxOrigins);
+  const keeping = {
+    keepAlive: true,
+    maxSockets: maxSocketsPerOrigin,
+    maxFreeSockets: maxSocketsPerOrigin,
+    scheduling: 'lifo',
+    timeout: idleMs,
+    autoSelectFamilyAttemptTimeout: familyAttemptMs,
+  } as const;
+
+  return {
+    routeTo(url) {
+      const known = routes.get(url.origin);
+      if (known !== undefined) return known;
+      const route = url.protocol === 'https:' ? secureRoute(url) : plainRoute(url);
+      routes.set(url.origin, route);
+      route.catch(() => routes.delete(url.origin));
+      return route;
+    },
+    forget: (url) => routes.delete(url.origin),
+    async close() {
+      for (const route of await Promise.allSettled(routes.values()))
+        if (route.status === 'fulfilled') route.value.options.agent.destroy();
+      routes.clear();
+    },
+  };
+
+  async function secureRoute(url: URL): Promise<Route> {
+    const proxy = proxyFor(url);
+    const [secureContext, isInsecureHost] = await Promise.all([contextFor(url.host), isInsecure(url.host)]);
+    const secure = { ...keeping, secureContext, rejectUnauthorized: !isInsecureHost };
+    const agent = proxy === undefined ? new https.Agent(secure) : await tunnelAgent(proxy, secure);
+    return { request: https.request, options: { agent, ...addressOf(url) }, proxyHeaders: undefined };
+  }
+
+  async function tunnelAgent(proxy: URL, secure: https.AgentOptions): Promise<https.Agent> {
+    const { createTunnelAgent } = await import('./tunnel.ts');
+    return createTunnelAgent(proxy, deadlineMs, secure);
+  }
+
+  async function plainRoute(url: URL): Promise<Route> {
+    const proxy = proxyFor(url);
+    const { Agent, request } = proxy?.protocol === 'https:' ? https : http;
+    return {
+      request,
+      options: { agent: new Agent(keeping), ...addressOf(proxy ?? url) },
+      proxyHeaders: proxy === undefined ? undefined : proxyAuthorization(proxy),
+    };
+  }
+}
+
+/** More than any list of images has registries, token servers and stores; hostile redirects can not grow it. */
+const maxOrigins = 256;
+
+/** A connection that nobody used for so long is closed: sockets are memory. */
+const idleMs = 15_000;
+
+/** Node's 250 ms give up on an address that is merely far: https://nodejs.org/api/net.html#netgetdefaultautoselectfamilyattempttimeout */
+const familyAttemptMs = 1000;
+
+function addressOf(url: URL): { readonly host: string; readonly port: string } {
+  return { host: splitHost(url.host).name, port: url.port };
+}

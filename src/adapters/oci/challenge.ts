@@ -1,0 +1,68 @@
+/** One way in which a server wants to be convinced, from `WWW-Authenticate`. */
+export type Challenge = {
+  /** In lower case: `bearer`, `basic`. */
+  readonly scheme: string;
+  /** What follows the scheme when it is no list of parameters. */
+  readonly token68: string | undefined;
+  /** By name in lower case; where a name is repeated, the first counts. */
+  readonly parameters: ReadonlyMap<string, string>;
+};
+
+/**
+ * Reads the challenges of a `WWW-Authenticate` field; several fields joined by commas are one.
+ * What cannot be read ends the list: https://www.rfc-editor.org/rfc/rfc9110.html#section-11.6.1
+ */
+export function parseChallenges(field: string): readonly Challenge[] {
+  const challenges: Challenge[] = [];
+  const reader = createReader(field);
+  for (;;) {
+    reader.take(emptyElements);
+    const scheme = reader.take(token)?.[0];
+    const challenge = scheme === undefined ? undefined : readChallenge(scheme.toLowerCase(), reader);
+    if (challenge === undefined) return challenges;
+    challenges.push(challenge);
+  }
+}
+
+const tokenText = "[\\w!#$%&'*+.^`|~-]+";
+const elementEnd = String.raw`(?=[ \t]*(?:,|$))`;
+const token = new RegExp(tokenText, 'y');
+const emptyElements = /[ \t,]*/y;
+const comma = /[ \t]*,[ \t,]*/y;
+const end = new RegExp(elementEnd, 'y');
+/** Must be followed by the end of the element, because the `realm=` of a parameter looks the same. */
+const token68 = new RegExp(`[A-Za-z0-9._~+/-]+=*${elementEnd}`, 'y');
+const quotedText = String.raw`"((?:[^"\\]|\\[^])*)"`;
+const parameter = new RegExp(`(${tokenText})[ \\t]*=[ \\t]*(?:(${tokenText})|${quotedText})${elementEnd}`, 'y');
+
+type Reader = { readonly take: (pattern: RegExp) => RegExpExecArray | undefined };
+
+/** Takes what matches where it stands and moves on; patterns are sticky, so reading is linear. */
+function createReader(text: string): Reader {
+  let position = 0;
+  return {
+    take(pattern) {
+      pattern.lastIndex = position;
+      const match = pattern.exec(text);
+      if (match === null) return undefined;
+      position = pattern.lastIndex;
+      return match;
+    },
+  };
+}
+
+function readChallenge(scheme: string, reader: Reader): Challenge | undefined {
+  const parameters = new Map<string, string>();
+  const bare = reader.take(/ +/y) === undefined ? undefined : reader.take(token68)?.[0];
+  if (bare !== undefined) return { scheme, token68: bare, parameters };
+  let isWhole = reader.take(end) !== undefined;
+  reader.take(comma);
+  for (let found = reader.take(parameter); found !== undefined; found = reader.take(parameter)) {
+    const [, name = '', plain, quoted = ''] = found;
+    const key = name.toLowerCase();
+    if (!parameters.has(key)) parameters.set(key, plain ?? quoted.replaceAll(/\\([^])/g, '$1'));
+    isWhole = true;
+    if (reader.take(comma) === undefined) break;
+  }
+  return isWhole ? { scheme, token68: undefined, parameters } : undefined;
+}

@@ -1,0 +1,160 @@
+import { chooseChallenge, type Authorization, type Authorize } from './authorization.ts';
+import type { Challenge } from './challenge.ts';
+import type { Credentials } from './credentials.ts';
+import { denied } from './denied.ts';
+import type { Endpoint } from './endpoints.ts';
+import { whyOf } from './error-body.ts';
+import type { Exchange, WireAnswer } from './exchange.ts';
+import { RegistryFailure } from './failure.ts';
+import type { Host, Scheme } from './hosts.ts';
+import type { IsInsecure } from './insecure.ts';
+import type { Patience } from './throttle.ts';
+
+/** A request to a registry about one of its repositories. */
+export type Ask = {
+  readonly method: 'GET' | 'HEAD';
+  readonly repository: string;
+  /** Below the repository: `manifests/latest`, `blobs/sha256:…`. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly maxBytes: number;
+  /** Instead of the endpoint's own. */
+  readonly patience?: Patience;
+};
+
+/**
+ * Asks as whoever we are there: throws `registry-denied` for 401 and 403, returns every other answer.
+ */
+export type Client = (endpoint: Endpoint, ask: Ask, signal?: AbortSignal) => Promise<WireAnswer>;
+
+export type ClientOptions = {
+  readonly hostOf: (name: string) => Host;
+  readonly exchange: Exchange;
+  readonly authorize: Authorize;
+  readonly credentials: Credentials;
+  readonly isInsecure: IsInsecure;
+};
+
+export function createClient({ hostOf, exchange, authorize, credentials, isInsecure }: ClientOptions): Client {
+  /**
+   * Asks, with a token where the host is known to want one; on a 401 meets its challenge, and asks
+   * once more. While the first request to a host is out, the others wait for what it finds.
+   */
+  return async function request(endpoint, ask, signal) {
+    const host = hostOf(endpoint.host);
+    const met = await host.meet(signal);
+    try {
+      const challenge = host.challenge;
+      const shown = challenge && (await meetChallenge(challenge, defaultScopes(ask), host, endpoint, signal));
+      const answer = await send(host, endpoint, ask, shown, signal);
+      if (answer.status !== 401) return await admitted(endpoint, answer);
+      host.challenge = chooseChallenge(answer.headers['www-authenticate']);
+      met();
+      return await askAgain(host, endpoint, ask, shown, answer, signal);
+    } finally {
+      met();
+    }
+  };
+
+  async function askAgain(
+    host: Host,
+    endpoint: Endpoint,
+    ask: Ask,
+    refused: Authorization | undefined,
+    refusal: WireAnswer,
+    signal: AbortSignal | undefined,
+  ): Promise<WireAnswer> {
+    refused?.refused();
+    const { challenge } = host;
+    const scopes = challenge?.parameters.get('scope')?.split(' ') ?? defaultScopes(ask);
+    const shown = challenge && (await meetChallenge(challenge, scopes, host, endpoint, signal));
+    if (shown === undefined || shown.header === refused?.header) return admitted(endpoint, refusal);
+    return admitted(endpoint, await send(host, endpoint, ask, shown, signal));
+  }
+
+  async function meetChallenge(
+    challenge: Challenge,
+    scopes: readonly string[],
+    { scheme }: Host,
+    endpoint: Endpoint,
+    signal: AbortSignal | undefined,
+  ): Promise<Authorization | undefined> {
+    const spoken = endpoint.scheme ?? scheme ?? 'https';
+    return authorize({ challenge, host: endpoint.host, scheme: spoken, scopes, login: await endpoint.login() }, signal);
+  }
+
+  async function admitted(endpoint: Endpoint, answer: WireAnswer): Promise<WireAnswer> {
+    if (answer.status !== 401 && answer.status !== 403) return answer;
+    const login = await endpoint.login();
+    credentials.forget(login.registry);
+    throw denied(endpoint.host, login, whyOf(answer));
+  }
+
+  function send(
+    host: Host,
+    endpoint: Endpoint,
+    ask: Ask,
+    shown: Authorization | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<WireAnswer> {
+    const { method, maxBytes, repository, path, patience = endpoint.patience } = ask;
+    const headers = shown === undefined ? ask.headers : { ...ask.headers, authorization: shown.header };
+    const place = `${endpoint.host}${endpoint.prefix}/v2/${repository}/${path}`;
+    const speak = (scheme: Scheme): Promise<WireAnswer> =>
+      exchange({ method, url: new URL(`${scheme}://${place}`), headers, maxBytes }, signal);
+    return host.throttle.run(() => inSomeScheme(host, endpoint, speak, signal), patience, signal);
+  }
+
+  /** An insecure registry is tried with https first, as an engine does; what it spoke is remembered. */
+  async function inSomeScheme(
+    host: Host,
+    endpoint: Endpoint,
+    speak: (scheme: Scheme) => Promise<WireAnswer>,
+    signal: AbortSignal | undefined,
+  ): Promise<WireAnswer> {
+    const known = endpoint.scheme ?? host.scheme;
+    const mayBePlain = known === undefined && (await isInsecure(endpoint.host, signal));
+    const first = known ?? 'https';
+    try {
+      return await understood(host, first, speak);
+    } catch (error) {
+      if (!mayBePlain || !isSilence(error)) throw error;
+      return await understood(host, 'http', speak).catch((plain: unknown) => {
+        throw isSilence(plain) ? inNeither(error, plain) : plain;
+      });
+    }
+  }
+
+  async function understood(
+    host: Host,
+    scheme: Scheme,
+    speak: (scheme: Scheme) => Promise<WireAnswer>,
+  ): Promise<WireAnswer> {
+    try {
+      const answer = await speak(scheme);
+      host.scheme = scheme;
+      return answer;
+    } catch (error) {
+      if (isSilence(error)) host.scheme = undefined;
+      throw error;
+    }
+  }
+}
+
+function defaultScopes({ repository }: Ask): readonly string[] {
+  return [`repository:${repository}:pull`];
+}
+
+function isSilence(error: unknown): error is RegistryFailure {
+  return error instanceof RegistryFailure && (error.code === 'registry-unreachable' || error.code === 'timeout');
+}
+
+function inNeither(secure: RegistryFailure, plain: RegistryFailure): RegistryFailure {
+  if (secure.message === plain.message) return plain;
+  return new RegistryFailure(plain.code, `over https, ${secure.message}; over http, ${plain.message}`, {
+    host: plain.host,
+    remedy: secure.remedy,
+    isTransient: secure.isTransient || plain.isTransient,
+    cause: plain,
+  });
+}

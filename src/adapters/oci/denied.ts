@@ -1,0 +1,30 @@
+import type { Login } from './credentials.ts';
+import { RegistryFailure } from './failure.ts';
+
+/**
+ * The failure of whoever was not let in. Registries do not tell a repository that is not ours from
+ * one that does not exist, so neither do we.
+ */
+export function denied(host: string, login: Login, said: string): RegistryFailure {
+  const what = login.credential === undefined ? login.origin : `${login.origin} did not open it`;
+  const words = said === '' ? '' : ` (${said})`;
+  return new RegistryFailure('registry-denied', `access is denied, or there is no such repository${words}; ${what}`, {
+    host,
+    remedy: remedyFor(login),
+  });
+}
+
+/** The token server knows the login, and refuses it. */
+export function loginRefused(host: string, login: Login, said: string): RegistryFailure {
+  if (login.credential === undefined) return denied(host, login, said);
+  const words = said === '' ? '' : `: ${said}`;
+  return new RegistryFailure('registry-denied', `${login.origin} is refused${words}`, {
+    host,
+    remedy: remedyFor(login),
+  });
+}
+
+function remedyFor({ registry }: Login): string {
+  const server = registry === 'docker.io' ? '' : ` ${registry}`;
+  return `run "docker login${server}" and give us its config.json, or set REPO_USER and REPO_PASS`;
+}

@@ -1,0 +1,50 @@
+import type { Digest } from '../../domain/digest.ts';
+import type { RemoteImage } from '../../domain/outside.ts';
+import { choosePlatform, formatPlatform, normalisePlatform, type Platform } from '../../domain/platform.ts';
+import type { Client } from './client.ts';
+import { RegistryFailure, cut } from './failure.ts';
+import { parseImageConfig } from './image-config.ts';
+import type { Entry, Manifest } from './manifest.ts';
+import { fetchBlob, fetchManifest, type Place } from './manifests.ts';
+import { configTypes } from './media-types.ts';
+
+/** Follows a digest to the config of the image for a platform: one to three requests. */
+export async function describeImage(
+  client: Client,
+  place: Place,
+  { digest, platform }: { readonly digest: Digest; readonly platform: Platform },
+  signal?: AbortSignal,
+): Promise<RemoteImage> {
+  const top = await fetchManifest(client, place, digest, signal);
+  const manifestDigest = top.kind === 'index' ? chooseFrom(top.entries, platform) : digest;
+  const manifest = top.kind === 'index' ? await fetchManifest(client, place, manifestDigest, signal) : top;
+  if (manifest.kind === 'index') throw new RegistryFailure('registry-invalid', 'its index leads to another index');
+  return {
+    digest,
+    manifestDigest,
+    configDigest: manifest.configDigest,
+    ...(await readConfig(client, place, manifest, signal)),
+  };
+}
+
+function chooseFrom(entries: readonly Entry[], platform: Platform): Digest {
+  const chosen = choosePlatform(entries, platform);
+  if (chosen !== undefined) return chosen.digest;
+  const offered = new Set(
+    entries.flatMap((entry) => (entry.platform ? [formatPlatform(normalisePlatform(entry.platform))] : [])),
+  );
+  offered.delete('unknown/unknown');
+  const list = offered.size === 0 ? 'nothing' : cut([...offered].sort().join(', '));
+  throw new RegistryFailure('registry-not-found', `it has no image for ${formatPlatform(platform)}, only for ${list}`);
+}
+
+/** What is no image, as charts and signatures are, has a config that says nothing to us. */
+async function readConfig(
+  client: Client,
+  place: Place,
+  { configDigest, configType }: Extract<Manifest, { kind: 'image' }>,
+  signal: AbortSignal | undefined,
+): Promise<Pick<RemoteImage, 'platform' | 'createdAtMs'>> {
+  if (!configTypes.has(configType)) return { platform: undefined, createdAtMs: undefined };
+  return parseImageConfig(await fetchBlob(client, place, configDigest, signal));
+}

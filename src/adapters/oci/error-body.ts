@@ -1,0 +1,27 @@
+import type { WireAnswer } from './exchange.ts';
+import { cut } from './failure.ts';
+import { arrayOf, objectOf, parseJsonObject, stringOf } from './json.ts';
+
+/**
+ * What an answer says went wrong, cut for a message; empty when it says nothing. Registries send a
+ * list (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#error-codes), token
+ * servers the same, or one `details`, `error_description` or `message`.
+ */
+export function whyOf({ body }: WireAnswer): string {
+  const parsed = parseJsonObject(body);
+  if (parsed === undefined) return '';
+  const listed = arrayOf(parsed['errors'])
+    .slice(0, maxErrors)
+    .map((error) => messageOf(objectOf(error)));
+  return cut([...listed, messageOf(parsed)].filter((text) => text !== '').join('; '));
+}
+
+const maxErrors = 3;
+
+function messageOf(error: Readonly<Record<string, unknown>> | undefined): string {
+  for (const field of ['message', 'error_description', 'details', 'error', 'code']) {
+    const text = stringOf(error?.[field])?.trim();
+    if (text !== undefined && text !== '') return text;
+  }
+  return '';
+}

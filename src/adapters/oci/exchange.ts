@@ -1,0 +1,127 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { formatDuration } from '../../domain/duration.ts';
+import type { Agents, Route } from './agents.ts';
+import { RegistryFailure } from './failure.ts';
+import { isTlsError, readNetworkError } from './network-errors.ts';
+import { reasonOf } from './until.ts';
+
+export type WireRequest = {
+  readonly method: 'GET' | 'HEAD' | 'POST';
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** A longer answer is refused. */
+  readonly maxBytes: number;
+};
+
+export type WireAnswer = {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+};
+
+/** One request, one whole answer; throws a `RegistryFailure` when no such answer came. */
+export type Exchange = (request: WireRequest, signal?: AbortSignal) => Promise<WireAnswer>;
+
+export type ExchangeOptions = {
+  /** For everything from connecting to the last byte. */
+  readonly deadlineMs: number;
+  readonly userAgent: string;
+};
+
+/** A redirect is an answer like others here. */
+export function createExchange(agents: Agents, { deadlineMs, userAgent }: ExchangeOptions): Exchange {
+  return async function exchange(request, signal) {
+    const wanted = { ...request, headers: { 'user-agent': userAgent, ...request.headers } };
+    const { url } = wanted;
+    try {
+      const route = await agents.routeTo(url);
+      for (let tries = 0; tries < maxStaleConnections; tries += 1) {
+        const answer = await attempt(route, wanted, deadlineMs, signal);
+        if (answer !== 'stale') return answer;
+      }
+      throw new RegistryFailure('registry-unreachable', 'it closes every connection', {
+        host: url.host,
+        isTransient: true,
+      });
+    } catch (error) {
+      if (error instanceof RegistryFailure && isTlsError(error)) agents.forget(url);
+      throw error;
+    }
+  };
+}
+
+/** A kept connection may be closed by the other side at the moment we use it; several may, after its restart. */
+const maxStaleConnections = 3;
+
+function attempt(
+  route: Route,
+  wanted: WireRequest,
+  deadlineMs: number,
+  signal: AbortSignal | undefined,
+): Promise<WireAnswer | 'stale'> {
+  const { url, method, headers, body, maxBytes } = wanted;
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) return void reject(reasonOf(signal));
+    let hasAnswered = false;
+    const request = route.request({
+      ...route.options,
+      method,
+      path: route.proxyHeaders === undefined ? url.pathname + url.search : url.href,
+      headers: { host: url.host, ...route.proxyHeaders, ...headers },
+    });
+    const abort = (): void => fail(reasonOf(signal));
+    const timer = setTimeout(() => fail(tooLate(url.host, deadlineMs)), deadlineMs);
+    signal?.addEventListener('abort', abort, { once: true });
+
+    request.on('response', (response) => {
+      hasAnswered = true;
+      collect(response, maxBytes).then(succeed, (error: unknown) => fail(readNetworkError(error, url.host)));
+    });
+    request.on('error', (error) => {
+      if (request.reusedSocket && !hasAnswered && isClosed(error)) succeed('stale');
+      else fail(readNetworkError(error, url.host));
+    });
+    request.end(body);
+
+    function succeed(answer: WireAnswer | 'stale'): void {
+      settle();
+      resolve(answer);
+    }
+
+    function fail(error: Error): void {
+      settle();
+      reject(error);
+      request.destroy();
+    }
+
+    function settle(): void {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
+  });
+}
+
+function isClosed(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'ECONNRESET' || error.code === 'EPIPE';
+}
+
+function tooLate(host: string, deadlineMs: number): RegistryFailure {
+  return new RegistryFailure('timeout', `it did not answer within ${formatDuration(deadlineMs)}`, { host });
+}
+
+function collect(response: IncomingMessage, maxBytes: number): Promise<WireAnswer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    response.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= maxBytes) chunks.push(chunk);
+      else reject(new RegistryFailure('registry-invalid', `it answered with more than ${maxBytes} bytes`));
+    });
+    response.on('end', () =>
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks, size) }),
+    );
+    response.on('error', reject);
+  });
+}

@@ -1,0 +1,27 @@
+/** A JSON object from outside: nothing is known of its fields. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Undefined for what is not JSON, or not an object; its parser's words, which quote the text, are not passed on. */
+export function parseJsonObject(text: string | Buffer): JsonObject | undefined {
+  try {
+    return objectOf(JSON.parse(text.toString()));
+  } catch {
+    return undefined;
+  }
+}
+
+export function objectOf(value: unknown): JsonObject | undefined {
+  return isObject(value) ? value : undefined;
+}
+
+export function stringOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function arrayOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,39 @@
+/** A map that forgets what was not used for longest. */
+export type Lru<Value> = {
+  readonly get: (key: string) => Value | undefined;
+  readonly set: (key: string, value: Value) => void;
+  readonly delete: (key: string) => void;
+  readonly values: () => Iterable<Value>;
+  readonly clear: () => void;
+};
+
+/** Holds at most `maxEntries`; reading counts as use. */
+export function createLru<Value>(maxEntries: number): Lru<Value> {
+  const entries = new Map<string, Value>();
+
+  function get(key: string): Value | undefined {
+    const value = entries.get(key);
+    if (value === undefined) return undefined;
+    entries.delete(key);
+    entries.set(key, value);
+    return value;
+  }
+
+  function set(key: string, value: Value): void {
+    entries.delete(key);
+    entries.set(key, value);
+    if (entries.size <= maxEntries) return;
+    for (const oldest of entries.keys()) {
+      entries.delete(oldest);
+      return;
+    }
+  }
+
+  return {
+    get,
+    set,
+    delete: (key) => void entries.delete(key),
+    values: () => entries.values(),
+    clear: () => entries.clear(),
+  };
+}

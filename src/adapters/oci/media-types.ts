@@ -1,0 +1,29 @@
+/** What an image is described in: https://github.com/opencontainers/image-spec/blob/main/media-types.md */
+export const indexTypes: ReadonlySet<string> = new Set([
+  'application/vnd.oci.image.index.v1+json',
+  'application/vnd.docker.distribution.manifest.list.v2+json',
+]);
+
+export const manifestTypes: ReadonlySet<string> = new Set([
+  'application/vnd.oci.image.manifest.v1+json',
+  'application/vnd.docker.distribution.manifest.v2+json',
+]);
+
+/** All four in every request: with fewer, a registry converts what it has, and a digest of its own comes out. */
+export const acceptedTypes = [...indexTypes, ...manifestTypes].join(', ');
+
+export const configTypes: ReadonlySet<string> = new Set([
+  'application/vnd.oci.image.config.v1+json',
+  'application/vnd.docker.container.image.v1+json',
+]);
+
+/** Docker's first format, signed or not; its digest is not that of any image that an engine holds. */
+export const outdatedTypes: ReadonlySet<string> = new Set([
+  'application/vnd.docker.distribution.manifest.v1+json',
+  'application/vnd.docker.distribution.manifest.v1+prettyjws',
+]);
+
+/** A `Content-Type` without its parameters. */
+export function mediaTypeOf(contentType: string | undefined): string {
+  return (contentType ?? '').replace(/;.*$/s, '').trim().toLowerCase();
+}

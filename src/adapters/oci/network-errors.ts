@@ -1,0 +1,74 @@
+import { cut, RegistryFailure } from './failure.ts';
+
+/** What Node says about a connection, in words and with what to do about it. */
+export function readNetworkError(error: unknown, host: string): RegistryFailure {
+  if (error instanceof RegistryFailure) return error;
+  const code = codeOf(error);
+  const known = meanings[code] ?? meaningOfFamily(code, error);
+  return new RegistryFailure(known.isForeign ? 'registry-invalid' : 'registry-unreachable', known.why, {
+    host,
+    remedy: known.remedy?.replace('HOST', host),
+    isTransient: known.isTransient ?? false,
+    cause: error,
+  });
+}
+
+/** Whether the failure had to do with certificates, which may change while the service runs. */
+export function isTlsError(failure: RegistryFailure): boolean {
+  return /CERT|SSL|TLS|EPROTO/.test(codeOf(failure.cause));
+}
+
+type Meaning = {
+  readonly why: string;
+  readonly remedy?: string;
+  readonly isTransient?: true;
+  /** Someone answered, but not as a registry does. */
+  readonly isForeign?: true;
+};
+
+const trustIt =
+  'put the certificate of its authority into /etc/docker/certs.d/HOST/ca.crt, or name it with --registry-ca';
+const unknownAuthority: Meaning = { why: 'its certificate is signed by an unknown authority', remedy: trustIt };
+const closed: Meaning = { why: 'the connection was closed before the answer was complete', isTransient: true };
+const tooSlow: Meaning = { why: 'the connection timed out', isTransient: true };
+const noTls: Meaning = {
+  why: 'it does not speak TLS',
+  remedy: "if it is meant to speak plain HTTP, add HOST to the engine's insecure-registries",
+};
+
+/** https://nodejs.org/api/errors.html#common-system-errors and https://nodejs.org/api/tls.html#x509-certificate-error-codes */
+const meanings: Readonly<Record<string, Meaning>> = {
+  ECONNREFUSED: { why: 'the connection was refused' },
+  ECONNRESET: closed,
+  EPIPE: closed,
+  ETIMEDOUT: tooSlow,
+  EHOSTUNREACH: { why: 'there is no way to the host' },
+  ENETUNREACH: { why: 'there is no way to its network' },
+  ENOTFOUND: { why: 'there is no host of that name' },
+  EAI_AGAIN: { why: 'its name could not be looked up', isTransient: true },
+  DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
+  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
+  CERT_HAS_EXPIRED: { why: 'its certificate has expired' },
+  CERT_NOT_YET_VALID: { why: 'its certificate is not valid yet', remedy: "check this machine's clock" },
+  ERR_TLS_CERT_ALTNAME_INVALID: { why: 'its certificate is for another name' },
+  EPROTO: noTls,
+  ERR_SSL_WRONG_VERSION_NUMBER: noTls,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: noTls,
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: {
+    why: 'it wants a certificate from us',
+    remedy: 'put client.cert and client.key into /etc/docker/certs.d/HOST',
+  },
+};
+
+function meaningOfFamily(code: string, error: unknown): Meaning {
+  if (code.startsWith('HPE_')) return { why: 'its answer is not HTTP', isForeign: true };
+  if (/SSL|TLS/.test(code)) return { why: `the TLS handshake failed (${cut(code)})` };
+  return { why: `the connection failed (${cut(code === '' ? String(error) : code)})` };
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}

@@ -1,0 +1,48 @@
+import type { Exchange, WireAnswer, WireRequest } from './exchange.ts';
+import { cut, RegistryFailure } from './failure.ts';
+
+/**
+ * An exchange that follows redirects of GET and HEAD: at most five, never from https to http, and
+ * without our credentials as soon as one leads elsewhere. Registries send to their stores this way:
+ * https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pulling-blobs
+ */
+export function followingRedirects(exchange: Exchange): Exchange {
+  return async function follow(wanted, signal) {
+    let request = wanted;
+    for (let hops = 0; hops <= maxRedirects; hops += 1) {
+      const answer = await exchange(request, signal);
+      const target = redirectOf(request, answer);
+      if (target === undefined) return answer;
+      request = redirected(request, target);
+    }
+    throw refuse(wanted, `it redirects more than ${maxRedirects} times`);
+  };
+}
+
+const maxRedirects = 5;
+
+/** 303 turns what we ask into a GET, which it is already; POST is for token servers, which have no reason to redirect. */
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+function redirectOf(request: WireRequest, { status, headers }: WireAnswer): URL | undefined {
+  if (!redirects.has(status) || headers.location === undefined || request.method === 'POST') return undefined;
+  const { location } = headers;
+  if (!URL.canParse(location, request.url.href)) throw refuse(request, `it redirects to "${cut(location)}"`);
+  const target = new URL(location, request.url.href);
+  if (target.protocol === 'https:' || (target.protocol === 'http:' && request.url.protocol === 'http:')) return target;
+  throw refuse(request, `it redirects from ${request.url.protocol} to ${cut(target.protocol)}`);
+}
+
+function redirected(request: WireRequest, target: URL): WireRequest {
+  // A user name in a URL would become credentials, which only we choose.
+  const url = new URL(target.href);
+  url.username = '';
+  url.password = '';
+  if (url.origin === request.url.origin) return { ...request, url };
+  const { authorization: _, ...headers } = request.headers;
+  return { ...request, url, headers };
+}
+
+function refuse({ url }: WireRequest, why: string): RegistryFailure {
+  return new RegistryFailure('registry-invalid', why, { host: url.host });
+}

@@ -1,0 +1,94 @@
+import type { Digest } from '../../domain/digest.ts';
+import { repositoryName, type ImageReference } from '../../domain/image-reference.ts';
+import type { DescribeRequest, Registry, RegistryCredentials, RemoteImage } from '../../domain/outside.ts';
+import { formatPlatform } from '../../domain/platform.ts';
+import { connect, type OciRegistryOptions } from './connect.ts';
+import type { Login } from './credentials.ts';
+import { describeImage } from './describe-image.ts';
+import { hubKey } from './docker-config.ts';
+import type { Endpoint } from './endpoints.ts';
+import { explain, RegistryFailure } from './failure.ts';
+import { createLru } from './lru.ts';
+import { resolveTag, type TagState } from './manifests.ts';
+import { createSingleFlight } from './single-flight.ts';
+import { until } from './until.ts';
+
+/** A `Registry` over the OCI distribution protocol: https://github.com/opencontainers/distribution-spec/blob/main/spec.md */
+export function createOciRegistry(options: OciRegistryOptions): Registry {
+  const { log } = options;
+  const { client, credentials, endpointsOf, close } = connect(options);
+  const tags = createLru<TagState>(maxTags);
+  const images = createLru<RemoteImage>(maxImages);
+  const resolving = createSingleFlight<Digest>();
+  const describing = createSingleFlight<RemoteImage>();
+
+  return { resolve, describe, credentialsFor, close };
+
+  async function resolve(reference: ImageReference, signal?: AbortSignal): Promise<Digest> {
+    const { repository, digest, tag = 'latest' } = reference;
+    if (digest !== undefined && reference.tag === undefined) return digest;
+    const find = async (endpoint: Endpoint, shared: AbortSignal): Promise<Digest> => {
+      const key = `${endpoint.host}${endpoint.prefix}/${repository}:${tag}`;
+      const state = await resolveTag(client, { endpoint, repository }, tag, tags.get(key), shared);
+      tags.set(key, state);
+      return state.digest;
+    };
+    const key = `${repositoryName(reference)}:${tag}`;
+    return resolving(key, (shared) => firstOf(reference, 'check', find, shared), signal);
+  }
+
+  /** Content that a digest names never changes, so it is asked for once. */
+  async function describe(request: DescribeRequest, signal?: AbortSignal): Promise<RemoteImage> {
+    const { reference, digest, platform } = request;
+    const key = `${digest} ${formatPlatform(platform)}`;
+    const known = images.get(key);
+    if (known !== undefined) return known;
+    const find = (endpoint: Endpoint, shared: AbortSignal): Promise<RemoteImage> =>
+      describeImage(client, { endpoint, repository: reference.repository }, { digest, platform }, shared);
+    const image = await describing(key, (shared) => firstOf(reference, 'look into', find, shared), signal);
+    images.set(key, image);
+    return image;
+  }
+
+  async function credentialsFor(
+    reference: ImageReference,
+    signal?: AbortSignal,
+  ): Promise<RegistryCredentials | undefined> {
+    const registry = reference.registry.toLowerCase();
+    try {
+      return forEngine(await until(credentials.find(registry), signal));
+    } catch (error) {
+      throw error instanceof RegistryFailure ? explain(error, 'log in for', reference, registry) : error;
+    }
+  }
+
+  /** From the first place that has it; the failure of the last is the answer when none has. */
+  async function firstOf<Found>(
+    reference: ImageReference,
+    doing: string,
+    find: (endpoint: Endpoint, signal: AbortSignal) => Promise<Found>,
+    signal: AbortSignal,
+  ): Promise<Found> {
+    let failure: unknown;
+    for (const endpoint of await endpointsOf(reference, signal)) {
+      try {
+        return await find(endpoint, signal);
+      } catch (error) {
+        if (!(error instanceof RegistryFailure)) throw error;
+        failure = explain(error, doing, reference, endpoint.host);
+        log?.debug('A registry did not help', { host: endpoint.host, why: error.message });
+      }
+    }
+    throw failure;
+  }
+}
+
+const maxTags = 10_000;
+
+const maxImages = 1000;
+
+/** An engine cannot be given a token for the registry itself, only what it can get one with. */
+function forEngine({ registry, credential }: Login): RegistryCredentials | undefined {
+  if (credential === undefined || credential.kind === 'registry-token') return undefined;
+  return { ...credential, serverAddress: registry === 'docker.io' ? hubKey : registry };
+}

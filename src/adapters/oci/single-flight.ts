@@ -1,0 +1,45 @@
+import { reasonOf, until } from './until.ts';
+
+/** Runs `work` for a key, or joins the run of it that is under way. */
+export type SingleFlight<Value> = (
+  key: string,
+  work: (signal: AbortSignal) => Promise<Value>,
+  signal?: AbortSignal,
+) => Promise<Value>;
+
+/** The work goes on while one caller still waits for it; its own signal aborts when the last has left. */
+export function createSingleFlight<Value>(): SingleFlight<Value> {
+  const flights = new Map<string, Flight<Value>>();
+
+  return async function join(key, work, signal) {
+    signal?.throwIfAborted();
+    const flight = flights.get(key) ?? start(key, work);
+    flight.waiting += 1;
+    try {
+      return await until(flight.result, signal);
+    } finally {
+      flight.waiting -= 1;
+      if (flight.waiting === 0 && signal?.aborted === true) abandon(key, flight, reasonOf(signal));
+    }
+  };
+
+  function start(key: string, work: (signal: AbortSignal) => Promise<Value>): Flight<Value> {
+    const controller = new AbortController();
+    const flight: Flight<Value> = { controller, result: work(controller.signal), waiting: 0 };
+    flights.set(key, flight);
+    const landed = (): void => forget(key, flight);
+    flight.result.then(landed, landed);
+    return flight;
+  }
+
+  function abandon(key: string, flight: Flight<Value>, reason: Error): void {
+    forget(key, flight);
+    flight.controller.abort(reason);
+  }
+
+  function forget(key: string, flight: Flight<Value>): void {
+    if (flights.get(key) === flight) flights.delete(key);
+  }
+}
+
+type Flight<Value> = { readonly controller: AbortController; readonly result: Promise<Value>; waiting: number };

@@ -1,0 +1,50 @@
+import * as http from 'node:http';
+import * as https from 'node:https';
+import type { Duplex } from 'node:stream';
+import { RegistryFailure } from './failure.ts';
+import { proxyAuthorization } from './proxy-choice.ts';
+
+/**
+ * An agent whose TLS connections lead through a proxy:
+ * https://www.rfc-editor.org/rfc/rfc9110.html#section-9.3.6
+ */
+export function createTunnelAgent(proxy: URL, deadlineMs: number, options: https.AgentOptions): https.Agent {
+  const agent = new https.Agent(options);
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = function createConnection(target, callback) {
+    // Node looks at no stream beside an error.
+    const answer = callback as ((error: unknown, stream?: Duplex | null) => void) | undefined;
+    openTunnel(proxy, `${target.host}:${target.port}`, deadlineMs).then(
+      // What a request is made with reaches `tls.connect` as it is, which takes the socket to use.
+      (socket) => answer?.(null, connect({ ...target, socket } as https.RequestOptions)),
+      (error: unknown) => answer?.(error),
+    );
+    return undefined;
+  };
+  return agent;
+}
+
+function openTunnel(proxy: URL, target: string, deadlineMs: number): Promise<Duplex> {
+  const { request } = proxy.protocol === 'https:' ? https : http;
+  const host = proxy.hostname.replaceAll(/[[\]]/g, '');
+  return new Promise((resolve, reject) => {
+    const asked = request({
+      method: 'CONNECT',
+      host,
+      port: proxy.port,
+      path: target,
+      headers: { host: target, ...proxyAuthorization(proxy) },
+      agent: false,
+      signal: AbortSignal.timeout(deadlineMs),
+    });
+    const fail = (why: string, cause?: Error): void =>
+      reject(new RegistryFailure('registry-unreachable', `the proxy "${proxy.host}" ${why}`, { cause }));
+    asked.once('error', (error) => fail('cannot be reached', error));
+    asked.once('connect', (answer, socket) => {
+      if (answer.statusCode === 200) return resolve(socket);
+      socket.destroy();
+      fail(answer.statusCode === 407 ? 'asks for a login' : `refused with status ${answer.statusCode}`);
+    });
+    asked.end();
+  });
+}
