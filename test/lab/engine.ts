@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { startDaemon } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
 import { engineClient } from './engine-client.ts';
 import type { EngineClient } from './engine-client.ts';
+import { killEngineProcesses, unmountBelow } from './remains.ts';
 
 export type EngineOptions = {
   /** At least two letters; unique among the engines of this lab. */
@@ -61,8 +61,8 @@ export async function startEngine(labDir: string, options: EngineOptions): Promi
   };
   const powerCut = async (): Promise<void> => {
     await daemon?.kill();
-    await killAll(dir, cgroup);
-    unmountAll(dir);
+    await killEngineProcesses(dir, cgroup);
+    unmountBelow(dir);
     rmSync(join(dir, 'x'), { recursive: true, force: true });
   };
   mkdirSync(dir, { recursive: true });
@@ -115,64 +115,4 @@ function commonArguments(dir: string, socket: string, cgroup: string, options: E
     ...['--insecure-registry', '127.0.0.0/8', '--shutdown-timeout', '1'],
     ...(options.hubMirror === undefined ? [] : ['--registry-mirror', options.hubMirror]),
   ];
-}
-
-/** By what their command line and cgroup say, never by a remembered pid alone: pids are used again. */
-async function killAll(dir: string, cgroup: string): Promise<void> {
-  for (let round = 0; round < 50; round += 1) {
-    const pids = [...shims(dir), ...cgroupProcesses(cgroup)];
-    if (pids.length === 0) return;
-    for (const pid of pids) tryKill(pid);
-    await sleep(10);
-  }
-}
-
-function shims(dir: string): number[] {
-  const isOurs = (pid: string): boolean => {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(`${dir}/x/containerd`);
-    } catch {
-      return false;
-    }
-  };
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && isOurs(name))
-    .map(Number);
-}
-
-function cgroupProcesses(cgroup: string): number[] {
-  const root = '/sys/fs/cgroup';
-  const folders = ['', ...readdirSync(root)].map((hierarchy) => join(root, hierarchy, cgroup)).filter(existsSync);
-  const pids = folders.flatMap((folder) =>
-    readdirSync(folder, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .flatMap((entry) => readLines(join(folder, entry.name, 'cgroup.procs'))),
-  );
-  // A process of another pid namespace shows as 0.
-  return [...new Set(pids.map(Number))].filter((pid) => pid > 1 && pid !== process.pid);
-}
-
-function readLines(file: string): string[] {
-  try {
-    return readFileSync(file, 'utf8').split('\n').filter(Boolean);
-  } catch {
-    return [];
-  }
-}
-
-function tryKill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended by itself.
-  }
-}
-
-function unmountAll(dir: string): void {
-  const points = readLines('/proc/self/mountinfo')
-    .map((line) => line.split(' ')[4] ?? '')
-    .filter((point) => point.startsWith(`${dir}/`))
-    .sort()
-    .toReversed();
-  if (points.length > 0) execFileSync('umount', ['--lazy', ...points], { stdio: 'ignore' });
 }

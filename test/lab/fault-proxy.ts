@@ -1,9 +1,10 @@
 import { rmSync } from 'node:fs';
 import http from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { passRequest } from './pass-request.ts';
+import { passUpgrade } from './pass-upgrade.ts';
 
 /**
  * What goes wrong with one request. `before`: it never reaches the upstream. `during`: the upstream
@@ -110,11 +111,11 @@ export async function createFaultProxy(options: FaultProxyOptions): Promise<Faul
 
   const server = http.createServer((request, response) => {
     const { call, fault } = register(request);
-    forward({ request, response, call, fault, upstream: options.upstream }).catch(() => reset(request));
+    passRequest({ request, response, call, fault, upstream: options.upstream }).catch(() => request.socket.destroy());
   });
   server.on('upgrade', (request, socket, head) => {
     const { call, fault } = register(request);
-    upgrade({ request, socket, head, call, fault, upstream: options.upstream });
+    passUpgrade({ request, socket, head, call, fault, upstream: options.upstream });
   });
   Object.assign(server, { requestTimeout: 0, headersTimeout: 0, timeout: 0 });
   const sockets = new Set<Duplex>();
@@ -152,7 +153,7 @@ export async function createFaultProxy(options: FaultProxyOptions): Promise<Faul
   };
 }
 
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
+export type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 function isEngineChange(method: string, path: string): boolean {
   if (method === 'GET' || method === 'HEAD') return false;
@@ -171,211 +172,4 @@ async function listen(server: http.Server, at: FaultProxyOptions['listen']): Pro
     if ('socketPath' in at) server.listen(at.socketPath, resolve);
     else server.listen(at.port, '127.0.0.1', resolve);
   });
-}
-
-type Passage = {
-  readonly request: IncomingMessage;
-  readonly call: Writable<ProxiedCall>;
-  readonly fault: Fault | undefined;
-  readonly upstream: FaultProxyOptions['upstream'];
-};
-
-async function forward({
-  request,
-  response,
-  call,
-  fault,
-  upstream,
-}: Passage & { response: ServerResponse }): Promise<void> {
-  if (fault && 'when' in fault && fault.when === 'before' && (await strikeBefore(fault, request, response))) return;
-
-  // Only what may be sent again, or must be cut at a known moment, is collected first; the rest streams through.
-  const collected = fault ? await readAll(request) : undefined;
-  if (fault?.kind === 'duplicate') await readAll(await send({ request, upstream, body: collected }).reply);
-  const sent = send({ request, upstream, body: collected });
-  response.on('close', () => sent.abort());
-  if (fault && 'when' in fault && fault.when === 'during') {
-    await sent.handedOver;
-    strikeDead(fault, request);
-    sent.abort();
-    return;
-  }
-  const reply = await sent.reply;
-  call.status = reply.statusCode;
-  if (fault && 'when' in fault && fault.when === 'after') {
-    const body = await readAll(reply);
-    if (await strikeAfter(fault, request, response)) return;
-    response.writeHead(reply.statusCode ?? 502, endToEnd(reply.rawHeaders)).end(body);
-    return;
-  }
-  response.writeHead(reply.statusCode ?? 502, reply.statusMessage, endToEnd(reply.rawHeaders));
-  response.flushHeaders();
-  reply.on('error', () => reset(request));
-  if (fault?.kind === 'cut') await cutShort(fault.bytes, reply, request, response);
-  else reply.pipe(response);
-}
-
-/** True when the request has been dealt with. */
-async function strikeBefore(fault: Fault, request: IncomingMessage, response: ServerResponse): Promise<boolean> {
-  if (fault.kind === 'delay') {
-    await sleep(fault.ms);
-    return false;
-  }
-  if (fault.kind === 'answer') await readAll(request);
-  return strikeAfter(fault, request, response);
-}
-
-async function strikeAfter(fault: Fault, request: IncomingMessage, response: ServerResponse): Promise<boolean> {
-  switch (fault.kind) {
-    case 'hang':
-      return true;
-    case 'delay':
-      await sleep(fault.ms);
-      return false;
-    case 'answer': {
-      const body = fault.body ?? JSON.stringify({ message: 'a fault of the test' });
-      response.writeHead(fault.status, { 'content-type': 'application/json', ...fault.headers }).end(body);
-      return true;
-    }
-    case 'reset':
-    case 'kill':
-      strikeDead(fault, request);
-      return true;
-    case 'duplicate':
-    case 'cut':
-      return false;
-  }
-}
-
-function strikeDead(fault: Fault, request: IncomingMessage): void {
-  if (fault.kind === 'kill') {
-    if (typeof fault.kill === 'number') process.kill(fault.kill, 'SIGKILL');
-    else fault.kill();
-  }
-  reset(request);
-}
-
-function reset(request: IncomingMessage): void {
-  request.socket.destroy();
-}
-
-async function cutShort(
-  bytes: number,
-  reply: IncomingMessage,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  let left = bytes;
-  for await (const chunk of reply as AsyncIterable<Buffer>) {
-    await new Promise((resolve) => response.write(chunk.subarray(0, left), resolve));
-    left -= chunk.length;
-    if (left <= 0) break;
-  }
-  reset(request);
-}
-
-type Sent = {
-  readonly reply: Promise<IncomingMessage>;
-  /** The whole request has been given to the kernel, and the upstream has had a moment to take it. */
-  readonly handedOver: Promise<void>;
-  readonly abort: () => void;
-};
-
-function send({
-  request,
-  upstream,
-  body,
-}: Pick<Passage, 'request' | 'upstream'> & { readonly body: Buffer | undefined }): Sent {
-  const outgoing = http.request({
-    ...upstream,
-    method: request.method ?? 'GET',
-    path: request.url ?? '/',
-    headers: { ...request.headers, connection: 'close' },
-    agent: false,
-  });
-  const reply = new Promise<IncomingMessage>((resolve, reject) => {
-    outgoing.on('response', resolve);
-    outgoing.on('error', reject);
-  });
-  reply.catch(() => {});
-  const handedOver = new Promise<void>((resolve) => outgoing.on('finish', () => setTimeout(resolve, 5)));
-  if (body === undefined) request.pipe(outgoing);
-  else outgoing.end(body);
-  return { reply, handedOver, abort: () => outgoing.destroy() };
-}
-
-/**
- * A hijacked connection: it passes, or is reset before it begins, whatever the fault says:
- * https://docs.docker.com/reference/api/engine/ ("Attach to a container")
- */
-function upgrade({ request, socket, head, call, fault, upstream }: Passage & { socket: Duplex; head: Buffer }): void {
-  if (fault) {
-    strikeDead(fault, request);
-    return;
-  }
-  const outgoing = http.request({
-    ...upstream,
-    method: request.method ?? 'GET',
-    path: request.url ?? '/',
-    headers: request.headers,
-    agent: false,
-  });
-  const start = (reply: IncomingMessage): void => {
-    call.status = reply.statusCode;
-    const headers = pairs(reply.rawHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.write(`HTTP/1.1 ${reply.statusCode} ${reply.statusMessage}\r\n${headers.join('')}\r\n`);
-  };
-  outgoing.on('upgrade', (reply, upstreamSocket, upstreamHead) => {
-    start(reply);
-    socket.write(upstreamHead);
-    upstreamSocket.pipe(socket).pipe(upstreamSocket);
-    upstreamSocket.on('error', () => socket.destroy());
-    socket.on('error', () => {});
-    socket.on('close', () => upstreamSocket.destroy());
-  });
-  outgoing.on('response', (reply) => {
-    start(reply);
-    reply.pipe(socket);
-  });
-  outgoing.on('error', () => socket.destroy());
-  const length = Number(request.headers['content-length'] ?? 0);
-  // Node leaves the body of an upgrade request on the socket.
-  collectBody(socket, head, length, (body, rest) => {
-    outgoing.end(body);
-    if (rest.length > 0) socket.unshift(rest);
-  });
-}
-
-function collectBody(socket: Duplex, head: Buffer, length: number, then: (body: Buffer, rest: Buffer) => void): void {
-  let received = head;
-  const onData = (chunk: Buffer): void => {
-    received = Buffer.concat([received, chunk]);
-    check();
-  };
-  const check = (): void => {
-    if (received.length < length) return;
-    socket.off('data', onData);
-    socket.pause();
-    then(received.subarray(0, length), received.subarray(length));
-  };
-  socket.on('data', onData);
-  check();
-}
-
-async function readAll(stream: AsyncIterable<unknown>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
-/** Without what is said about the upstream's connection only, so that the client's may be kept alive. */
-function endToEnd(rawHeaders: readonly string[]): string[] {
-  return pairs(rawHeaders).flatMap(([name, value]) => (/^(?:connection|keep-alive)$/i.test(name) ? [] : [name, value]));
-}
-
-function pairs(rawHeaders: readonly string[]): (readonly [string, string])[] {
-  return Array.from({ length: rawHeaders.length / 2 }, (_, index) => [
-    rawHeaders[2 * index] ?? '',
-    rawHeaders[2 * index + 1] ?? '',
-  ]);
 }
