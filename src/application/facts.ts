@@ -72,7 +72,7 @@ async function readMember(
     name: member.name,
     old: oldStanding,
     new: newStanding,
-    nameHeldBy: await holderOf(outside, member.name, oldStanding, newStanding),
+    nameHeldBy: await holderOf(outside, member, oldStanding, newStanding),
     policy: member.policy,
     wasRunning: member.wasRunning,
     reference: member.reference,
@@ -106,14 +106,16 @@ function standingOf(container: Container, name: string): Standing {
 
 async function holderOf(
   { engine }: Outside,
-  name: string,
+  { name, oldId }: Member,
   old: Standing | undefined,
   successor: Standing | undefined,
 ): Promise<MemberFacts['nameHeldBy']> {
   if (old?.place === 'name') return 'old';
   if (successor?.place === 'name') return 'new';
   const holder = await engine.inspectContainer(name);
-  return holder?.name === name ? 'stranger' : 'nobody';
+  if (holder?.name !== name) return 'nobody';
+  const reading = readJournal(holder.settings.Config.Labels ?? {});
+  return reading.kind === 'journal' && reading.journal.oldId === oldId ? 'rival' : 'stranger';
 }
 
 function missingNetworks({ laterNetworks }: Member, successor: Container): string[] {

@@ -116,9 +116,9 @@ async function findOpen(
     }
     const { journal } = reading;
     if (!(await isOpen(outside, container, journal, byId, nowMs))) continue;
-    for (const { oldId } of journal.members) claimed.add(oldId);
+    claimed.add(journal.oldId);
     const known = open.get(journal.transaction);
-    const members = mergeMember(known?.members ?? journal.members.map(bareMember), journal);
+    const members = inOrder([...(known?.members ?? []), memberOf(journal)], journal);
     open.set(journal.transaction, {
       id: journal.transaction,
       members,
@@ -131,7 +131,16 @@ async function findOpen(
     if ((standing?.role !== 'old' && standing?.role !== 'drop') || claimed.has(container.id)) continue;
     const { name, policy, wasRunning } = standing;
     if (foreignNames.has(name)) continue;
-    const member = { ...bareMember({ name, oldId: container.id }), policy, wasRunning };
+    const member = {
+      name,
+      oldId: container.id,
+      policy,
+      wasRunning,
+      reference: '',
+      oldImageId: '',
+      targetImageId: undefined,
+      laterNetworks: [],
+    };
     open.set(container.id, { id: '', members: [member], owner: '', createdAtMs: 0 });
   }
   return { open: [...open.values()], left };
@@ -173,23 +182,12 @@ function whyNotOurs({ instance }: Outside, owner: string, ageMs: number): string
   return undefined;
 }
 
-function mergeMember(members: readonly Member[], journal: Journal): readonly Member[] {
-  const { policy, wasRunning, reference, oldImageId } = journal;
-  return members.map((member) =>
-    member.oldId === journal.oldId ? { ...member, policy, wasRunning, reference, oldImageId } : member,
-  );
+/** Only members whose successor exists: the others were not begun, or are repaired by the name of their old container. */
+function inOrder(members: readonly Member[], journal: Journal): readonly Member[] {
+  const place = new Map(journal.members.map(({ oldId }, index) => [oldId, index]));
+  return members.toSorted((one, other) => (place.get(one.oldId) ?? 0) - (place.get(other.oldId) ?? 0));
 }
 
-/** A member whose own journal is not there: nothing of it was changed, or its name tells. */
-function bareMember({ name, oldId }: { readonly name: string; readonly oldId: string }): Member {
-  return {
-    name,
-    oldId,
-    policy: undefined,
-    wasRunning: true,
-    reference: '',
-    oldImageId: '',
-    targetImageId: undefined,
-    laterNetworks: [],
-  };
+function memberOf({ name, oldId, policy, wasRunning, reference, oldImageId }: Journal): Member {
+  return { name, oldId, policy, wasRunning, reference, oldImageId, targetImageId: undefined, laterNetworks: [] };
 }

@@ -143,6 +143,9 @@ function outcomeOf(member: PreparedMember, result: TransactResult, index: number
     const outcome: OutcomeKind = member.planned.cause === 'stale' ? 'updated' : 'restarted';
     return { ...base, outcome, reason: '', ...downtime(result.endedAt.get(id), result.startedAt.get(id)) };
   }
+  if (result.result === 'undone' && !result.parked.has(id)) {
+    return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason: result.reason };
+  }
   const restored = facts?.old?.place === 'name' && (isAlive(facts.old.status) || !facts.wasRunning);
   if (result.result === 'stuck' || !restored) {
     return {

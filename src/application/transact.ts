@@ -12,6 +12,7 @@ import {
   stepKey,
   type TransactionFacts,
 } from '../domain/transaction.ts';
+import { parseStandingName } from '../domain/transaction-names.ts';
 import { type OpenTransaction, readFacts } from './facts.ts';
 import type { PreparedTransaction } from './prepare.ts';
 import { performers, type StepOutcome } from './steps.ts';
@@ -35,6 +36,8 @@ export type TransactResult = {
   readonly busy: boolean;
   /** Whether any container was stopped on the way. */
   readonly stopped: boolean;
+  /** Ids of the olds that this transaction has moved aside: until then it has changed nothing of them. */
+  readonly parked: ReadonlySet<string>;
   readonly facts: TransactionFacts | undefined;
   /** The engine's timestamps of the last end of each old container, by its id. */
   readonly endedAt: ReadonlyMap<string, string>;
@@ -84,6 +87,8 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
   let busy = false;
   let stopped = false;
   let facts: TransactionFacts | undefined;
+  const engaged = new Set<string>();
+  const parked = new Set<string>();
   const proven = new Set<string>();
   const doubtful = new Set<string>();
   const outwaited = new Set<string>();
@@ -96,8 +101,16 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
   const recovering = prepared === undefined;
 
   return {
-    course: (): Course => ({ wish, proven, stopsInDoubt: recovering ? 'any' : doubtful, outwaited, givenUp }),
-    state: () => ({ reason, busy, stopped, facts, endedAt, startedAt, logs }),
+    course: (): Course => ({
+      wish,
+      engaged: recovering ? 'all' : engaged,
+      parked: recovering ? 'any' : parked,
+      proven,
+      stopsInDoubt: recovering ? 'any' : doubtful,
+      outwaited,
+      givenUp,
+    }),
+    state: () => ({ reason, busy, stopped, parked, facts, endedAt, startedAt, logs }),
     blame: (why: string) => {
       reason = reason === '' ? why : `${reason}; then ${why}`;
     },
@@ -112,6 +125,7 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
       for (const [index, { oldId }] of transaction.members.entries()) {
         const member = now.members[index];
         if (member?.old?.finishedAt && member.old.status === 'exited') endedAt.set(oldId, member.old.finishedAt);
+        if (member?.new !== undefined) engaged.add(oldId);
         if (member?.new?.startedAt) startedAt.set(oldId, member.new.startedAt);
       }
     },
@@ -119,6 +133,8 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
       const key = stepKey(step);
       const attempt = (attempts.get(key) ?? 0) + 1;
       attempts.set(key, attempt);
+      if (step.kind === 'rename' && outcome.kind !== 'refused' && parseStandingName(step.to)?.role === 'old')
+        parked.add(step.id);
       if (step.kind === 'stop' && outcome.kind !== 'refused') stopped = true;
       if (step.kind === 'stop' && outcome.kind === 'unknown') doubtful.add(step.id);
       if (step.kind === 'outwait' && outcome.kind === 'done') outwaited.add(step.id);

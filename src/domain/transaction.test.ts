@@ -265,7 +265,15 @@ function start(policyName: string): World {
 }
 
 function recovering(): Course {
-  return { wish: 'recover', proven: new Set(), stopsInDoubt: 'any', outwaited: new Set(), givenUp: new Set() };
+  return {
+    wish: 'recover',
+    engaged: 'all',
+    parked: 'any',
+    proven: new Set(),
+    stopsInDoubt: 'any',
+    outwaited: new Set(),
+    givenUp: new Set(),
+  };
 }
 
 function factsOf(world: World, course: Course, name = 'web'): TransactionFacts {

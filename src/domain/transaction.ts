@@ -17,15 +17,16 @@ import { droppedName, failedName, parkedName, successorName } from './transactio
  * 6. move the restart policies over, remove the olds
  */
 export function decide(facts: TransactionFacts): Decision {
-  const halfRemoved = buryDead(facts);
+  const ours = { ...facts, members: facts.members.filter((member) => isEngaged(member, facts.course)) };
+  const halfRemoved = buryDead(ours);
   if (halfRemoved !== undefined) return halfRemoved;
-  switch (directionOf(facts)) {
+  switch (directionOf(ours)) {
     case 'forward':
       return forward(facts);
     case 'commit':
-      return commit(facts);
+      return commit(ours);
     case 'back':
-      return back(facts);
+      return back(ours);
   }
 }
 
@@ -47,7 +48,8 @@ export type MemberFacts = {
   readonly name: string;
   readonly old: Standing | undefined;
   readonly new: Standing | undefined;
-  readonly nameHeldBy: 'old' | 'new' | 'stranger' | 'nobody';
+  /** `rival`: the successor that another transaction has made for the same old container. */
+  readonly nameHeldBy: 'old' | 'new' | 'rival' | 'stranger' | 'nobody';
   /** The old container's policy before all this; undefined when nothing tells it, and then nothing changed it. */
   readonly policy: RestartPolicy | undefined;
   readonly wasRunning: boolean;
@@ -74,6 +76,10 @@ export type TransactionFacts = {
 export type Course = {
   /** `recover`: a transaction found at start; the facts tell which way it goes. */
   readonly wish: 'forward' | 'back' | 'recover';
+  /** Ids of olds whose successor this transaction has created: nothing else is ours to touch. */
+  readonly engaged: 'all' | ReadonlySet<string>;
+  /** Ids of olds that this transaction has renamed: those of other updaters are not ours to bring back. */
+  readonly parked: 'any' | ReadonlySet<string>;
   /** Ids of successors that passed the health gate. */
   readonly proven: ReadonlySet<string>;
   /** Ids of olds whose stop may still be going on in the engine though nobody waits for it. */
@@ -141,7 +147,12 @@ const always: RestartPolicy = { Name: 'always', MaximumRetryCount: 0 };
 function directionOf(facts: TransactionFacts): 'forward' | 'commit' | 'back' {
   if (isCommitted(facts)) return 'commit';
   if (facts.course.wish !== 'recover') return facts.course.wish;
-  return facts.members.every(onlyProofIsMissing) ? 'forward' : 'back';
+  return facts.members.length > 0 && facts.members.every(onlyProofIsMissing) ? 'forward' : 'back';
+}
+
+/** The successor's name is the lock: a member that never had one may be in another updater's hands. */
+function isEngaged(member: MemberFacts, { engaged }: Course): boolean {
+  return member.new !== undefined || engaged === 'all' || (member.old !== undefined && engaged.has(member.old.id));
 }
 
 /** An engine that died in the middle of a removal keeps a `dead` container that still holds its name. */
@@ -161,7 +172,7 @@ function buryDead({ members, course }: TransactionFacts): Decision | undefined {
 /** The leader's name tells for the whole group: the others follow it. */
 function isCommitted({ members }: TransactionFacts): boolean {
   const leader = members.find((member) => member.old !== undefined || member.new !== undefined);
-  if (leader === undefined) return false;
+  if (leader === undefined || leader.nameHeldBy === 'rival') return false;
   return leader.old === undefined ? leader.new?.place === 'name' : leader.old.place === 'drop';
 }
 
@@ -173,7 +184,7 @@ function onlyProofIsMissing(member: MemberFacts): boolean {
 
 function forward(facts: TransactionFacts): Decision {
   return (
-    firstOf(facts.members, whyNotForward) ??
+    firstOf(facts.members, (member) => whyNotForward(member, facts.course)) ??
     prepare(facts) ??
     swap(facts) ??
     prove(facts) ??
@@ -184,8 +195,12 @@ function forward(facts: TransactionFacts): Decision {
   );
 }
 
-function whyNotForward(member: MemberFacts): Decision | undefined {
+function whyNotForward(member: MemberFacts, course: Course): Decision | undefined {
   const turn = (reason: string, busy = false): Decision => ({ kind: 'turn', reason, busy });
+  if (member.old !== undefined && member.old.place !== 'name' && !isEngaged(member, course)) {
+    return turn(`another update of "${member.name}" is in progress`, true);
+  }
+  if (member.nameHeldBy === 'rival') return turn(`another update of "${member.name}" is in progress`, true);
   if (member.nameHeldBy === 'stranger') return turn(`another container has taken the name "${member.name}"`, true);
   if (member.old?.place === 'elsewhere') return turn(`somebody renamed "${member.name}" meanwhile`, true);
   if (member.old === undefined && member.new?.place !== 'name')
@@ -281,9 +296,10 @@ function restoreOrphans(orphaned: readonly MemberFacts[], course: Course): Decis
 }
 
 function back({ members, course }: TransactionFacts): Decision {
-  const returning = members.filter((member) => member.old !== undefined);
+  const present = members.filter((member) => member.old !== undefined);
+  const returning = present.filter((member) => isOursToReturn(member, course));
   const stranded = members.filter((member) => member.old === undefined);
-  const dependentsFirst = returning.toReversed();
+  const dependentsFirst = present.toReversed();
   const stopPossible = members.every((member) => member.new?.place !== 'new');
   const next = (choose: (member: MemberFacts) => Step | false | undefined, order = returning) =>
     firstStep('rolling back', order, choose, course);
@@ -300,8 +316,8 @@ function back({ members, course }: TransactionFacts): Decision {
     mustNext('rolling back', returning, course, (member) => isEntitled(member) && startOld(member)) ??
     next((member) => stopPossible && isEntitled(member) && outwait(member, course)) ??
     next(restorePolicy) ??
-    next(restoreTag) ??
-    next(({ new: successor }) => successor !== undefined && remove(successor)) ??
+    next(restoreTag, present) ??
+    next(({ new: successor }) => successor !== undefined && remove(successor), present) ??
     carryOn(stranded, course) ??
     mustNext('rolling back', returning, course, (member) => takeName(member, member.old)) ?? {
       kind: 'end',
@@ -310,27 +326,27 @@ function back({ members, course }: TransactionFacts): Decision {
   );
 }
 
-/** Somebody removed the old container, so that its successor is all there is: it stays. */
+/** Somebody removed the old container, so that its successor is all there is: it stays, unless the name is taken. */
 function carryOn(stranded: readonly MemberFacts[], course: Course): Decision | undefined {
+  const isTaken = ({ nameHeldBy }: MemberFacts) => nameHeldBy === 'rival' || nameHeldBy === 'stranger';
+  const next = (choose: (member: MemberFacts) => Step | false | undefined) =>
+    firstStep('rolling back', stranded, choose, course);
   return (
-    firstStep('rolling back', stranded, (member) => takeName(member, member.new), course) ??
-    firstStep(
-      'rolling back',
-      stranded,
-      ({ new: successor, policy }) =>
-        successor !== undefined &&
-        policy !== undefined &&
-        !samePolicy(successor.policy, policy) &&
-        setPolicy(successor, policy),
-      course,
-    ) ??
-    mustNext(
-      'rolling back',
-      stranded,
-      course,
-      ({ new: successor, wasRunning }) =>
-        successor !== undefined && wasRunning && !isAlive(successor.status) && start(successor),
-    )
+    next((member) => member.new !== undefined && isTaken(member) && remove(member.new)) ??
+    next((member) => takeName(member, member.new)) ??
+    next(({ new: successor, policy }) => {
+      if (successor === undefined || policy === undefined || samePolicy(successor.policy, policy)) return undefined;
+      return setPolicy(successor, policy);
+    }) ??
+    mustNext('rolling back', stranded, course, ({ new: successor, wasRunning }) => {
+      return successor !== undefined && wasRunning && !isAlive(successor.status) && start(successor);
+    })
+  );
+}
+
+function isOursToReturn({ old, nameHeldBy }: MemberFacts, { parked }: Course): boolean {
+  return (
+    old !== undefined && nameHeldBy !== 'rival' && (parked === 'any' || old.place === 'name' || parked.has(old.id))
   );
 }
 
@@ -354,8 +370,9 @@ function restorePolicy(member: MemberFacts): Step | false {
   return !samePolicy(member.old.policy, policy) && setPolicy(member.old, policy);
 }
 
-function restoreTag({ new: successor, taggedImageId, oldImageId, reference }: MemberFacts): Step | false {
-  if (successor === undefined || taggedImageId === undefined || oldImageId === '') return false;
+function restoreTag({ new: successor, nameHeldBy, taggedImageId, oldImageId, reference }: MemberFacts): Step | false {
+  if (successor === undefined || nameHeldBy === 'rival' || taggedImageId === undefined || oldImageId === '')
+    return false;
   return (
     taggedImageId === successor.imageId &&
     taggedImageId !== oldImageId && { kind: 'tag', imageId: oldImageId, reference }

@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest';
+import { recoverTransactions } from '../../src/application/recover.ts';
+import { runTransaction } from '../../src/application/run-transaction.ts';
+import { defaultSettings } from '../../src/domain/settings.ts';
+import type { PlannedTransaction } from '../../src/domain/update-plan.ts';
+import { createSandboxScene, type SandboxScene } from '../support/sandbox-outside.ts';
+
+const image = 'registry.test/app:stable';
+const settings = { ...defaultSettings, gateWindowMs: 1000, stopTimeoutMs: 1000 };
+
+/** A running `web` whose tag has moved on, and the plan to update it. */
+async function setScene(): Promise<{ readonly scene: SandboxScene; readonly planned: PlannedTransaction }> {
+  const scene = createSandboxScene();
+  scene.registry.store.publish(image, { version: '1', behaviour: { stopMs: 200 } });
+  await scene.sandbox.engine.pullImage({ reference: image });
+  const id = scene.sandbox.control.runContainer('web', {
+    Image: image,
+    HostConfig: { RestartPolicy: { Name: 'unless-stopped' } },
+  });
+  const { digest } = scene.registry.store.publish(image, { version: '2' });
+  const container = (await scene.sandbox.engine.inspectContainer(id))!;
+  return {
+    scene,
+    planned: { id, after: [], members: [{ container, cause: 'stale', reference: image, digest, holdsOnTo: [] }] },
+  };
+}
+
+/** Latencies that differ from run to run, so that the racers meet at other calls each time. */
+function jitter(seed: number): Record<string, number> {
+  const kinds = [
+    'tagImage',
+    'createContainer',
+    'renameContainer',
+    'updateRestartPolicy',
+    'stopContainer',
+    'startContainer',
+    'removeContainer',
+  ];
+  return Object.fromEntries(kinds.map((kind, index) => [kind, ((seed * 7919 + index * 104_729) % 97) + 1]));
+}
+
+function expectOneWeb(scene: SandboxScene): void {
+  const { containers } = scene.sandbox.control.snapshot();
+  expect(Object.keys(containers)).toEqual(['web']);
+  expect(containers['web']).toMatchObject({
+    running: true,
+    settings: { HostConfig: { RestartPolicy: { Name: 'unless-stopped' } } },
+  });
+}
+
+describe('several instances of the service at once', () => {
+  const rounds = Array.from({ length: 200 }, (_, round) => round);
+
+  test('of 2 to 4 updaters on one container, at most one updates it, and nothing is lost, in 200 rounds', async () => {
+    for (const round of rounds) {
+      const { scene, planned } = await setScene();
+      const racers = Array.from({ length: 2 + (round % 3) }, (_, index) =>
+        scene.startProcess(scene.sandbox.connect({ latencyMs: jitter(round * 5 + index) })),
+      );
+      const outcomes = await scene.clock.run(() =>
+        Promise.all(racers.map(({ outside }) => runTransaction(outside, settings, planned, { runId: 'race' }))),
+      );
+      const kinds = outcomes.map(([outcome]) => outcome?.outcome);
+      expect(
+        kinds.filter((kind) => kind === 'updated').length,
+        `round ${round}: ${JSON.stringify(outcomes)}`,
+      ).toBeLessThanOrEqual(1);
+      expect(
+        kinds.filter((kind) => kind !== 'updated' && kind !== 'deferred'),
+        `round ${round}: ${JSON.stringify(outcomes)}`,
+      ).toEqual([]);
+      expectOneWeb(scene);
+    }
+  });
+
+  test('a start beside a living updater leaves its transaction alone', async () => {
+    for (const round of rounds) {
+      const { scene, planned } = await setScene();
+      const updater = scene.startProcess(scene.sandbox.connect({ latencyMs: jitter(round) }));
+      const newcomer = scene.startProcess();
+      await scene.clock.run(async () => {
+        const update = runTransaction(updater.outside, settings, planned, { runId: 'run' });
+        await scene.clock.sleep(round * 7);
+        await recoverTransactions(newcomer.outside, settings);
+        expect((await update)[0]?.outcome).toBe('updated');
+      });
+      expect(newcomer.connection.calls).toEqual([]);
+      expectOneWeb(scene);
+    }
+  });
+
+  test('two starts after a crash repair the same transaction together without harm', async () => {
+    for (const round of rounds) {
+      const { scene, planned } = await setScene();
+      const killed = scene.startProcess(
+        scene.sandbox.connect({ faults: [{ at: 1 + (round % 12), fault: { kind: 'crash', when: 'after' } }] }),
+      );
+      await scene.clock.run(() => runTransaction(killed.outside, settings, planned, { runId: 'run' })).catch(() => []);
+      killed.connection.crash();
+      const starts = [1, 2].map((index) =>
+        scene.startProcess(scene.sandbox.connect({ latencyMs: jitter(round * 3 + index) })),
+      );
+      await scene.clock.run(() => Promise.all(starts.map(({ outside }) => recoverTransactions(outside, settings))));
+      expectOneWeb(scene);
+    }
+  });
+});
