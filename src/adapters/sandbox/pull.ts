@@ -4,6 +4,7 @@ import type { PullProgress, PullRequest } from '../../domain/outside.ts';
 import { formatPlatform, type Platform } from '../../domain/platform.ts';
 import { storeImage } from './images.ts';
 import { imageFor } from './registry.ts';
+import type { Visitor } from './registry-store.ts';
 import type { Manifest, SandboxImage } from './release.ts';
 import { announce, noSpaceLeft, type World } from './world.ts';
 
@@ -11,17 +12,17 @@ import { announce, noSpaceLeft, type World } from './world.ts';
 export async function pullImage(world: World, request: PullRequest, signal: AbortSignal): Promise<void> {
   const reference = tryParseImageReference(request.reference);
   if (reference === undefined) throw pullFailed(request.reference, 'invalid reference format');
-  const manifest = await fetchManifest(world, reference, signal);
+  const manifest = await fetchManifest(world, reference, { credentials: request.credentials, signal });
   const image = chooseImage(request, manifest, request.platform ?? world.platform);
   await downloadLayers(world, { request, reference, image }, signal);
   keep(world, reference, manifest, image);
 }
 
-async function fetchManifest(world: World, reference: ImageReference, signal: AbortSignal): Promise<Manifest> {
+async function fetchManifest(world: World, reference: ImageReference, visitor: Visitor): Promise<Manifest> {
   const shown = familiarReference(reference);
   if (world.registries === undefined) throw pullFailed(shown, 'the sandbox has no registry');
   try {
-    return await world.registries.fetch(reference, signal);
+    return await world.registries.fetch(reference, visitor);
   } catch (error) {
     if (error instanceof ServiceError) throw pullFailed(shown, error.message, error);
     throw error;

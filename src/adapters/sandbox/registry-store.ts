@@ -1,7 +1,7 @@
 import type { Digest } from '../../domain/digest.ts';
 import { parseImageReference, repositoryName, type ImageReference } from '../../domain/image-reference.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Clock } from '../../domain/outside.ts';
+import type { Clock, RegistryCredentials } from '../../domain/outside.ts';
 import { buildRelease, type Manifest, type Release } from './release.ts';
 
 /** All registries of the world in one: what they hold, and how they misbehave. */
@@ -14,16 +14,24 @@ export type RegistryStore = {
   readonly misbehave: (target: string, misbehaviour: Misbehaviour) => void;
   readonly behaveAgain: (target: string) => void;
   /** One request for a manifest; throws what a registry adapter throws. */
-  readonly fetch: (reference: ImageReference, signal?: AbortSignal) => Promise<Manifest>;
+  readonly fetch: (reference: ImageReference, visitor?: Visitor) => Promise<Manifest>;
   /** What would break off a pull in the middle, in the engine's words; undefined: nothing. */
   readonly pullFault: (reference: ImageReference) => string | undefined;
   /** How many requests have been made since the start. */
   readonly requests: () => number;
 };
 
+/** Who asks, and until when. */
+export type Visitor = {
+  readonly credentials?: RegistryCredentials | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
 export type Misbehaviour =
-  /** A private repository without our credentials, as Docker Hub answers 401 and ghcr.io 403. */
+  /** Nobody may, as Docker Hub answers 401 and ghcr.io 403. */
   | { readonly kind: 'denied' }
+  /** Whoever brings this password may. */
+  | { readonly kind: 'private'; readonly username: string; readonly password: string }
   | { readonly kind: 'not-found' }
   /** Docker Hub: so many manifests in a window, then 429 until it ends. */
   | { readonly kind: 'rate-limited'; readonly max: number; readonly windowMs: number }
@@ -50,10 +58,10 @@ export function createRegistryStore(clock: Clock): RegistryStore {
     return manifest;
   }
 
-  async function fetch(reference: ImageReference, signal?: AbortSignal): Promise<Manifest> {
+  async function fetch(reference: ImageReference, visitor: Visitor = {}): Promise<Manifest> {
     requests++;
     const behaviour = misbehaviourOf(reference);
-    if (behaviour !== undefined) await misbehave(behaviour, reference, signal);
+    if (behaviour !== undefined) await misbehave(behaviour, reference, visitor);
     const repository = repositoryName(reference);
     const digest = reference.digest ?? tags.get(`${repository}:${reference.tag ?? 'latest'}`);
     const manifest = manifests.get(`${repository}@${digest ?? ''}`);
@@ -61,10 +69,14 @@ export function createRegistryStore(clock: Clock): RegistryStore {
     return manifest;
   }
 
-  async function misbehave(behaviour: Misbehaviour, reference: ImageReference, signal?: AbortSignal): Promise<void> {
+  async function misbehave(behaviour: Misbehaviour, reference: ImageReference, visitor: Visitor): Promise<void> {
+    const { credentials, signal } = visitor;
     switch (behaviour.kind) {
       case 'denied':
         throw failure('registry-denied', reference, 'access denied');
+      case 'private':
+        if (mayEnter(behaviour, credentials)) return undefined;
+        throw failure('registry-denied', reference, 'unauthorized');
       case 'not-found':
         throw failure('registry-not-found', reference, 'manifest unknown');
       case 'unreachable':
@@ -121,6 +133,14 @@ type FailureCode =
   | 'registry-unreachable'
   | 'registry-rate-limited'
   | 'timeout';
+
+function mayEnter(
+  { username, password }: Extract<Misbehaviour, { kind: 'private' }>,
+  credentials: RegistryCredentials | undefined,
+): boolean {
+  if (credentials?.username !== username) return false;
+  return credentials.kind === 'identity-token' || credentials.password === password;
+}
 
 function withChildren(manifest: Manifest): readonly Manifest[] {
   if (manifest.kind === 'image') return [manifest];

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../domain/errors.ts';
-import { formatReference, withDigest } from '../../domain/image-reference.ts';
+import { formatReference, withDigest, type ImageReference } from '../../domain/image-reference.ts';
 import type { Clock, DescribeRequest, Registry, RegistryCredentials, RemoteImage } from '../../domain/outside.ts';
 import { choosePlatform, formatPlatform } from '../../domain/platform.ts';
 import type { Digest } from '../../domain/digest.ts';
@@ -14,6 +14,8 @@ export type SandboxRegistry = {
 
 export type SandboxRegistryOptions = {
   readonly clock: Clock;
+  /** Another visitor of registries that exist already. */
+  readonly store?: RegistryStore;
   /** Every request takes so long; 0 unless told. */
   readonly latencyMs?: number;
   /** By host. */
@@ -21,39 +23,46 @@ export type SandboxRegistryOptions = {
 };
 
 /** Registries in memory, under any host name. */
-export function createSandboxRegistry({
-  clock,
-  latencyMs = 0,
-  credentials = {},
-}: SandboxRegistryOptions): SandboxRegistry {
-  const store = createRegistryStore(clock);
+export function createSandboxRegistry(options: SandboxRegistryOptions): SandboxRegistry {
+  const { clock, store = createRegistryStore(clock), latencyMs = 0, credentials = {} } = options;
   const inFlight = new Map<string, Promise<Manifest>>();
 
-  function fetchOnce(request: DescribeRequest['reference'], signal?: AbortSignal): Promise<Manifest> {
-    const key = formatReference(request);
-    const running = inFlight.get(key) ?? fetch(request).finally(() => inFlight.delete(key));
+  function fetchOnce(reference: ImageReference, signal?: AbortSignal): Promise<Manifest> {
+    const key = formatReference(reference);
+    const running = inFlight.get(key) ?? fetch(reference).finally(() => inFlight.delete(key));
     inFlight.set(key, running);
     return abortable(running, signal);
   }
 
-  async function fetch(reference: DescribeRequest['reference']): Promise<Manifest> {
+  async function fetch(reference: ImageReference): Promise<Manifest> {
     if (latencyMs > 0) await clock.sleep(latencyMs);
-    return store.fetch(reference);
+    return store.fetch(reference, { credentials: credentials[reference.registry] });
+  }
+
+  async function resolve(reference: ImageReference, signal?: AbortSignal): Promise<Digest> {
+    const { digest, tag } = reference;
+    if (digest !== undefined && tag === undefined) return digest;
+    return (await fetchOnce({ ...reference, digest: undefined }, signal)).digest;
+  }
+
+  async function describe(
+    { reference, digest, platform }: DescribeRequest,
+    signal?: AbortSignal,
+  ): Promise<RemoteImage> {
+    const manifest = await fetchOnce(withDigest(reference, digest), signal);
+    const image = imageFor(manifest, platform);
+    if (image !== undefined) return remoteImage(manifest.digest, image);
+    throw new ServiceError(
+      'registry-not-found',
+      `Cannot describe "${formatReference(reference)}": it has no image for ${formatPlatform(platform)}`,
+    );
   }
 
   return {
     store,
     registry: {
-      resolve: async (reference, signal): Promise<Digest> => (await fetchOnce(reference, signal)).digest,
-      describe: async ({ reference, digest, platform }, signal): Promise<RemoteImage> => {
-        const manifest = await fetchOnce(withDigest(reference, digest), signal);
-        const image = imageFor(manifest, platform);
-        if (image !== undefined) return remoteImage(manifest.digest, image);
-        throw new ServiceError(
-          'registry-not-found',
-          `Cannot describe "${formatReference(reference)}": it has no image for ${formatPlatform(platform)}`,
-        );
-      },
+      resolve,
+      describe,
       credentialsFor: (reference) => Promise.resolve(credentials[reference.registry]),
       close: () => Promise.resolve(),
     },
@@ -73,9 +82,12 @@ function remoteImage(digest: Digest, image: SandboxImage): RemoteImage {
     manifestDigest: image.manifestDigest,
     configDigest: image.id,
     platform: image.platform,
-    createdAtMs: image.createdAtMs,
+    createdAtMs: image.createdAtMs < earliestMs ? undefined : image.createdAtMs,
   };
 }
+
+/** Reproducible builds write a date that is none: 1970, or a second after 1980 began, as buildpacks do. */
+const earliestMs = Date.UTC(1980, 0, 2);
 
 async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
