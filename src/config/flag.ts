@@ -1,4 +1,4 @@
-import { nearest } from '../domain/edit-distance.ts';
+import { editDistance, nearest } from '../domain/edit-distance.ts';
 import { printable, quoted } from '../domain/printable.ts';
 import type { Option } from './option.ts';
 import { optionEntries, type OptionKey } from './options.ts';
@@ -65,7 +65,8 @@ function readNegation({ key }: Known, { written, inline }: FlagToken): ReadFlag 
 
 function unknownFlag({ name, written }: FlagToken): ReadFlag {
   const near = written.startsWith('--') ? nearest(name, [...byFlag.keys(), 'help', 'version']) : undefined;
-  const hint = near === undefined ? '' : `; did you mean --${near}?`;
+  const isNear = near !== undefined && editDistance(name, near) <= Math.max(1, Math.floor(name.length / 3));
+  const hint = isNear ? `; did you mean --${near}?` : '';
   return fault(`Cannot use ${printable(written, 100)}: there is no such option${hint}`);
 }
 

@@ -43,16 +43,17 @@ const effects: Readonly<Record<OptionKey, readonly [text: string, expected: unkn
   engineCertPath: ['/nowhere', undefined, (s) => s.engine.tls],
   engineApiVersion: ['v1.45', '1.45', (s) => s.engine.apiVersion],
   userRuntimeFolder: ['/run/user/7', '/run/user/7', (s) => s.engine.userRuntimeFolder],
-  dockerConfigFolder: ['/docker', '/docker', (s) => s.registry.dockerConfigFolder],
-  repoUser: ['robot', 'robot', (s) => s.registry.user],
-  repoPassword: ['hunter2', 'hunter2', (s) => s.registry.password],
+  dockerConfigFolder: ['/docker', '/docker/config.json', (s) => s.registry.dockerConfigPath],
+  homeFolder: ['/home/me', '/home/me/.docker/config.json', (s) => s.registry.dockerConfigPath],
+  repoUser: ['robot', 'robot', (s) => s.registry.repoUser],
+  repoPassword: ['hunter2', 'hunter2', (s) => s.registry.repoPass],
   registryTlsSkip: ['true', true, (s) => s.registry.tlsSkip],
   registryTlsMinVersion: ['TLS1.3', 'TLSv1.3', (s) => s.registry.tlsMinVersion],
-  registryCa: [join(folder, 'ca.pem'), 'PEM\n', (s) => s.registry.ca],
+  registryCa: [join(folder, 'ca.pem'), [Buffer.from('PEM\n')], (s) => s.registry.extraCa],
   checkConcurrency: ['16', 16, (s) => s.service.checkConcurrency],
-  httpProxy: ['http://proxy:1', 'http://proxy:1', (s) => s.registry.httpProxy],
-  httpsProxy: ['http://proxy:2', 'http://proxy:2', (s) => s.registry.httpsProxy],
-  noProxy: ['localhost,.internal', ['localhost', '.internal'], (s) => s.registry.noProxy],
+  httpProxy: ['http://proxy:1', 'http://proxy:1', (s) => s.registry.proxy.http],
+  httpsProxy: ['http://proxy:2', 'http://proxy:2', (s) => s.registry.proxy.https],
+  noProxy: ['localhost,.internal', ['localhost', '.internal'], (s) => s.registry.proxy.no],
   json: ['true', true, (s) => s.output.json],
   exitCode: ['true', true, (s) => s.output.exitCode],
   logLevel: ['WARNING', 'warn', (s) => s.log.level],
@@ -364,9 +365,9 @@ describe('files', () => {
   test('a value that names a file stands for its trimmed content', () => {
     const path = join(folder, 'password');
     writeFileSync(path, '  hunter2\n');
-    expect(settingsOf([], { REPO_PASS: path }).registry.password).toBe('hunter2');
-    expect(settingsOf([], { REPO_PASS: folder }).registry.password).toBe(folder);
-    expect(settingsOf([], { REPO_PASS: join(folder, 'none') }).registry.password).toBe(join(folder, 'none'));
+    expect(settingsOf([], { REPO_PASS: path }).registry.repoPass).toBe('hunter2');
+    expect(settingsOf([], { REPO_PASS: folder }).registry.repoPass).toBe(folder);
+    expect(settingsOf([], { REPO_PASS: join(folder, 'none') }).registry.repoPass).toBe(join(folder, 'none'));
   });
 
   test('an empty file and a missing secret stop the start', () => {
@@ -384,7 +385,7 @@ describe('TLS to the engine', () => {
   const certs = join(folder, 'certs');
   mkdirSync(certs);
   for (const file of ['ca.pem', 'cert.pem', 'key.pem']) writeFileSync(join(certs, file), file);
-  const pem = { ca: 'ca.pem', cert: 'cert.pem', key: 'key.pem' };
+  const pem = { ca: Buffer.from('ca.pem'), cert: Buffer.from('cert.pem'), key: Buffer.from('key.pem') };
   const remote = { DOCKER_HOST: 'tcp://server:2376' };
 
   test.each([

@@ -20,27 +20,27 @@ export function readFileValue(source: string, text: string): FileValue {
     return { kind: 'fault', fault: unreadable(source, text, 'there is no such file') };
   }
   if (!named.isFile()) return { kind: 'value', value: text };
-  const read = readTextFile(text);
+  const read = readBoundedFile(text);
   if (read.kind === 'unreadable') return { kind: 'fault', fault: unreadable(source, text, read.why) };
-  const value = read.text.trim();
+  const value = read.content.toString().trim();
   return value === ''
     ? { kind: 'fault', fault: unreadable(source, text, 'the file is empty') }
     : { kind: 'value', value };
 }
 
 /** PEM texts for TLS to the engine, from a folder laid out as Docker's own client wants it. */
-export type EngineCertificates = { readonly ca?: string; readonly cert?: string; readonly key?: string };
+export type EngineCertificates = { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
 
 /** Reads ca.pem, cert.pem and key.pem: https://docs.docker.com/engine/security/protect-access/ */
 export function readEngineCertificates(source: string, folder: string): EngineCertificates | Fault {
   const files = { ca: 'ca.pem', cert: 'cert.pem', key: 'key.pem' };
-  const found: { ca?: string; cert?: string; key?: string } = {};
+  const found: { ca?: Buffer; cert?: Buffer; key?: Buffer } = {};
   for (const part of ['ca', 'cert', 'key'] as const) {
     const path = join(folder, files[part]);
     if (statOf(path) === undefined) continue;
-    const read = readTextFile(path);
+    const read = readBoundedFile(path);
     if (read.kind === 'unreadable') return unreadable(source, path, read.why);
-    found[part] = read.text;
+    found[part] = read.content;
   }
   if (found.ca === undefined && found.cert === undefined)
     return refusedValue(source, folder, 'a folder with ca.pem, or with cert.pem and key.pem', false);
@@ -49,27 +49,31 @@ export function readEngineCertificates(source: string, folder: string): EngineCe
   return found;
 }
 
-/** The text of a file that an option names, at most 1 MiB of it. */
-export function readNamedFile(source: string, path: string): FileValue {
-  const read = readTextFile(path);
+export type NamedFile =
+  | { readonly kind: 'content'; readonly content: Buffer }
+  | { readonly kind: 'fault'; readonly fault: Fault };
+
+/** The content of a file that an option names, at most 1 MiB of it. */
+export function readNamedFile(source: string, path: string): NamedFile {
+  const read = readBoundedFile(path);
   if (read.kind === 'unreadable') return { kind: 'fault', fault: unreadable(source, path, read.why) };
-  return { kind: 'value', value: read.text };
+  return read;
 }
 
 /** More than any secret or bundle of certificates; a mistyped `/dev/zero` must not fill the memory. */
 const largestFile = 1024 * 1024;
 
-type ReadText =
-  | { readonly kind: 'text'; readonly text: string }
+type ReadFile =
+  | { readonly kind: 'content'; readonly content: Buffer }
   | { readonly kind: 'unreadable'; readonly why: string };
 
-function readTextFile(path: string): ReadText {
+function readBoundedFile(path: string): ReadFile {
   const stat = statOf(path);
   if (stat === undefined) return { kind: 'unreadable', why: 'there is no such file' };
   if (!stat.isFile()) return { kind: 'unreadable', why: 'it is not a file' };
   if (stat.size > largestFile) return { kind: 'unreadable', why: 'the file is larger than 1 MiB' };
   try {
-    return { kind: 'text', text: readFileSync(path, 'utf8') };
+    return { kind: 'content', content: readFileSync(path) };
   } catch (error) {
     return { kind: 'unreadable', why: isDenied(error) ? 'permission denied' : 'the file cannot be read' };
   }

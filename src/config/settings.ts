@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { CommandName } from './commands.ts';
 import type { Fault } from './fault.ts';
@@ -40,17 +42,22 @@ export type EngineSettings = {
 };
 
 export type RegistrySettings = {
-  /** Undefined: the usual places. */
-  readonly dockerConfigFolder: string | undefined;
-  readonly user: string | undefined;
-  readonly password: string | undefined;
+  /** Of Docker's config.json; undefined: none. */
+  readonly dockerConfigPath: string | undefined;
+  readonly repoUser: string | undefined;
+  readonly repoPass: string | undefined;
   readonly tlsSkip: boolean;
   readonly tlsMinVersion: 'TLSv1.2' | 'TLSv1.3';
-  /** PEM, besides the well-known authorities. */
-  readonly ca: string | undefined;
-  readonly httpProxy: string | undefined;
-  readonly httpsProxy: string | undefined;
-  readonly noProxy: readonly string[];
+  /** PEM files of authorities besides the well-known ones. */
+  readonly extraCa: readonly Buffer[];
+  readonly proxy: ProxySettings;
+};
+
+/** URLs of proxies for `http:` and `https:`, and the hosts that are reached without. */
+export type ProxySettings = {
+  readonly http: string | undefined;
+  readonly https: string | undefined;
+  readonly no: readonly string[];
 };
 
 export type LogSettings = {
@@ -118,15 +125,13 @@ export function makeSettings(given: Given): { readonly settings: Settings; reado
       tls: engineTls(given, faults),
     },
     registry: {
-      dockerConfigFolder: values.dockerConfigFolder,
-      user: values.repoUser,
-      password: values.repoPassword,
+      dockerConfigPath: dockerConfigPath(values),
+      repoUser: values.repoUser,
+      repoPass: values.repoPassword,
       tlsSkip: values.registryTlsSkip,
       tlsMinVersion: values.registryTlsMinVersion === 'tls1.3' ? 'TLSv1.3' : 'TLSv1.2',
-      ca: registryCa(given, faults),
-      httpProxy: values.httpProxy,
-      httpsProxy: values.httpsProxy,
-      noProxy: values.noProxy,
+      extraCa: registryCa(given, faults),
+      proxy: { http: values.httpProxy, https: values.httpsProxy, no: values.noProxy },
     },
     log: { level: logLevel(values), format: values.logFormat, colour },
     output: { json: values.json, colour, live: canMoveCursor, exitCode: values.exitCode },
@@ -149,12 +154,22 @@ function engineTls({ values, sourceOf }: Given, faults: Fault[]): EngineSettings
   return { ...certificates, verify: engineTlsVerify };
 }
 
-function registryCa({ values, sourceOf }: Given, faults: Fault[]): string | undefined {
-  if (values.registryCa === undefined) return undefined;
+/** Where the Watchtower family and Docker's own client look; `DOCKER_CONFIG` may also name the file itself. */
+function dockerConfigPath({ dockerConfigFolder, homeFolder }: OptionValues): string | undefined {
+  if (dockerConfigFolder?.endsWith('.json')) return dockerConfigFolder;
+  if (dockerConfigFolder !== undefined) return join(dockerConfigFolder, 'config.json');
+  if (existsSync(containerConfig)) return containerConfig;
+  return homeFolder === undefined ? undefined : join(homeFolder, '.docker', 'config.json');
+}
+
+const containerConfig = '/config.json';
+
+function registryCa({ values, sourceOf }: Given, faults: Fault[]): readonly Buffer[] {
+  if (values.registryCa === undefined) return [];
   const file = readNamedFile(sourceOf('registryCa'), values.registryCa);
-  if (file.kind === 'value') return file.value;
+  if (file.kind === 'content') return [file.content];
   faults.push(file.fault);
-  return undefined;
+  return [];
 }
 
 function logLevel({ debug, trace, logLevel: level }: OptionValues): LogSettings['level'] {

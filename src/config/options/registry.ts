@@ -15,6 +15,17 @@ export const registryOptions = {
     example: '/home/me/.docker',
     commands,
   },
+  homeFolder: {
+    group: 'registry',
+    kind: 'text',
+    plainEnv: ['HOME'],
+    placeholder: 'FOLDER',
+    default: undefined,
+    defaultMeaning: 'none',
+    meaning: 'Where .docker/config.json is looked for',
+    example: '/root',
+    commands,
+  },
   repoUser: {
     group: 'registry',
     kind: 'text',

@@ -1,0 +1,46 @@
+import { checkTable } from '../container-table.ts';
+import { exitCodes, type CommandContext } from '../context.ts';
+import { checkDocument } from '../documents.ts';
+import { showLiveTable } from '../live-table.ts';
+import { isWatched, printDocument, printLines, printTable, styleFor } from '../print.ts';
+import type { CheckReport } from '../application-types.ts';
+import { refuseUnmatched } from '../unmatched.ts';
+import { countsOf, statusWording } from '../wording.ts';
+
+/** `upkeep check`: asks, tells, changes nothing. */
+export async function check(context: CommandContext): Promise<number> {
+  const { settings, terminal } = context;
+  const report = await watchedCheck(context);
+  refuseUnmatched(report, 'check');
+  if (settings.output.json) printDocument(terminal, checkDocument(report));
+  else printReport(context, report);
+  return settings.output.exitCode ? exitCodeOf(report) : exitCodes.done;
+}
+
+async function watchedCheck({ application, settings, terminal, clock, signal }: CommandContext): Promise<CheckReport> {
+  const { images, containers } = settings.request;
+  const style = styleFor(terminal.out, settings);
+  const table = isWatched(terminal, settings) ? showLiveTable(application, { terminal, clock, style }) : undefined;
+  try {
+    return await application.check({ images, containers }, signal);
+  } finally {
+    table?.end();
+  }
+}
+
+function printReport({ settings, terminal }: CommandContext, { containers, unwatched }: CheckReport): void {
+  const style = styleFor(terminal.out, settings);
+  if (containers.length > 0) printTable(terminal, checkTable(containers), style);
+  const counts = countsOf(
+    containers.map(({ status }) => status),
+    statusWording,
+  );
+  const others = unwatched.length === 0 ? '' : ` (${unwatched.length} more not watched)`;
+  printLines(terminal.out, [...(containers.length > 0 ? [''] : []), `${counts}${others}`]);
+}
+
+/** What could not be checked may hide an update: that is no "nothing to do" either. */
+function exitCodeOf({ containers }: CheckReport): number {
+  if (containers.some(({ updateAvailable }) => updateAvailable)) return exitCodes.updatesAvailable;
+  return containers.some(({ status }) => status === 'unknown') ? exitCodes.failed : exitCodes.done;
+}

@@ -1,0 +1,51 @@
+import { formatDuration } from '../../../domain/duration.ts';
+import { describeError, ServiceError } from '../../../domain/errors.ts';
+import type { Trigger } from '../../../domain/session.ts';
+import { exitCodes, type CommandContext } from '../context.ts';
+import { exitCodeOfSession } from '../exit-code-of-session.ts';
+import { logEvents } from '../log-events.ts';
+import { recoverFirst } from '../recover-first.ts';
+
+/** `upkeep run`: the service. It speaks through the log; asked to stop, it ends at the next safe point. */
+export async function run(context: CommandContext): Promise<number> {
+  const { application, settings, log } = context;
+  const stopLogging = logEvents(application, log);
+  try {
+    await recoverFirst(context);
+    return settings.run.once ? await runOnce(context) : await runAtIntervals(context);
+  } finally {
+    stopLogging();
+  }
+}
+
+async function runOnce({ application, signal }: CommandContext): Promise<number> {
+  return exitCodeOfSession(await application.update({ ...everything, trigger: 'start' }, signal));
+}
+
+/** Counts from the begin of one update to the begin of the next; one that takes longer is followed at once. */
+async function runAtIntervals(context: CommandContext): Promise<number> {
+  const { settings, clock, log, signal } = context;
+  const { intervalMs, updateOnStart } = settings.run;
+  let nextMs = clock.monotonicMs() + intervalMs;
+  if (updateOnStart) await updateAndGoOn(context, 'start');
+  while (!signal.aborted) {
+    const waitMs = Math.max(0, nextMs - clock.monotonicMs());
+    log.info(`Next update in ${formatDuration(Math.round(waitMs / 1000) * 1000)}`, { atMs: clock.nowMs() + waitMs });
+    await clock.sleep(waitMs, signal).catch(() => undefined);
+    nextMs = clock.monotonicMs() + intervalMs;
+    if (!signal.aborted) await updateAndGoOn(context, 'schedule');
+  }
+  return exitCodes.done;
+}
+
+/** A run that fails as a whole, because the engine is away for instance, is told by its event; the next one may succeed. */
+async function updateAndGoOn({ application, log, signal }: CommandContext, trigger: Trigger): Promise<void> {
+  try {
+    await application.update({ ...everything, trigger }, signal);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    log.debug('The update ended early', { code: error.code, error: describeError(error) });
+  }
+}
+
+const everything = { images: [], containers: [] } as const;

@@ -1,0 +1,51 @@
+import type { Session } from '../../../domain/session.ts';
+import { outcomeTable } from '../container-table.ts';
+import { exitCodes, type CommandContext } from '../context.ts';
+import { planDocument, sessionDocument } from '../documents.ts';
+import { exitCodeOfSession } from '../exit-code-of-session.ts';
+import { planLines } from '../plan-lines.ts';
+import { printDocument, printLines, printTable, styleFor } from '../print.ts';
+import { tellProgress } from '../progress.ts';
+import { recoverFirst } from '../recover-first.ts';
+import { sessionLines } from '../session-lines.ts';
+import { refuseUnmatched } from '../unmatched.ts';
+
+/** `upkeep update`: one update, watched; with `--dry-run` only its plan. */
+export async function update(context: CommandContext): Promise<number> {
+  const { settings, terminal } = context;
+  if (settings.request.dryRun) return showPlan(context);
+  await recoverFirst(context);
+  const session = await watchedUpdate(context);
+  if (settings.output.json) printDocument(terminal, sessionDocument(session));
+  else printSession(context, session);
+  return exitCodeOfSession(session);
+}
+
+async function showPlan({ application, settings, terminal, signal }: CommandContext): Promise<number> {
+  const { images, containers } = settings.request;
+  const answer = await application.plan({ images, containers }, signal);
+  refuseUnmatched(answer.report, 'update');
+  if (settings.output.json) printDocument(terminal, planDocument(answer));
+  else printLines(terminal.out, planLines(answer, styleFor(terminal.out, settings)));
+  return exitCodes.done;
+}
+
+/** A request that names containers is checked first: with a slip in it, nothing at all is updated. */
+async function watchedUpdate(context: CommandContext): Promise<Session> {
+  const { application, settings, signal } = context;
+  const { images, containers } = settings.request;
+  const isTargeted = images.length > 0 || containers.length > 0;
+  const stopTelling = tellProgress(context);
+  try {
+    if (isTargeted) refuseUnmatched(await application.check({ images, containers }, signal), 'update');
+    return await application.update({ images, containers, trigger: 'command' }, signal);
+  } finally {
+    stopTelling();
+  }
+}
+
+function printSession({ settings, terminal }: CommandContext, session: Session): void {
+  const style = styleFor(terminal.out, settings);
+  if (session.containers.length > 0) printTable(terminal, outcomeTable(session.containers), style);
+  printLines(terminal.out, sessionLines(session, style));
+}

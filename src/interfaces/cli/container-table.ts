@@ -1,0 +1,35 @@
+import { printable } from '../../domain/printable.ts';
+import type { ContainerOutcome } from '../../domain/session.ts';
+import type { CheckedContainer } from './application-types.ts';
+import type { Cell, Column, Table } from './table.ts';
+import { outcomeWording, statusWording, type Wording } from './wording.ts';
+
+/** One row per container, wherever containers are listed: name, image, state, reason. */
+export const containerColumns: readonly Column[] = [
+  { title: 'CONTAINER', min: 12, keep: 'start', expendable: 0 },
+  { title: 'IMAGE', min: 16, keep: 'end', expendable: 2 },
+  { title: 'STATUS', min: 10, keep: 'start', expendable: 1 },
+  { title: 'WHY', min: 20, keep: 'start', expendable: 3 },
+];
+
+export function checkTable(containers: readonly CheckedContainer[]): Table {
+  const rows = containers.map(({ name, image, status, reason }) => row(name, image, statusWording[status], reason));
+  return { columns: containerColumns, rows };
+}
+
+export function outcomeTable(containers: readonly ContainerOutcome[]): Table {
+  const rows = containers.map(({ name, image, outcome, reason }) => row(name, image, outcomeWording[outcome], reason));
+  return { columns: containerColumns, rows };
+}
+
+function row(name: string, image: string, state: Wording, reason: string): readonly Cell[] {
+  return [
+    { text: printable(name, longestName), style: 'bold' },
+    { text: printable(image, longestName), style: 'plain' },
+    state,
+    { text: printable(reason, longestReason), style: 'plain' },
+  ];
+}
+
+const longestName = 300;
+const longestReason = 2000;

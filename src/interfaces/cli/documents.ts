@@ -1,0 +1,104 @@
+import { formatDuration } from '../../domain/duration.ts';
+import { describeError, ServiceError } from '../../domain/errors.ts';
+import { type ContainerOutcome, type Session, summarise } from '../../domain/session.ts';
+import type { CheckedContainer, CheckReport, PlanReport } from './application-types.ts';
+
+/** What `--json` prints: one document, with the field names of the HTTP interface. */
+export type Document = Readonly<Record<string, unknown>>;
+
+export function checkDocument(report: CheckReport): Document {
+  const endedAtMs = report.startedAtMs + report.durationMs;
+  return {
+    containers: report.containers.map((container) => checkedEntry(container, endedAtMs)),
+    count: report.containers.length,
+    ...closing(report),
+  };
+}
+
+export function sessionDocument(session: Session): Document {
+  return {
+    run_id: session.runId,
+    summary: summarise(session),
+    containers: session.containers.map(outcomeEntry),
+    ...closing(session),
+  };
+}
+
+/** The report of the check, and what an update would make of it; `after` counts transactions from 1. */
+export function planDocument({ report, plan }: PlanReport): Document {
+  const numbers = new Map(plan.transactions.map(({ id }, index) => [id, index + 1]));
+  const transactions = plan.transactions.map(({ members, after }, index) => ({
+    number: index + 1,
+    after: after.flatMap((id) => numbers.get(id) ?? []),
+    members: members.map(({ container, cause, reference, digest }) => ({
+      name: container.name,
+      image: reference,
+      cause,
+      image_id: container.imageId,
+      latest_digest: digest ?? '',
+    })),
+  }));
+  return {
+    dry_run: true,
+    transactions,
+    refused: plan.refused.map(({ name, reason }) => ({ name, reason })),
+    ...checkDocument(report),
+  };
+}
+
+export function failureDocument(error: unknown, nowMs: number): Document {
+  return {
+    error: describeError(error),
+    code: error instanceof ServiceError ? error.code : 'internal',
+    ...(error instanceof ServiceError && error.remedy !== undefined ? { remedy: error.remedy } : {}),
+    timestamp: timestamp(nowMs),
+    api_version: 'v1',
+  };
+}
+
+function checkedEntry(container: CheckedContainer, atMs: number): Document {
+  const { name, image, imageId, digest, status, reason, updateAvailable, latestDigest, latestImageId, error } =
+    container;
+  return {
+    name,
+    image,
+    image_id: imageId,
+    digest: digest ?? '',
+    status,
+    reason,
+    update_available: updateAvailable,
+    latest_image_id: latestImageId ?? '',
+    latest_digest: latestDigest ?? '',
+    timestamp: timestamp(atMs),
+    ...(error === undefined ? {} : { error }),
+  };
+}
+
+function outcomeEntry(container: ContainerOutcome): Document {
+  const { name, image, outcome, reason, oldImageId, newImageId, oldDigest, newDigest, downtimeMs, log } = container;
+  return {
+    name,
+    image,
+    outcome,
+    reason,
+    old_image_id: oldImageId,
+    new_image_id: newImageId,
+    old_digest: oldDigest,
+    new_digest: newDigest,
+    ...(downtimeMs === undefined ? {} : { downtime_ms: Math.round(downtimeMs) }),
+    ...(log === undefined ? {} : { log }),
+  };
+}
+
+function closing({ startedAtMs, durationMs }: { readonly startedAtMs: number; readonly durationMs: number }): Document {
+  return {
+    timing: { duration_ms: Math.round(durationMs), duration: formatDuration(durationMs) },
+    timestamp: timestamp(startedAtMs + durationMs),
+    api_version: 'v1',
+  };
+}
+
+/** RFC 3339, UTC, whole seconds. */
+function timestamp(atMs: number): string {
+  return `${new Date(atMs).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,61 @@
+import { shortDigest } from '../../domain/digest.ts';
+import { printable } from '../../domain/printable.ts';
+import type { PlannedMember, PlannedTransaction, UpdatePlan } from '../../domain/update-plan.ts';
+import type { PlanReport } from './application-types.ts';
+import type { Style } from './style.ts';
+
+/** What an update would do, in order and with the reasons. */
+export function planLines({ report, plan }: PlanReport, style: Style): readonly string[] {
+  const reasons = new Map(report.containers.map(({ id, reason }) => [id, reason]));
+  const { transactions, refused } = plan;
+  const groups = transactions.length === 1 ? 'one group' : `${transactions.length} groups`;
+  const head =
+    transactions.length === 0 ? 'Nothing would be updated' : `An update would replace ${groups} of containers`;
+  return [
+    style.bold(head),
+    ...transactions.flatMap((transaction, index) => transactionLines(transaction, index + 1, plan, reasons, style)),
+    ...(refused.length === 0 ? [] : ['', style.bold('It would leave alone')]),
+    ...refused.map(({ name, reason }) => `  ${style.bold(shown(name))}: ${shown(reason)}`),
+    '',
+    style.grey('Nothing was changed'),
+  ];
+}
+
+function transactionLines(
+  { members, after }: PlannedTransaction,
+  number: number,
+  { transactions }: UpdatePlan,
+  reasons: ReadonlyMap<string, string>,
+  style: Style,
+): readonly string[] {
+  const first = after
+    .map((id) => transactions.findIndex((other) => other.id === id) + 1)
+    .filter((other) => other > 0)
+    .join(', ');
+  const title = members.length === 1 ? `${number}.` : `${number}. together or not at all:`;
+  return [
+    '',
+    first === '' ? title : `${title} ${style.grey(`(after ${first}, if that succeeds)`)}`,
+    ...members.map((member) => memberLine(member, members, reasons, style)),
+  ];
+}
+
+function memberLine(
+  { container, cause, reference, digest, holdsOnTo }: PlannedMember,
+  members: readonly PlannedMember[],
+  reasons: ReadonlyMap<string, string>,
+  style: Style,
+): string {
+  const name = style.bold(shown(container.name));
+  if (cause === 'linked') {
+    const targets = members.filter((other) => holdsOnTo.includes(other.container.id));
+    return `   ${name}: created anew from the same image, because it holds on to ${targets.map((target) => shown(target.container.name)).join(', ')}`;
+  }
+  const to = digest === undefined ? '' : ` to ${shortDigest(digest)}`;
+  const reason = reasons.get(container.id) ?? '';
+  return `   ${name}: ${shown(reference)}${to}${reason === '' ? '' : style.grey(` (${shown(reason)})`)}`;
+}
+
+function shown(text: string): string {
+  return printable(text, 1000);
+}

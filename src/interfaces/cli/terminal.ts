@@ -1,0 +1,74 @@
+/** Where a command writes: the result to `out`, everything else to `err`. */
+export type Terminal = {
+  readonly out: TextOutput;
+  readonly err: TextOutput;
+  /**
+   * Gives the lowest lines of `out` to one owner. Whatever others write meanwhile, log lines
+   * included, goes above: the owner is asked to step aside first and to come back afterwards.
+   */
+  readonly lease: (owner: ScreenOwner) => Lease;
+};
+
+export type TextOutput = {
+  readonly isTerminal: boolean;
+  readonly write: (text: string) => void;
+  readonly columns: () => number;
+  readonly rows: () => number;
+  /** Returns the way to stop listening. */
+  readonly onResize: (listener: () => void) => () => void;
+};
+
+export type ScreenOwner = { readonly stepAside: () => void; readonly comeBack: () => void };
+
+export type Lease = { readonly write: (text: string) => void; readonly release: () => void };
+
+/** The part of Node's `tty.WriteStream` that is used, so that a test can be one. */
+export type TextStream = {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+  readonly write: (text: string) => unknown;
+  readonly on?: (event: 'resize', listener: () => void) => unknown;
+  readonly off?: (event: 'resize', listener: () => void) => unknown;
+};
+
+/** The two standard streams as one screen. */
+export function createTerminal(stdout: TextStream, stderr: TextStream): Terminal {
+  let owner: ScreenOwner | undefined;
+  const above = (stream: TextStream) => (text: string) => {
+    if (stream.isTTY !== true || owner === undefined) {
+      stream.write(text);
+      return;
+    }
+    owner.stepAside();
+    stream.write(text);
+    owner.comeBack();
+  };
+  return {
+    out: outputOn(stdout, above(stdout)),
+    err: outputOn(stderr, above(stderr)),
+    lease: (newOwner) => {
+      owner = newOwner;
+      const release = () => {
+        if (owner === newOwner) owner = undefined;
+      };
+      return { write: (text) => stdout.write(text), release };
+    },
+  };
+}
+
+/** What to assume of a terminal that does not tell, and of a pipe. */
+const usual = { columns: 80, rows: 24 };
+
+function outputOn(stream: TextStream, write: (text: string) => void): TextOutput {
+  return {
+    isTerminal: stream.isTTY === true,
+    write,
+    columns: () => stream.columns || usual.columns,
+    rows: () => stream.rows || usual.rows,
+    onResize: (listener) => {
+      stream.on?.('resize', listener);
+      return () => stream.off?.('resize', listener);
+    },
+  };
+}

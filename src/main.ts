@@ -1,0 +1,160 @@
+#!/usr/bin/env node
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import * as nodeModule from 'node:module';
+import type { Application } from './application/application.ts';
+import type { Configuration } from './config/load.ts';
+import type { Settings } from './config/settings.ts';
+import type { Clock, Log, Outside } from './domain/outside.ts';
+import type { Interrupt } from './interfaces/cli/interrupt.ts';
+import type { Terminal } from './interfaces/cli/terminal.ts';
+
+// Since Node 22.1, which the types do not know: https://nodejs.org/api/module.html#moduleenablecompilecachecachedir
+(nodeModule as { readonly enableCompileCache?: () => unknown }).enableCompileCache?.();
+
+process.exitCode = await main(process.argv.slice(2));
+
+/**
+ * The one file that knows everyone. What a command does not need is not loaded: help and version
+ * know the options only, the demonstration no real engine.
+ */
+async function main(argv: readonly string[]): Promise<number> {
+  // A reader that has gone, as in `upkeep update | head -1`, is no reason to leave a container half replaced.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  const { loadConfiguration } = await import('./config/load.ts');
+  const configuration = loadConfiguration(argv);
+  switch (configuration.kind) {
+    case 'version':
+      process.stdout.write(`${version()}\n`);
+      return 0;
+    case 'help': {
+      const { helpText } = await import('./config/help.ts');
+      process.stdout.write(helpText(configuration.command, process.stdout.columns || 100));
+      return 0;
+    }
+    case 'faults': {
+      const lines = configuration.message.split('\n').map((line) => `upkeep: ${line}\n`);
+      const remedy = 'upkeep --help lists the commands, upkeep COMMAND --help the options; nothing was changed';
+      process.stderr.write(`${lines.join('')}  ${remedy}\n`);
+      return configuration.exitCode;
+    }
+    case 'command':
+      return runCommand(configuration);
+  }
+}
+
+type Command = Configuration & { readonly kind: 'command' };
+
+async function runCommand({ command, settings, aliases, warnings }: Command): Promise<number> {
+  const { carryOut, commandFunctions, tellFailure } = await import('./interfaces/cli/cli.ts');
+  const surroundings = await openSurroundings(settings);
+  const { terminal, log } = surroundings;
+  const tell = (error: unknown) => tellFailure(error, { settings, ...surroundings });
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const)
+    process.on(event, (error: unknown) => {
+      tell(error);
+      process.exit(1);
+    });
+  for (const warning of warnings) log.warn(warning);
+  if (aliases.length > 0) log.info(`Variables of the Watchtower family are in effect: ${aliases.join(', ')}`);
+
+  const isService = command === 'run' && !settings.run.once;
+  const changes = command === 'run' || (command === 'update' && !settings.request.dryRun);
+  const interrupt = await hearSignals(terminal, changes);
+  try {
+    const service = await createService(settings, surroundings);
+    if (command === 'demo') throw new Error('not wired yet');
+    const code = await carryOut(commandFunctions[command], {
+      application: service.application,
+      settings,
+      ...surroundings,
+      signal: interrupt.signal,
+    });
+    await service.close();
+    return isService ? code : (interrupt.exitCode() ?? code);
+  } catch (error) {
+    tell(error);
+    return 1;
+  }
+}
+
+type Surroundings = { readonly terminal: Terminal; readonly clock: Clock; readonly log: Log };
+
+async function openSurroundings(settings: Settings): Promise<Surroundings> {
+  const { createTerminal } = await import('./interfaces/cli/terminal.ts');
+  const { createSystemClock } = await import('./adapters/process/clock.ts');
+  const { createLog } = await import('./adapters/process/log.ts');
+  const terminal = createTerminal(process.stdout, process.stderr);
+  const clock = createSystemClock();
+  const log = createLog({
+    ...settings.log,
+    colour: settings.log.colour && terminal.err.isTerminal,
+    stream: { write: terminal.err.write, isTTY: terminal.err.isTerminal },
+    secrets: settings.registry.repoPass === undefined ? [] : [settings.registry.repoPass],
+    nowMs: clock.nowMs,
+  });
+  return { terminal, clock, log };
+}
+
+async function hearSignals(terminal: Terminal, hasSafePoints: boolean): Promise<Interrupt> {
+  const { createInterrupt } = await import('./interfaces/cli/interrupt.ts');
+  const say = (line: string) => terminal.err.write(`${line}\n`);
+  const interrupt = createInterrupt({
+    hasSafePoints,
+    say,
+    quit: (code, lastWords) => {
+      if (lastWords !== '') say(lastWords);
+      process.exit(code);
+    },
+  });
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt.hear(name));
+  return interrupt;
+}
+
+type Service = { readonly application: Application; readonly close: () => Promise<void> };
+
+async function createService(settings: Settings, { clock, log }: Surroundings): Promise<Service> {
+  const { createApplication } = await import('./application/create-application.ts');
+  const { createInstance } = await import('./adapters/process/instance.ts');
+  const { engine, registry } = await reachEngineAndRegistries(settings, clock, log);
+  const outside = { engine, registry, clock, log, instance: createInstance(), newId: randomUUID };
+  return {
+    application: createApplication(outside, settings.service),
+    close: async () => {
+      await Promise.all([engine.close(), registry.close()]);
+    },
+  };
+}
+
+async function reachEngineAndRegistries(
+  { engine: { apiVersion, tls, ...where }, registry: registries }: Settings,
+  clock: Clock,
+  log: Log,
+): Promise<Pick<Outside, 'engine' | 'registry'>> {
+  const { findEngineHost } = await import('./config/engine-host.ts');
+  const { createDockerEngine } = await import('./adapters/docker/engine.ts');
+  const { createOciRegistry } = await import('./adapters/oci/registry.ts');
+  const engine = createDockerEngine({
+    host: findEngineHost(where),
+    clock,
+    ...(apiVersion === undefined ? {} : { apiVersion }),
+    ...(tls === undefined ? {} : { tls }),
+  });
+  const registry = createOciRegistry({
+    clock,
+    log,
+    version: version(),
+    ...registries,
+    hubMirrors: async (signal) => (await engine.info(signal)).hubMirrors,
+    insecureRegistries: async (signal) => (await engine.info(signal)).insecureRegistries,
+  });
+  return { engine, registry };
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  const manifest: unknown = JSON.parse(text);
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest
+    ? String(manifest.version)
+    : 'unknown';
+}
