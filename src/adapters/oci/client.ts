@@ -8,6 +8,7 @@ import type { Exchange, WireAnswer } from './exchange.ts';
 import { RegistryFailure } from './failure.ts';
 import type { Host, Scheme } from './hosts.ts';
 import type { IsInsecure } from './insecure.ts';
+import { speaksNoTls } from './network-errors.ts';
 import type { Patience } from './throttle.ts';
 
 /** A request to a registry about one of its repositories. */
@@ -42,45 +43,36 @@ export function createClient({ hostOf, exchange, authorize, credentials, isInsec
    */
   return async function request(endpoint, ask, signal) {
     const host = hostOf(endpoint.host);
-    const met = await host.meet(signal);
+    const visit: Visit = { host, endpoint, ask, met: await host.meet(signal), signal };
     try {
-      const challenge = host.challenge;
-      const shown = challenge && (await meetChallenge(challenge, defaultScopes(ask), host, endpoint, signal));
-      const answer = await send(host, endpoint, ask, shown, signal);
+      const shown = host.challenge && (await meetChallenge(visit, host.challenge, defaultScopes(ask)));
+      const answer = await send(visit, shown);
       if (answer.status !== 401) return await admitted(endpoint, answer);
       host.challenge = chooseChallenge(answer.headers['www-authenticate']);
-      met();
-      return await askAgain(host, endpoint, ask, shown, answer, signal);
+      visit.met();
+      return await askAgain(visit, shown, answer);
     } finally {
-      met();
+      visit.met();
     }
   };
 
-  async function askAgain(
-    host: Host,
-    endpoint: Endpoint,
-    ask: Ask,
-    refused: Authorization | undefined,
-    refusal: WireAnswer,
-    signal: AbortSignal | undefined,
-  ): Promise<WireAnswer> {
+  async function askAgain(visit: Visit, refused: Authorization | undefined, refusal: WireAnswer): Promise<WireAnswer> {
+    const { endpoint, ask } = visit;
     refused?.refused();
-    const { challenge } = host;
+    const challenge = chooseChallenge(refusal.headers['www-authenticate']);
     const scopes = challenge?.parameters.get('scope')?.split(' ') ?? defaultScopes(ask);
-    const shown = challenge && (await meetChallenge(challenge, scopes, host, endpoint, signal));
+    const shown = challenge && (await meetChallenge(visit, challenge, scopes));
     if (shown === undefined || shown.header === refused?.header) return admitted(endpoint, refusal);
-    return admitted(endpoint, await send(host, endpoint, ask, shown, signal));
+    return admitted(endpoint, await send(visit, shown));
   }
 
   async function meetChallenge(
+    { host, endpoint, signal }: Visit,
     challenge: Challenge,
     scopes: readonly string[],
-    { scheme }: Host,
-    endpoint: Endpoint,
-    signal: AbortSignal | undefined,
   ): Promise<Authorization | undefined> {
-    const spoken = endpoint.scheme ?? scheme ?? 'https';
-    return authorize({ challenge, host: endpoint.host, scheme: spoken, scopes, login: await endpoint.login() }, signal);
+    const scheme = endpoint.scheme ?? host.scheme ?? 'https';
+    return authorize({ challenge, host: endpoint.host, scheme, scopes, login: await endpoint.login() }, signal);
   }
 
   async function admitted(endpoint: Endpoint, answer: WireAnswer): Promise<WireAnswer> {
@@ -90,54 +82,56 @@ export function createClient({ hostOf, exchange, authorize, credentials, isInsec
     throw denied(endpoint.host, login, whyOf(answer));
   }
 
-  function send(
-    host: Host,
-    endpoint: Endpoint,
-    ask: Ask,
-    shown: Authorization | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<WireAnswer> {
+  function send(visit: Visit, shown: Authorization | undefined): Promise<WireAnswer> {
+    const { host, endpoint, ask, signal } = visit;
     const { method, maxBytes, repository, path, patience = endpoint.patience } = ask;
     const headers = shown === undefined ? ask.headers : { ...ask.headers, authorization: shown.header };
     const place = `${endpoint.host}${endpoint.prefix}/v2/${repository}/${path}`;
-    const speak = (scheme: Scheme): Promise<WireAnswer> =>
+    const speak: Speak = (scheme) =>
       exchange({ method, url: new URL(`${scheme}://${place}`), headers, maxBytes }, signal);
-    return host.throttle.run(() => inSomeScheme(host, endpoint, speak, signal), patience, signal);
+    return host.throttle.run(() => inItsScheme(visit, speak), patience, signal);
   }
 
-  /** An insecure registry is tried with https first, as an engine does; what it spoke is remembered. */
-  async function inSomeScheme(
-    host: Host,
-    endpoint: Endpoint,
-    speak: (scheme: Scheme) => Promise<WireAnswer>,
-    signal: AbortSignal | undefined,
-  ): Promise<WireAnswer> {
+  /** An insecure registry is tried with https first, as an engine does; what it speaks is remembered. */
+  async function inItsScheme({ host, endpoint, met, signal }: Visit, speak: Speak): Promise<WireAnswer> {
     const known = endpoint.scheme ?? host.scheme;
     const mayBePlain = known === undefined && (await isInsecure(endpoint.host, signal));
-    const first = known ?? 'https';
     try {
-      return await understood(host, first, speak);
+      return await understood(host, known ?? 'https', speak);
     } catch (error) {
       if (!mayBePlain || !isSilence(error)) throw error;
+      if (speaksNoTls(error)) {
+        // Those who wait need to know no more: plain registries seldom have a challenge.
+        host.scheme = 'http';
+        met();
+      }
       return await understood(host, 'http', speak).catch((plain: unknown) => {
         throw isSilence(plain) ? inNeither(error, plain) : plain;
       });
     }
   }
+}
 
-  async function understood(
-    host: Host,
-    scheme: Scheme,
-    speak: (scheme: Scheme) => Promise<WireAnswer>,
-  ): Promise<WireAnswer> {
-    try {
-      const answer = await speak(scheme);
-      host.scheme = scheme;
-      return answer;
-    } catch (error) {
-      if (isSilence(error)) host.scheme = undefined;
-      throw error;
-    }
+/** One request, and what belongs to it. */
+type Visit = {
+  readonly host: Host;
+  readonly endpoint: Endpoint;
+  readonly ask: Ask;
+  /** The others may go on. */
+  readonly met: () => void;
+  readonly signal: AbortSignal | undefined;
+};
+
+type Speak = (scheme: Scheme) => Promise<WireAnswer>;
+
+async function understood(host: Host, scheme: Scheme, speak: Speak): Promise<WireAnswer> {
+  try {
+    const answer = await speak(scheme);
+    host.scheme = scheme;
+    return answer;
+  } catch (error) {
+    if (isSilence(error)) host.scheme = undefined;
+    throw error;
   }
 }
 

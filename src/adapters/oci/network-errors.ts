@@ -18,6 +18,12 @@ export function isTlsError(failure: RegistryFailure): boolean {
   return /CERT|SSL|TLS|EPROTO/.test(codeOf(failure.cause));
 }
 
+/** Whether a TLS handshake failed because the other side answered in something else. */
+export function speaksNoTls(error: unknown): boolean {
+  const cause = error instanceof RegistryFailure ? error.cause : error;
+  return cause instanceof Error && /wrong version number|packet length too long/i.test(cause.message);
+}
+
 type Meaning = {
   readonly why: string;
   readonly remedy?: string;
@@ -54,9 +60,6 @@ const meanings: Readonly<Record<string, Meaning>> = {
   CERT_HAS_EXPIRED: { why: 'its certificate has expired' },
   CERT_NOT_YET_VALID: { why: 'its certificate is not valid yet', remedy: "check this machine's clock" },
   ERR_TLS_CERT_ALTNAME_INVALID: { why: 'its certificate is for another name' },
-  EPROTO: noTls,
-  ERR_SSL_WRONG_VERSION_NUMBER: noTls,
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: noTls,
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: {
     why: 'it wants a certificate from us',
     remedy: 'put client.cert and client.key into /etc/docker/certs.d/HOST',
@@ -65,7 +68,8 @@ const meanings: Readonly<Record<string, Meaning>> = {
 
 function meaningOfFamily(code: string, error: unknown): Meaning {
   if (code.startsWith('HPE_')) return { why: 'its answer is not HTTP', isForeign: true };
-  if (/SSL|TLS/.test(code)) return { why: `the TLS handshake failed (${cut(code)})` };
+  if (speaksNoTls(error)) return noTls;
+  if (/SSL|TLS|EPROTO/.test(code)) return { why: `the TLS handshake failed (${cut(code)})` };
   return { why: `the connection failed (${cut(code === '' ? String(error) : code)})` };
 }
 
