@@ -168,6 +168,26 @@ describe('an update', () => {
     expect(outcomes(await serviceIn(scene).application.update(only('web')))).toEqual({ web: 'updated' });
   });
 
+  test('of a container that was created from an image id finds its tag, and moves on with that', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'base');
+    const image = await scene.sandbox.engine.inspectImage('base:1');
+    scene.sandbox.control.runContainer('bare', { Image: image?.id });
+    release(scene, 'base');
+    const session = await serviceIn(scene).application.update(only('bare'));
+    expect(outcomes(session)).toEqual({ bare: 'updated' });
+    expect((await scene.sandbox.engine.inspectContainer('bare'))?.settings.Config.Image).toBe('base:1');
+  });
+
+  test('that names nothing warns, and changes nothing', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'app');
+    release(scene, 'app');
+    const { application, complaints } = serviceIn(scene);
+    expect((await application.update(only('ap'))).containers).toEqual([]);
+    expect(complaints).toEqual(['No container is called "ap"']);
+  });
+
   test('skips what depends on a container whose update failed, and what depends on that', async () => {
     const scene = createSandboxScene();
     await run(scene, 'db');

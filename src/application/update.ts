@@ -36,6 +36,7 @@ export function createUpdate({ outside, settings, check, lock }: UpdateParts): U
       request.onBegin?.(runId);
       publish({ kind: 'scan_started', runId, purpose: 'update', trigger, atMs: startedAtMs });
       const report = await check({ runId, images, containers, applyCooldown: true }, signal);
+      for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
       const outcomes = await replace(report, runId, signal);
       const session: Session = {
         runId,
