@@ -64,7 +64,7 @@ function tcpAddress(
 function sshAddress(url: URL, text: string): EngineAddress {
   const host = hostOf(url);
   const user = url.username === '' ? undefined : url.username;
-  if (!/^[A-Za-z0-9_.:][A-Za-z0-9_.:%-]*$/.test(host)) throw invalid('its host has characters that no host has', text);
+  if (!/^[A-Za-z0-9_.:][A-Za-z0-9_.:-]*$/.test(host)) throw invalid('its host has characters that no host has', text);
   if (user !== undefined && !/^[A-Za-z0-9_.][A-Za-z0-9_.-]*$/.test(user))
     throw invalid('its user has characters that no user has', text);
   return { kind: 'ssh', text, host, port: portOf(url), user };

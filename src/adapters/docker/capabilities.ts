@@ -1,4 +1,5 @@
-import { isOlder, type EngineVersion } from './version.ts';
+import { speaksApi } from '../../domain/api-version.ts';
+import type { EngineVersion } from './version.ts';
 
 /**
  * Where engines and versions of the API differ in what this folder asks of them: all of it, in
@@ -10,10 +11,10 @@ export type Capabilities = {
 };
 
 /** https://docs.docker.com/reference/api/engine/version-history/ */
-const since = { stopSignal: '1.42' } as const satisfies Record<keyof Capabilities, string>;
+const since = { stopSignal: '1.42' } as const satisfies Record<keyof Capabilities, `1.${number}`>;
 
 export function capabilitiesOf({ apiVersion }: EngineVersion): Capabilities {
-  return { stopSignal: !isOlder(apiVersion, since.stopSignal) };
+  return { stopSignal: speaksApi(apiVersion, since.stopSignal) };
 }
 
 /** What engines answer to the same mishap, by message where the status tells too little. */
@@ -27,15 +28,18 @@ export const mishaps = {
 } as const;
 
 /** Podman's words for what Docker has a word of its own for. */
-export const podmanActions: Readonly<Record<string, string>> = { died: 'die', remove: 'destroy' };
+export const podmanActions: ReadonlyMap<string, string> = new Map([
+  ['died', 'die'],
+  ['remove', 'destroy'],
+]);
 
 /** Podman's states that are none of Docker's; every other unknown one counts as `exited`. */
-export const podmanStates: Readonly<Record<string, string>> = {
-  configured: 'created',
-  initialized: 'created',
-  stopping: 'running',
-  stopped: 'exited',
-};
+export const podmanStates = [
+  ['configured', 'created'],
+  ['initialized', 'created'],
+  ['stopping', 'running'],
+  ['stopped', 'exited'],
+] as const;
 
 /** Podman matches a name without its slash, Docker with it. */
 export function namePattern(prefix: string): string {

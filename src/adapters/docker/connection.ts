@@ -15,10 +15,12 @@ export type TlsFiles = {
 export type Connection = {
   readonly address: EngineAddress;
   readonly closed: () => boolean;
-  /** A request that has not been sent yet. */
-  readonly request: (options: ConnectionRequest) => http.ClientRequest;
+  /** A request that has not been sent yet; `breakOff` is called should the connection be closed before `ended` is. */
+  readonly request: (options: ConnectionRequest, breakOff: () => void) => PreparedRequest;
   readonly close: () => void;
 };
+
+export type PreparedRequest = { readonly message: http.ClientRequest; readonly ended: () => void };
 
 export type ConnectionRequest = {
   readonly method: string;
@@ -40,22 +42,21 @@ export function createConnection(
 ): Connection {
   const agents = createAgents(address, options);
   const target = targetOf(address);
-  const open = new Set<http.ClientRequest>();
+  const open = new Set<() => void>();
   let closed = false;
 
   return {
     address,
     closed: () => closed,
-    request({ socket, ...rest }) {
+    request({ socket, ...rest }, breakOff) {
       const secure = address.kind === 'tcp' && address.secure;
-      const request = (secure ? https : http).request({ ...target, ...rest, agent: agents[socket] });
-      open.add(request);
-      request.once('close', () => open.delete(request));
-      return request;
+      const message = (secure ? https : http).request({ ...target, ...rest, agent: agents[socket] });
+      open.add(breakOff);
+      return { message, ended: () => void open.delete(breakOff) };
     },
     close() {
       closed = true;
-      for (const request of open) request.destroy();
+      for (const breakOff of open) breakOff();
       agents.shared.destroy();
       agents.own.destroy();
     },

@@ -1,5 +1,5 @@
 import type { Image, ImageSummary } from '../../domain/container.ts';
-import { parseImageReference, repositoryName } from '../../domain/image-reference.ts';
+import { repositoryName, tryParseImageReference } from '../../domain/image-reference.ts';
 import type { CallOutcome } from '../../domain/outside.ts';
 import { quoted } from '../../domain/printable.ts';
 import { maxListBytes } from './answer.ts';
@@ -33,9 +33,12 @@ export async function inspectImage(
 }
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Image/operation/ImageTag */
-export function tagImage(client: Client, imageId: string, reference: string): Promise<CallOutcome> {
-  const parsed = parseImageReference(reference);
-  return change(client, {
+export async function tagImage(client: Client, imageId: string, reference: string): Promise<CallOutcome> {
+  const parsed = tryParseImageReference(reference);
+  if (parsed === undefined || parsed.digest !== undefined) {
+    return { kind: 'refused', status: 400, message: `${quoted(reference, 300)} is no repository with a tag` };
+  }
+  return await change(client, {
     path: `${imagePath(imageId)}/tag`,
     query: { repo: repositoryName(parsed), tag: parsed.tag },
   });

@@ -55,5 +55,5 @@ function advance(layer: Layer, said: string, detail: Readonly<Record<string, unk
   if (said === 'Download complete') return { ...layer, bytes: layer.totalBytes };
   if (said !== 'Downloading') return layer;
   const totalBytes = Math.max(layer.totalBytes, count(detail['total']));
-  return { ...layer, totalBytes, bytes: Math.min(totalBytes, count(detail['current'])) };
+  return { ...layer, totalBytes, bytes: Math.min(totalBytes, Math.max(0, count(detail['current']))) };
 }

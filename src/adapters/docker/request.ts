@@ -32,6 +32,7 @@ export async function sendRequest(
   request: EngineRequest,
 ): Promise<EngineResponse> {
   request.signal?.throwIfAborted();
+  if (connection.closed()) throw new EngineFailure(closed, { host: connection.address.text, sent: false });
   const exchange = startExchange(connection, clock, request);
   try {
     const response = await exchange.response;
@@ -76,7 +77,7 @@ type Exchange = {
 function startExchange(connection: Connection, clock: Clock, request: EngineRequest): Exchange {
   const { signal, patience } = request;
   const payload = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body));
-  const message = connection.request({
+  const head = {
     method: request.method,
     path: request.path,
     headers: {
@@ -84,27 +85,36 @@ function startExchange(connection: Connection, clock: Clock, request: EngineRequ
       ...(payload && { 'content-type': 'application/json', 'content-length': payload.length }),
     },
     socket: request.socket,
-  });
+  };
+  const { message, ended } = connection.request(head, breakOff);
+  const deadline = startDeadline(clock, patience.ms, breakOff);
   const wasSent = watchSocket(message);
   let answered = false;
+  let giveUp: (error: Error) => void = () => undefined;
   const response = new Promise<IncomingMessage>((resolve, reject) => {
-    message.once('response', (head) => {
+    giveUp = reject;
+    message.once('response', (answer) => {
       answered = true;
-      resolve(head);
+      resolve(answer);
     });
     // Stays for good: an error after the answer has begun is told by the body as well.
     message.on('error', reject);
   });
-  const breakOff = (): void => void message.destroy();
-  const deadline = startDeadline(clock, patience.ms, breakOff);
   signal?.addEventListener('abort', breakOff, { once: true });
   message.end(payload);
+
+  /** A request that still waits for a socket does not notice that it is destroyed. */
+  function breakOff(): void {
+    message.destroy();
+    giveUp(new Error('broken off'));
+  }
 
   return {
     response,
     deadline,
     end() {
       deadline.end();
+      ended();
       signal?.removeEventListener('abort', breakOff);
     },
     failure(error) {

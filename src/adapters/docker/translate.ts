@@ -81,7 +81,7 @@ export function readEvent(line: unknown): EngineEvent | undefined {
   const { ID, Attributes } = fields(Actor);
   return {
     kind,
-    action: (kind === 'container' && podmanActions[said]) || said,
+    action: (kind === 'container' ? podmanActions.get(said) : undefined) ?? said,
     id: text(ID),
     attributes: textMap(Attributes),
     timeMs: count(timeNano) > 0 ? Math.floor(count(timeNano) / 1e6) : count(time) * 1000,
@@ -96,32 +96,28 @@ function nameOf(names: readonly string[]): string {
   return own.replace(/^\//, '');
 }
 
-const statuses: Readonly<Record<string, ContainerStatus>> = {
-  created: 'created',
-  running: 'running',
-  paused: 'paused',
-  restarting: 'restarting',
-  removing: 'removing',
-  exited: 'exited',
-  dead: 'dead',
+const dockerStates = ['created', 'running', 'paused', 'restarting', 'removing', 'exited', 'dead'] as const;
+
+const statuses: ReadonlyMap<string, ContainerStatus> = new Map([
+  ...dockerStates.map((state) => [state, state] as const),
   ...podmanStates,
-};
+]);
 
 function readStatus(word: string): ContainerStatus {
-  return statuses[word] ?? 'exited';
+  return statuses.get(word) ?? 'exited';
 }
 
 /** The list tells health in words only: `Up 5 minutes (healthy)`, `Up 2 seconds (health: starting)`. */
 function healthInWords(status: string): HealthStatus {
   const word = /\((?:health: )?(starting|healthy|unhealthy)\)/.exec(status)?.[1] ?? '';
-  return healths[word] ?? 'none';
+  return readHealth(word) ?? 'none';
 }
 
-const healths: Readonly<Record<string, HealthStatus>> = {
-  starting: 'starting',
-  healthy: 'healthy',
-  unhealthy: 'unhealthy',
-};
+function readHealth(word: string): HealthStatus | undefined {
+  return probedHealths.find((health) => health === word);
+}
+
+const probedHealths = ['starting', 'healthy', 'unhealthy'] as const;
 
 /** What an output of a health probe may weigh; Docker itself keeps 4,096 bytes. */
 const maxHealthOutput = 4_096;
@@ -136,7 +132,7 @@ function readState(state: Fields, healthcheck: Fields): ContainerState {
     oomKilled: state['OOMKilled'] === true,
     startedAt: timestamp(state['StartedAt']),
     finishedAt: timestamp(state['FinishedAt']),
-    health: healths[text(health['Status'])] ?? (isProbed(healthcheck) ? 'starting' : 'none'),
+    health: readHealth(text(health['Status'])) ?? (isProbed(healthcheck) ? 'starting' : 'none'),
     healthOutput: text(lastProbe['Output']).slice(0, maxHealthOutput),
   };
 }

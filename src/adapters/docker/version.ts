@@ -1,3 +1,4 @@
+import { speaksApi } from '../../domain/api-version.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { EngineInfo } from '../../domain/outside.ts';
 import { printable, quoted } from '../../domain/printable.ts';
@@ -24,14 +25,15 @@ export function readVersion(
   options: { readonly host: string; readonly pinned?: string | undefined },
 ): EngineVersion {
   const { Version, ApiVersion, MinAPIVersion, Components, Os, Arch } = fields(answer);
-  const engine = { newest: text(ApiVersion), oldest: text(MinAPIVersion) || oldestVersion };
-  if (!isVersion(engine.newest) || !isVersion(engine.oldest)) throw notAnEngine(options.host);
+  const newest = text(ApiVersion);
+  const oldest = text(MinAPIVersion) || oldestVersion;
+  if (!isVersion(newest) || !isVersion(oldest)) throw notAnEngine(options.host);
   const podman = items(Components).some((component) => text(fields(component)['Name']).startsWith('Podman'));
   return {
     kind: podman ? 'podman' : 'docker',
     product: printable(text(Version), 100),
-    apiVersion: options.pinned ?? choose(engine, options.host),
-    engineApiVersion: engine.newest,
+    apiVersion: options.pinned ?? choose({ newest, oldest }, options.host),
+    engineApiVersion: newest,
     os: text(Os),
     architecture: text(Arch),
   };
@@ -39,7 +41,7 @@ export function readVersion(
 
 /** Throws `invalid-input` for a version that we do not speak. */
 export function checkPinned(version: string): string {
-  if (isVersion(version) && !isOlder(version, oldestVersion) && !isOlder(newestVersion, version)) return version;
+  if (isVersion(version) && speaksApi(version, oldestVersion) && speaksApi(newestVersion, version)) return version;
   throw new ServiceError(
     'invalid-input',
     `Cannot use ${quoted(version, 20)} as the version of the engine's API: it is not one of ${oldestVersion} to ${newestVersion}`,
@@ -47,13 +49,6 @@ export function checkPinned(version: string): string {
       remedy: 'Leave --api-version (DOCKER_API_VERSION) out: the version is negotiated',
     },
   );
-}
-
-/** True when `version` comes before `other`; both are `1.41` and the like. */
-export function isOlder(version: string, other: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  const [otherMajor = 0, otherMinor = 0] = other.split('.').map(Number);
-  return major === otherMajor ? minor < otherMinor : major < otherMajor;
 }
 
 export function notAnEngine(host: string, cause?: unknown): ServiceError {
@@ -67,8 +62,8 @@ export function notAnEngine(host: string, cause?: unknown): ServiceError {
   );
 }
 
-function choose(engine: { readonly newest: string; readonly oldest: string }, host: string): string {
-  if (isOlder(engine.newest, oldestVersion)) {
+function choose(engine: { readonly newest: Version; readonly oldest: Version }, host: string): string {
+  if (!speaksApi(engine.newest, oldestVersion)) {
     throw new ServiceError(
       'engine-refused',
       `Cannot work with the container engine at "${host}": it speaks API ${engine.newest}, and ${oldestVersion} is the oldest we know`,
@@ -77,7 +72,7 @@ function choose(engine: { readonly newest: string; readonly oldest: string }, ho
       },
     );
   }
-  if (isOlder(newestVersion, engine.oldest)) {
+  if (!speaksApi(newestVersion, engine.oldest)) {
     throw new ServiceError(
       'engine-refused',
       `Cannot work with the container engine at "${host}": it speaks API ${engine.oldest} and newer, and ${newestVersion} is the newest we know`,
@@ -86,9 +81,11 @@ function choose(engine: { readonly newest: string; readonly oldest: string }, ho
       },
     );
   }
-  return isOlder(engine.newest, newestVersion) ? engine.newest : newestVersion;
+  return speaksApi(engine.newest, newestVersion) ? newestVersion : engine.newest;
 }
 
-function isVersion(version: string): boolean {
-  return /^\d{1,3}\.\d{1,3}$/.test(version);
+type Version = `1.${number}`;
+
+function isVersion(version: string): version is Version {
+  return /^1\.\d{1,3}$/.test(version);
 }

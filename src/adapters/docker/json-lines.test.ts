@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { jsonLines } from './json-lines.ts';
+
+async function* inPieces(bytes: Uint8Array, sizes: readonly number[]): AsyncGenerator<Uint8Array> {
+  let at = 0;
+  for (let turn = 0; at < bytes.length; turn++) {
+    const size = sizes[turn % sizes.length] ?? bytes.length;
+    yield bytes.subarray(at, at + size);
+    at += size;
+  }
+}
+
+async function read(text: string | Uint8Array, { sizes = [7], limit = 1_000 } = {}): Promise<unknown[]> {
+  const bytes = typeof text === 'string' ? Buffer.from(text) : text;
+  const values: unknown[] = [];
+  for await (const value of jsonLines(inPieces(bytes, sizes), limit)) values.push(value);
+  return values;
+}
+
+describe('jsonLines()', () => {
+  test('gives the same values however the stream is cut, through characters too', async () => {
+    const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 });
+    const values = fc.array(fc.jsonValue({ stringUnit: 'binary' }), { maxLength: 20 });
+    const ends = fc.constantFrom('\n', '\r\n', '\n\n');
+    await fc.assert(
+      fc.asyncProperty(values, sizes, ends, fc.boolean(), async (written, sizes, end, closed) => {
+        const text = written.map((value) => JSON.stringify(value)).join(end) + (closed ? end : '');
+        expect(await read(text, { sizes, limit: 1_000_000 })).toEqual(JSON.parse(JSON.stringify(written)));
+      }),
+    );
+  });
+
+  test('hands a value on as soon as its line has ended', async () => {
+    let later = false;
+    async function* source(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('{"first":1}\n{"sec');
+      later = true;
+      yield Buffer.from('ond":2}\n');
+    }
+    const lines = jsonLines(source());
+    expect(await lines.next()).toEqual({ done: false, value: { first: 1 } });
+    expect(later).toBe(false);
+    expect(await lines.next()).toEqual({ done: false, value: { second: 2 } });
+  });
+
+  test('refuses a line that is too long, ended or not, and keeps no more than that of it', async () => {
+    const line = JSON.stringify('x'.repeat(98));
+    expect(await read(`${line}\n${line}\n`, { limit: 100 })).toHaveLength(2);
+    await expect(read(`${line}\n`, { limit: 99 })).rejects.toMatchObject({ code: 'engine-refused' });
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      for (;;) yield Buffer.alloc(64, 'x');
+    }
+    await expect(jsonLines(endless(), 1_000).next()).rejects.toThrow('longer than 1000 bytes');
+  });
+
+  test('refuses what is no JSON', async () => {
+    await expect(read('{"a":1}\n<html>\n')).rejects.toMatchObject({ code: 'engine-refused' });
+    await expect(read('{"a":')).rejects.toMatchObject({ code: 'engine-refused' });
+  });
+});
