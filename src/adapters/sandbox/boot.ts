@@ -25,11 +25,13 @@ export function goDown(world: World, kind: RestartKind): void {
  * restart policies in `docs/testing.md`.
  */
 export function comeUp(world: World): void {
+  const { profile } = world;
   const survivors = new Set([...world.containers.values()].filter(({ process }) => process !== undefined));
   for (const container of world.containers.values()) {
     if (!world.liveRestore) shutDownSurvivor(world, container);
-    const isKept = survivors.has(container) && world.liveRestore && !world.profile.liveRestoreDeletesAutoRemove;
-    if (container.hostConfig.AutoRemove === true && !isKept) removeContainer(world, container, { withVolumes: true });
+    const isKept = survivors.has(container) && world.liveRestore && !profile.liveRestoreDeletesAutoRemove;
+    if (container.hostConfig.AutoRemove === true && !isKept)
+      removeContainer(world, container, { withVolumes: profile.bootDeletesVolumes });
   }
   for (const container of world.containers.values()) {
     if (container.process === undefined && restartsAtBoot(container)) tryToStart(world, container);

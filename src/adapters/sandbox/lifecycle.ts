@@ -60,7 +60,9 @@ const defaultStopSeconds = 10;
 function signalToStop(world: World, container: SandboxContainer, { timeoutSeconds, signal }: StopOptions): void {
   const { process, config, behaviour } = container;
   if (process === undefined) return;
-  announceContainer(world, 'kill', container, { signal: signalNumber(signal ?? config.StopSignal ?? 'SIGTERM') });
+  const number = signalNumber(signal ?? config.StopSignal ?? 'SIGTERM');
+  announceContainer(world, 'kill', container, { signal: number });
+  if (number === '9') return endProcess(world, container, killed);
   if (behaviour.ignoresTerm !== true && !process.dying) {
     process.dying = true;
     const { stopMs = 0, stopExitCode = 0 } = behaviour;

@@ -12,6 +12,8 @@ export type EngineProfile = {
   readonly policyNotGiven: '' | 'no';
   /** With live-restore, a running `--rm` container is deleted at boot: https://github.com/moby/moby/issues/46308 */
   readonly liveRestoreDeletesAutoRemove: boolean;
+  /** With a `--rm` container that is deleted at boot go its anonymous volumes. */
+  readonly bootDeletesVolumes: boolean;
   /** Fields of a create body that this version does not know are dropped without a word. */
   readonly knowsAnnotations: boolean;
 };
@@ -27,6 +29,7 @@ export const profiles: Readonly<Record<EngineVersion, EngineProfile>> = {
     refusesBridgeAliasAtCreate: false,
     policyNotGiven: '',
     liveRestoreDeletesAutoRemove: true,
+    bootDeletesVolumes: false,
     knowsAnnotations: false,
   },
   '28': {
@@ -37,6 +40,7 @@ export const profiles: Readonly<Record<EngineVersion, EngineProfile>> = {
     refusesBridgeAliasAtCreate: true,
     policyNotGiven: 'no',
     liveRestoreDeletesAutoRemove: false,
+    bootDeletesVolumes: true,
     knowsAnnotations: true,
   },
 };

@@ -1,0 +1,76 @@
+import type { Behaviour } from '../../../src/adapters/sandbox/behaviour.ts';
+import { createSandboxEngine, type SandboxEngineOptions } from '../../../src/adapters/sandbox/engine.ts';
+import { createSandboxRegistry } from '../../../src/adapters/sandbox/registry.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+import type { BootFixture } from '../boot.ts';
+import { programConfigs, type Program } from './fixture.ts';
+
+const behaviours: Readonly<Record<Program, Behaviour>> = {
+  service: {},
+  deaf: { ignoresTerm: true },
+  lingering: { stopMs: 1000 },
+  crash: { exitsAfterMs: 1, exitCode: 3 },
+  short: { exitsAfterMs: 300 },
+  talkative: {
+    exitsAfterMs: 100,
+    logLines: [
+      { stream: 'stdout', text: 'one' },
+      { stream: 'stderr', text: 'two' },
+      { stream: 'stdout', text: 'three' },
+    ],
+  },
+  missing: { startError: 'unable to start container process: exec: "/nothing-here": no such file or directory' },
+  healthy: {},
+  sick: { health: { kind: 'unhealthy', output: 'sick\n' } },
+  defaults: {},
+  storing: {},
+  silent: {},
+};
+
+/** A sandbox on a clock that never waits. */
+export function sandboxFixture(options: Partial<SandboxEngineOptions> = {}): BootFixture {
+  const clock = createFakeClock({ auto: true });
+  const { store } = createSandboxRegistry({ clock });
+  const { engine, connect, control } = createSandboxEngine({ clock, registries: store, ...options });
+  const programs = Object.keys(behaviours) as Program[];
+  const image = (program: Program) => `contract.test/${program}:latest`;
+  const configOf = (program: Program, version = '') => ({
+    ...programConfigs[program],
+    Cmd: program === 'silent' ? null : [program, version],
+  });
+  for (const program of programs) {
+    control.addImage(image(program), { behaviour: behaviours[program], config: configOf(program) });
+  }
+  const programImages = new Set(control.snapshot().imageIds);
+  const repository = 'registry.test/contract/app';
+  store.misbehave('127.0.0.1:9', { kind: 'unreachable' });
+
+  return {
+    engine,
+    clock,
+    image,
+    publish: (tag, { program = 'service', version = tag, platforms, broken = false }) => {
+      const reference = `${repository}${broken ? '-broken' : ''}:${tag}`;
+      if (broken) store.misbehave('registry.test/contract/app-broken', { kind: 'breaks-pulls' });
+      const { digest } = store.publish(reference, {
+        behaviour: behaviours[program],
+        config: configOf(program, version),
+        ...(platforms !== undefined && { platforms }),
+      });
+      return Promise.resolve({ repository: reference.replace(/:[^/:]*$/, ''), reference, digest });
+    },
+    connect: () => Promise.resolve(connect().engine),
+    addNetwork: (name, subnet) => Promise.resolve(control.addNetwork(name, subnet === undefined ? {} : { subnet })),
+    restart: (kind) => control.restartEngine(kind, 100),
+    volumes: () => Promise.resolve(Object.keys(control.snapshot().volumes)),
+    reset: () => {
+      control.reset();
+      for (const id of control.snapshot().imageIds) if (!programImages.has(id)) control.removeImageByForce(id);
+      return Promise.resolve();
+    },
+    close: () => {
+      control.close();
+      return Promise.resolve();
+    },
+  };
+}
