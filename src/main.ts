@@ -3,9 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import type { Application } from './application/application.ts';
+import type { CommandName } from './config/commands.ts';
 import type { Configuration } from './config/load.ts';
 import type { Settings } from './config/settings.ts';
 import type { Clock, Log, Outside } from './domain/outside.ts';
+import { defaultSettings, type ServiceSettings } from './domain/settings.ts';
+import type { CommandFunction } from './interfaces/cli/context.ts';
 import type { Interrupt } from './interfaces/cli/interrupt.ts';
 import type { Terminal } from './interfaces/cli/terminal.ts';
 
@@ -46,7 +49,7 @@ async function main(argv: readonly string[]): Promise<number> {
 type Command = Configuration & { readonly kind: 'command' };
 
 async function runCommand({ command, settings, aliases, warnings }: Command): Promise<number> {
-  const { carryOut, commandFunctions, tellFailure } = await import('./interfaces/cli/cli.ts');
+  const { carryOut, tellFailure } = await import('./interfaces/cli/cli.ts');
   const surroundings = await openSurroundings(settings);
   const { terminal, log } = surroundings;
   const tell = (error: unknown) => tellFailure(error, { settings, ...surroundings });
@@ -58,20 +61,15 @@ async function runCommand({ command, settings, aliases, warnings }: Command): Pr
   for (const warning of warnings) log.warn(warning);
   if (aliases.length > 0) log.info(`Variables of the Watchtower family are in effect: ${aliases.join(', ')}`);
 
-  const isService = command === 'run' && !settings.run.once;
-  const changes = command === 'run' || (command === 'update' && !settings.request.dryRun);
+  const changes = command !== 'check' && !settings.request.dryRun;
   const interrupt = await hearSignals(terminal, changes);
   try {
-    const service = await createService(settings, surroundings);
-    if (command === 'demo') throw new Error('not wired yet');
-    const code = await carryOut(commandFunctions[command], {
-      application: service.application,
-      settings,
-      ...surroundings,
-      signal: interrupt.signal,
-    });
+    const service = await (command === 'demo' ? openDemo(surroundings) : openService(command, settings, surroundings));
+    const { application } = service;
+    const code = await carryOut(service.command, { application, settings, ...surroundings, signal: interrupt.signal });
     await service.close();
-    return isService ? code : (interrupt.exitCode() ?? code);
+    const runsUntilAsked = command === 'demo' || (command === 'run' && !settings.run.once);
+    return runsUntilAsked ? code : (interrupt.exitCode() ?? code);
   } catch (error) {
     tell(error);
     return 1;
@@ -111,19 +109,48 @@ async function hearSignals(terminal: Terminal, hasSafePoints: boolean): Promise<
   return interrupt;
 }
 
-type Service = { readonly application: Application; readonly close: () => Promise<void> };
+type Service = {
+  readonly application: Application;
+  readonly command: CommandFunction;
+  readonly close: () => Promise<void>;
+};
 
-async function createService(settings: Settings, { clock, log }: Surroundings): Promise<Service> {
-  const { createApplication } = await import('./application/create-application.ts');
-  const { createInstance } = await import('./adapters/process/instance.ts');
+async function openService(
+  command: Exclude<CommandName, 'demo'>,
+  settings: Settings,
+  { clock, log }: Surroundings,
+): Promise<Service> {
+  const { commandFunctions } = await import('./interfaces/cli/cli.ts');
   const { engine, registry } = await reachEngineAndRegistries(settings, clock, log);
-  const outside = { engine, registry, clock, log, instance: createInstance(), newId: randomUUID };
   return {
-    application: createApplication(outside, settings.service),
+    application: await createService({ engine, registry, clock, log }, settings.service),
+    command: commandFunctions[command],
     close: async () => {
       await Promise.all([engine.close(), registry.close()]);
     },
   };
+}
+
+/** The only way to the engine in memory: no real command can reach it by accident. */
+async function openDemo({ clock, log }: Surroundings): Promise<Service> {
+  const { createDemo } = await import('./interfaces/cli/commands/demo.ts');
+  const { createDemoWorld, demoSettings } = await import('./adapters/sandbox/demo-world.ts');
+  const world = await createDemoWorld(clock);
+  const { engine, registry } = world;
+  return {
+    application: await createService({ engine, registry, clock, log }, { ...defaultSettings, ...demoSettings }),
+    command: createDemo(world),
+    close: () => Promise.resolve(world.close()),
+  };
+}
+
+type World = Pick<Outside, 'engine' | 'registry' | 'clock' | 'log'>;
+
+async function createService(world: World, settings: ServiceSettings): Promise<Application> {
+  const { createApplication } = await import('./application/create-application.ts');
+  const { createInstance } = await import('./adapters/process/instance.ts');
+  const { ownContainerId } = await import('./adapters/process/own-container.ts');
+  return createApplication({ ...world, instance: createInstance({ containerId: ownContainerId() }), newId: randomUUID }, settings);
 }
 
 async function reachEngineAndRegistries(

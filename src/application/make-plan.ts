@@ -41,7 +41,7 @@ export async function makePlan(
   });
   const imageIds = new Set(images.map(({ id }) => id));
   return {
-    plan: planUpdate({ stale, graph, optedOut: new Map(optedOut), imageIds }),
+    plan: planUpdate({ stale, graph, optedOut: new Map(optedOut), imageIds, ownId: outside.instance.containerId }),
     listing: listed.map(({ id }) => id),
   };
 }

@@ -6,6 +6,7 @@ import {
   engineReference,
   formatReference,
   parseImageReference,
+  tryParseImageReference,
   withDigest,
 } from '../domain/image-reference.ts';
 import type { EngineInfo, Network, Outside } from '../domain/outside.ts';
@@ -77,8 +78,8 @@ async function prepareMember(
 ): Promise<PreparedMember> {
   const container = await unchanged(outside, planned.container, signal);
   const oldImage = await outside.engine.inspectImage(container.imageId, signal);
-  const reference = parseImageReference(planned.reference);
-  const tag = reference.digest === undefined ? engineReference(reference) : undefined;
+  const reference = tryParseImageReference(planned.reference);
+  const tag = reference !== undefined && reference.digest === undefined ? engineReference(reference) : undefined;
   if (planned.digest !== undefined) onPull(container.name);
   const image =
     planned.cause === 'linked'
@@ -110,7 +111,7 @@ async function prepareMember(
   return {
     planned: { ...planned, container },
     oldImage,
-    oldDigest: (oldImage && digestOfRepository(oldImage.digests, reference)[0]) ?? '',
+    oldDigest: (oldImage && reference && digestOfRepository(oldImage.digests, reference)[0]) ?? '',
     image,
     tag,
     laterEndpoints: recipe.laterEndpoints,

@@ -90,7 +90,7 @@ async function createSuccessor(context: StepContext, { member: index }: StepOf<'
     engineName: prepared.info.name,
     enginePlatform: prepared.info.platform,
     networks: prepared.networks,
-    replacedIds: transaction.successors,
+    replacedIds: successorsByIdAndName(transaction),
   });
   const outcome = await createUnderTag(context, parts, successorName(member.name), recipe);
   if (outcome.kind === 'done') transaction.successors.set(member.oldId, outcome.id);
@@ -98,6 +98,16 @@ async function createSuccessor(context: StepContext, { member: index }: StepOf<'
     return { ...outcome, message: `another update of "${member.name}" is in progress (${outcome.message})` };
   }
   return outcome.kind === 'done' ? { kind: 'done' } : outcome;
+}
+
+/** The engine tells of legacy links by name, of everything else by id. */
+function successorsByIdAndName({ members, successors }: OpenTransaction): ReadonlyMap<string, string> {
+  const replaced = new Map(successors);
+  for (const { name, oldId } of members) {
+    const successor = successors.get(oldId);
+    if (successor !== undefined) replaced.set(name, successor);
+  }
+  return replaced;
 }
 
 /**

@@ -212,6 +212,8 @@ export type Log = {
 export type Instance = {
   /** Opaque, stable for the life of the process, at most 200 printable characters. */
   readonly owner: string;
+  /** Of the container that this process runs in; undefined outside of one. The engine in use need not know it. */
+  readonly containerId: string | undefined;
   /** `unknown` when it cannot be told from here (another host, another kind of owner). */
   readonly ownerState: (owner: string) => 'self' | 'alive' | 'dead' | 'unknown';
 };

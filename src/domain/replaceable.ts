@@ -10,6 +10,8 @@ export type ReplacementContext = {
   readonly imageIds: ReadonlySet<string>;
   /** Ids of the containers that are replaced in the same transaction. */
   readonly moved: ReadonlySet<string>;
+  /** Of the container that we run in ourselves. */
+  readonly ownId: string | undefined;
 };
 
 /**
@@ -18,6 +20,9 @@ export type ReplacementContext = {
  */
 export function whyNotReplaceable(container: Container, context: ReplacementContext): string | undefined {
   const { Config, HostConfig } = container.settings;
+  if (container.id === context.ownId) {
+    return 'is Upkeep itself, which cannot stop itself and go on: pull its image and re-create it by hand';
+  }
   if (isParkedName(container.name)) return 'belongs to an update that is not finished';
   if (Config.Labels?.[swarmTaskLabel] !== undefined) {
     return 'is a task of a Swarm service, and Swarm replaces those itself: update the service';

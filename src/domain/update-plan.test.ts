@@ -19,6 +19,7 @@ function inputOf(containers: readonly Container[], stale: readonly string[], mor
     graph: buildDependencyGraph(containers, { useComposeDependsOn: true }),
     optedOut: new Map(),
     imageIds: new Set(containers.map(({ imageId }) => imageId)),
+    ownId: undefined,
     ...more,
   };
 }
@@ -159,6 +160,10 @@ describe('planUpdate() refuses', () => {
 
   test('one whose image is gone', () => {
     expect(reasonFor({}, { imageIds: new Set() })).toContain('runs an image that is gone');
+  });
+
+  test('the container that Upkeep itself runs in', () => {
+    expect(reasonFor({}, { ownId: id('app') })).toContain('is Upkeep itself');
   });
 
   test('one that could not be inspected', () => {

@@ -52,6 +52,8 @@ export type PlanInput = {
   readonly optedOut: ReadonlyMap<string, string>;
   /** Ids of all images that the engine holds. */
   readonly imageIds: ReadonlySet<string>;
+  /** Of the container that we run in ourselves. */
+  readonly ownId: string | undefined;
 };
 
 /**

@@ -41,6 +41,7 @@ export function createSandboxScene(options: Partial<SandboxEngineOptions> = {}):
       owners.set(owner, connection);
       const instance: Instance = {
         owner,
+        containerId: undefined,
         ownerState: (other) => {
           if (other === owner) return 'self';
           const known = owners.get(other);

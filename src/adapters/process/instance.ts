@@ -5,7 +5,7 @@ import type { Instance } from '../../domain/outside.ts';
 
 export type InstanceOptions = {
   /** Of the container that this process runs in, where that is known: tells its own restarts from other instances. */
-  readonly containerId?: string;
+  readonly containerId?: string | undefined;
   /** Where the kernel and the system tell who we are; other places are for tests. */
   readonly procDir?: string;
   readonly machineIdFile?: string;
@@ -13,18 +13,19 @@ export type InstanceOptions = {
 
 /** Who this process is, from what the kernel tells: https://man7.org/linux/man-pages/man5/proc.5.html */
 export function createInstance(options: InstanceOptions = {}): Instance {
-  const { containerId = '', procDir = '/proc', machineIdFile = '/etc/machine-id' } = options;
+  const { containerId, procDir = '/proc', machineIdFile = '/etc/machine-id' } = options;
   const self: Identity = {
     machine: (readText(machineIdFile) || hostname()).replaceAll(/[^A-Za-z0-9.-]/g, '_').slice(0, 63),
     boot: readText(join(procDir, 'sys/kernel/random/boot_id')).slice(0, 36),
     pidNamespace: pidNamespace(procDir),
     pid: String(process.pid),
     startTime: startTimeOf(procDir, process.pid) ?? '',
-    container: containerId.slice(0, 32),
+    container: containerId?.slice(0, 32) ?? '',
   };
   const owner = format(self);
   return {
     owner,
+    containerId,
     ownerState(other) {
       if (other === owner) return 'self';
       const identity = parse(other);

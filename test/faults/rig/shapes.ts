@@ -13,8 +13,8 @@ export type Shape = {
   readonly containers: Readonly<Record<string, 'running' | 'stopped'>>;
   /** More flags for the updater. */
   readonly flags?: readonly string[];
-  /** Sets the scene, from an image that is pulled already. */
-  readonly scene: (engine: EngineClient, image: string) => Promise<void>;
+  /** Sets the scene, from an image that is pulled already; `address` is a loopback address of the engine's own. */
+  readonly scene: (engine: EngineClient, image: string, address: string) => Promise<void>;
 };
 
 /** Stops in a second at most, so that a run does not wait long for a stop that may be in flight. */
@@ -36,10 +36,10 @@ export const shapes: readonly Shape[] = [
   {
     ...simple,
     name: 'a published port, unless-stopped',
-    scene: async (engine, image) => {
+    scene: async (engine, image, address) => {
       const HostConfig = {
         ...restart('unless-stopped'),
-        PortBindings: { '8080/tcp': [{ HostIp: '127.0.0.1', HostPort: '18080' }] },
+        PortBindings: { '8080/tcp': [{ HostIp: address, HostPort: '18080' }] },
       };
       await engine.run('web', image, { ...base, HostConfig });
     },

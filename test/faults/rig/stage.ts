@@ -36,7 +36,7 @@ export async function setStage(lab: Lab, engine: LabEngine, shape: Shape): Promi
   const image = `${lab.registry.host}/${repository}:stable`;
   const old = await pushImage(lab.registry, repository, 'stable', shape.old);
   await engine.pull(image);
-  await shape.scene(engine, image);
+  await shape.scene(engine, image, `127.0.77.${Number(/\d+$/.exec(engine.name)?.[0] ?? 0) + 1}`);
   const next = await pushImage(lab.registry, repository, 'stable', shape.next);
   const run = (args: readonly string[], fault?: Parameters<Stage['update']>[0]) =>
     runUpkeep(engine, [...args, ...(shape.flags ?? [])], fault);
