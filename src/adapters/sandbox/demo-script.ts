@@ -69,6 +69,7 @@ export const demoRounds: readonly DemoRound[] = [
   },
   {
     releases: [
+      { image: 'ghcr.io/acme/worker:latest', story: 'the crash is fixed' },
       { image: 'qmcgaw/gluetun:v3', story: 'a new release; torrent shares its network, so both move together' },
     ],
   },
@@ -79,18 +80,16 @@ export const demoRounds: readonly DemoRound[] = [
         behaviour: behaviours.neverHealthy,
         story: 'a release that never becomes healthy',
       },
-      { image: 'ghcr.io/acme/api:2', story: 'a new release' },
     ],
-  },
-  {
-    releases: [{ image: 'nginx:1.27', story: 'a new release' }],
-    trouble: { host: 'ghcr.io', misbehaviour: { kind: 'unreachable' }, story: 'does not answer' },
   },
   {
     releases: [
-      { image: 'ghcr.io/acme/worker:latest', story: 'the crash is fixed' },
       { image: 'registry.example.com/shop:stable', story: 'healthy again' },
-      { image: 'requarks/wiki:2', story: 'a new release, but wiki is only monitored' },
+      { image: 'ghcr.io/acme/api:2', story: 'a new release' },
     ],
+    trouble: { host: 'ghcr.io', misbehaviour: { kind: 'unreachable' }, story: 'does not answer, so nobody can tell' },
+  },
+  {
+    releases: [{ image: 'requarks/wiki:2', story: 'a new release, but wiki is only monitored; ghcr.io answers again' }],
   },
 ];

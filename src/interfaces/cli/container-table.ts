@@ -25,10 +25,15 @@ export function outcomeTable(containers: readonly ContainerOutcome[]): Table {
 function row(name: string, image: string, state: Wording, reason: string): readonly Cell[] {
   return [
     { text: printable(name, longestName), style: 'bold' },
-    { text: printable(image, longestName), style: 'plain' },
+    { text: shortImage(image), style: 'plain' },
     state,
     { text: printable(reason, longestReason), style: 'plain' },
   ];
+}
+
+/** A reference as it is, but for a digest, of which twelve digits tell enough. */
+export function shortImage(image: string): string {
+  return printable(image, longestName).replace(/@sha(?:256|512):([0-9a-f]{12})[0-9a-f]+/, '@$1');
 }
 
 const longestName = 300;

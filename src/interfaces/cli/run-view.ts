@@ -3,6 +3,7 @@ import type { ServiceEvent, UpdatePhase } from '../../domain/event.ts';
 import type { Clock, PullProgress } from '../../domain/outside.ts';
 import { printable } from '../../domain/printable.ts';
 import type { OutcomeKind } from '../../domain/session.ts';
+import { shortImage } from './container-table.ts';
 import type { Cell } from './table.ts';
 import { outcomeWording, wordingOfStatus } from './wording.ts';
 
@@ -67,7 +68,12 @@ const newRow: Row = { image: '', state: { kind: 'waiting' }, reason: '' };
 
 function viewOf(name: string, { image, state, reason }: Row, nowMs: number): ViewRow {
   const text = (of: string): Cell => ({ text: printable(of, 500), style: 'plain' });
-  const cells = [{ ...text(name), style: 'bold' as const }, text(image), stateCell(state, nowMs), text(reason)];
+  const cells = [
+    { ...text(name), style: 'bold' as const },
+    { text: shortImage(image), style: 'plain' as const },
+    stateCell(state, nowMs),
+    text(reason),
+  ];
   return { cells, interest: interestOf(state) };
 }
 

@@ -37,14 +37,17 @@ export function layoutTable({ columns, rows }: Table, { width, overflow, style }
     return columnWidth === undefined ? [] : [{ index, keep, width: columnWidth }];
   });
   const last = shown.at(-1);
-  const line = (cells: readonly Cell[]) =>
-    shown
-      .map(({ index, keep, width: columnWidth }) => {
+  const line = (cells: readonly Cell[]) => {
+    const lastFilled = shown.findLastIndex(({ index }) => cells[index]?.text);
+    return shown
+      .slice(0, lastFilled + 1)
+      .map(({ index, keep, width: columnWidth }, position) => {
         const { text, style: name } = cells[index] ?? nothing;
         const fitted = fit(text, columnWidth, keep);
-        return index === last?.index ? style[name](fitted.trimEnd()) : style[name](fitted);
+        return style[name](position === lastFilled ? fitted.trimEnd() : fitted);
       })
       .join(gap);
+  };
   return [titles, ...rows].flatMap((cells) => {
     const parts = overflow === 'cut' || last === undefined ? [cells] : continued(cells, last.index, last.width);
     return parts.map(line);

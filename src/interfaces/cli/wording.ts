@@ -1,3 +1,4 @@
+import { printable } from '../../domain/printable.ts';
 import type { OutcomeKind } from '../../domain/session.ts';
 import type { Staleness } from '../../domain/verdict.ts';
 import type { StyleName } from './style.ts';
@@ -27,7 +28,7 @@ export const outcomeWording: Readonly<Record<OutcomeKind, Wording>> = {
 
 /** The wording of a status that came with an event. */
 export function wordingOfStatus(status: string): Wording {
-  return isStaleness(status) ? statusWording[status] : { text: status, style: 'plain' };
+  return isStaleness(status) ? statusWording[status] : { text: printable(status, 40), style: 'plain' };
 }
 
 /** `12 containers: 2 update available, 9 up to date`: how many of each, in the order of the table of wordings. */

@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest';
+import { createCommandScene } from '../../../../test/support/command-scene.ts';
+import { checkedContainer, checkReport, type FakeAnswers } from '../../../../test/support/fake-application.ts';
+import type { FakeTerminalOptions } from '../../../../test/support/fake-terminal.ts';
+import type { CheckReport } from '../application-types.ts';
+import { carryOut } from '../cli.ts';
+import { check } from './check.ts';
+
+const web = checkedContainer('web', {
+  image: 'nginx:1.27',
+  status: 'stale',
+  reason: 'A newer image of "nginx:1.27" is available',
+  updateAvailable: true,
+});
+const db = checkedContainer('db', { image: 'postgres:16' });
+const api = checkedContainer('api', {
+  status: 'unknown',
+  reason: 'The registry cannot be reached',
+  latestDigest: undefined,
+  error: 'Cannot check "api:1": connection refused',
+});
+
+describe('check()', () => {
+  test('prints a table and the counts, and nothing on standard error', async () => {
+    const { code, fake } = await run(
+      ['check'],
+      checkReport([web, db, api], { unwatched: [{ name: 'x', reason: 'is stopped' }] }),
+    );
+    expect(code).toBe(0);
+    expect(fake.out().split('\n')).toEqual([
+      'CONTAINER  IMAGE        STATUS            WHY',
+      'web        nginx:1.27   update available  A newer image of "nginx:1.27" is available',
+      'db         postgres:16  up to date        Runs the newest image of its tag',
+      'api        api:1        unknown           The registry cannot be reached',
+      '',
+      '3 containers: 1 up to date, 1 update available, 1 unknown (1 more not watched)',
+      '',
+    ]);
+    expect(fake.err()).toBe('');
+  });
+
+  test('with --json prints one document with the fields of the HTTP interface', async () => {
+    const { fake } = await run(['check', '--json'], checkReport([web, api]));
+    const document = JSON.parse(fake.out()) as Record<string, unknown>;
+    expect(document).toMatchObject({ count: 2, timestamp: '2026-01-01T00:00:01Z', api_version: 'v1' });
+    expect(document['containers']).toEqual([
+      {
+        name: 'web',
+        image: 'nginx:1.27',
+        image_id: web.imageId,
+        digest: web.digest,
+        status: 'stale',
+        reason: web.reason,
+        update_available: true,
+        latest_image_id: '',
+        latest_digest: web.latestDigest,
+        timestamp: '2026-01-01T00:00:01Z',
+      },
+      expect.objectContaining({ name: 'api', latest_digest: '', error: api.error }),
+    ]);
+  });
+
+  test.each([
+    [[web, db], 10],
+    [[db], 0],
+    [[web, api], 10],
+    [[db, api], 1],
+    [[], 0],
+  ])('with --exit-code %# ends with %i', async (containers, expected) => {
+    const { code } = await run(['check', '--exit-code'], checkReport(containers));
+    expect(code).toBe(expected);
+  });
+
+  test('hands names and images to the service', async () => {
+    const { application } = await run(['check', 'web', '/db', '--image', 'nginx'], checkReport([web]));
+    expect(application.asked).toEqual([['check', { images: ['nginx'], containers: ['web', 'db'] }]]);
+  });
+
+  test('a name or an image that means nothing is an error that names it, also beside one that does', async () => {
+    const unmatched = [{ filter: 'ngnix', reason: 'no watched container runs this image; did you mean "nginx"?' }];
+    const { code, fake } = await run(['check', '--image', 'nginx,ngnix'], checkReport([web], { unmatched }));
+    expect(code).toBe(1);
+    expect(fake.out()).toBe('');
+    expect(fake.err().split('\n')).toEqual([
+      'upkeep: Cannot check "ngnix": no watched container runs this image; did you mean "nginx"?',
+      '  "upkeep check" without names lists what is watched',
+      '',
+    ]);
+  });
+
+  test('shows on a terminal what has been checked so far, and then the table alone', async () => {
+    const screens: (readonly string[])[] = [];
+    const scene = createCommandScene(
+      ['check'],
+      {
+        check: async (application) => {
+          application.publish({ kind: 'containers_selected', runId: '1', names: ['web', 'db'] });
+          const { image, reason, status } = web;
+          application.publish({ kind: 'container_checked', runId: '1', container: 'web', image, reason, status });
+          await scene.clock.advance(200);
+          screens.push(scene.fake.screen());
+          return checkReport([web, db]);
+        },
+      },
+      { isTerminal: true, columns: 100 },
+    );
+    expect(await check(scene.context)).toBe(0);
+    expect(screens[0]?.slice(1)).toEqual([
+      expect.stringMatching(/^web +nginx:1.27 +update available +A newer image/),
+      expect.stringMatching(/^db +waiting$/),
+      '',
+    ]);
+    expect(scene.fake.screen().slice(1, 3)).toEqual([
+      expect.stringMatching(/^web +nginx:1.27 +update available/),
+      expect.stringMatching(/^db +postgres:16 +up to date/),
+    ]);
+    expect(scene.application.listeners()).toBe(0);
+    expect(scene.clock.sleepers()).toBe(0);
+  });
+
+  test.each([[['check', '--no-color']], [['check', '--json']]])('%j prints no colours on a terminal', async (argv) => {
+    const { fake } = await run(argv, checkReport([web]), { isTerminal: true });
+    expect(fake.out()).not.toContain('\u001b[3');
+  });
+
+  test('lets no name or reason write to the terminal by itself', async () => {
+    const evil = checkedContainer('\u001b]0;owned\u0007web\n', { reason: '\u009b2J', image: 'x\r' });
+    const { fake } = await run(['check'], checkReport([evil]));
+    // oxlint-disable-next-line no-control-regex -- looking for them is the point
+    expect(fake.out()).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+  });
+});
+
+async function run(argv: readonly string[], report: CheckReport, options: FakeTerminalOptions = {}) {
+  const answers: FakeAnswers = { check: () => report };
+  const scene = createCommandScene(argv, answers, options);
+  return { code: await carryOut(check, scene.context), ...scene };
+}

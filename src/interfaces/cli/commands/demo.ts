@@ -1,0 +1,55 @@
+import type { OutcomeKind, Session } from '../../../domain/session.ts';
+import { exitCodes, type CommandContext, type CommandFunction } from '../context.ts';
+import { createDemoTeller } from '../demo-teller.ts';
+
+/** The world that the demonstration plays in. */
+export type DemoStage = {
+  /** Publishes what the next round brings; tells it, one line each. */
+  readonly nextRound: () => readonly string[];
+  readonly census: () => { readonly containers: number; readonly running: number };
+};
+
+/** `upkeep demo`: the service as it is, in a world of its own that never stands still. */
+export function createDemo(stage: DemoStage): CommandFunction {
+  return async (context) => {
+    const { application, settings, signal } = context;
+    const { rounds = Number.POSITIVE_INFINITY } = settings.run;
+    const teller = createDemoTeller(context);
+    const sessions: Session[] = [];
+    let played = 0;
+    teller.introduce(introduction);
+    try {
+      while (played < rounds && (await isTimeForMore(context, played))) {
+        played += 1;
+        teller.round(played, stage.nextRound());
+        sessions.push(await application.update({ images: [], containers: [], trigger: 'schedule' }, signal));
+      }
+    } finally {
+      teller.conclude(conclusionOf(sessions, stage));
+    }
+    return exitCodes.done;
+  };
+}
+
+const introduction = [
+  'This is Upkeep on an engine of its own, inside of this process: it touches no real container and no network.',
+  'Its registries get new releases, some of them bad. Watch what is updated, what comes back, and why.',
+  'Ctrl-C ends it. Also try: upkeep demo | cat; upkeep demo --json --rounds 2; on a real engine: upkeep check.',
+  '',
+];
+
+/** Long enough to read what became of the round before. */
+const pauseMs = 3000;
+
+async function isTimeForMore({ clock, signal }: CommandContext, played: number): Promise<boolean> {
+  await clock.sleep(played === 0 ? 500 : pauseMs, signal).catch(() => undefined);
+  return !signal.aborted;
+}
+
+function conclusionOf(sessions: readonly Session[], stage: DemoStage): string {
+  const outcomes = sessions.flatMap(({ containers }) => containers.map(({ outcome }) => outcome));
+  const count = (...kinds: readonly OutcomeKind[]) => outcomes.filter((outcome) => kinds.includes(outcome)).length;
+  const { containers, running } = stage.census();
+  const done = `Rounds: ${sessions.length}; replaced: ${count('updated', 'restarted')}; brought back: ${count('rolled_back')}; failed: ${count('failed')}`;
+  return `${done}; ${running} of ${containers} containers are running`;
+}

@@ -1,0 +1,107 @@
+import type { Application } from '../../src/application/application.ts';
+import type {
+  CheckReport,
+  CheckedContainer,
+  PlanReport,
+  RecoveryReport,
+} from '../../src/interfaces/cli/application-types.ts';
+import type { ServiceEvent } from '../../src/domain/event.ts';
+import type { ContainerOutcome, Session } from '../../src/domain/session.ts';
+import { digestOf, idOf } from './builders.ts';
+
+/** A service whose answers are given; it remembers what it was asked. */
+export type FakeApplication = Application & {
+  readonly publish: (event: ServiceEvent) => void;
+  /** The use cases that were called, in order, with their requests. */
+  readonly asked: readonly (readonly [string, unknown])[];
+  readonly listeners: () => number;
+};
+
+export type FakeAnswers = {
+  readonly check?: (application: FakeApplication, signal?: AbortSignal) => Promise<CheckReport> | CheckReport;
+  readonly plan?: () => PlanReport;
+  readonly update?: (application: FakeApplication, signal?: AbortSignal) => Promise<Session> | Session;
+  readonly recover?: () => RecoveryReport;
+};
+
+export function createFakeApplication(answers: FakeAnswers = {}): FakeApplication {
+  const asked: (readonly [string, unknown])[] = [];
+  const listeners = new Set<(event: ServiceEvent) => void>();
+  const { check = () => checkReport([]), update = () => session([]) } = answers;
+  const { plan = () => ({ report: checkReport([]), plan: { transactions: [], refused: [] } }) } = answers;
+  const { recover = () => ({ transactions: [] }) } = answers;
+  const application: FakeApplication = {
+    check: async (request, signal) => {
+      asked.push(['check', request]);
+      return check(application, signal);
+    },
+    plan: async (request) => {
+      asked.push(['plan', request]);
+      return plan();
+    },
+    update: async (request, signal) => {
+      asked.push(['update', request]);
+      return update(application, signal);
+    },
+    recover: async () => {
+      asked.push(['recover', undefined]);
+      return recover();
+    },
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    publish: (event) => {
+      for (const listener of listeners) listener(event);
+    },
+    asked,
+    listeners: () => listeners.size,
+  };
+  return application;
+}
+
+export function checkReport(containers: readonly CheckedContainer[], parts: Partial<CheckReport> = {}): CheckReport {
+  return { containers, unmatched: [], unwatched: [], startedAtMs: Date.UTC(2026, 0, 1), durationMs: 1500, ...parts };
+}
+
+/** Up to date unless told. */
+export function checkedContainer(name: string, parts: Partial<CheckedContainer> = {}): CheckedContainer {
+  return {
+    id: idOf(`container ${name}`),
+    name,
+    image: `${name}:1`,
+    reference: `${name}:1`,
+    imageId: digestOf(`image ${name}`),
+    digest: digestOf(`manifest ${name}`),
+    status: 'fresh',
+    reason: 'Runs the newest image of its tag',
+    updateAvailable: false,
+    latestDigest: digestOf(`manifest ${name}`),
+    latestImageId: undefined,
+    pullDigest: undefined,
+    eligibleAtMs: undefined,
+    error: undefined,
+    ...parts,
+  };
+}
+
+export function session(containers: readonly ContainerOutcome[]): Session {
+  return { runId: 'run-1', trigger: 'command', startedAtMs: Date.UTC(2026, 0, 1), durationMs: 12_345, containers };
+}
+
+/** Up to date unless told. */
+export function containerOutcome(name: string, parts: Partial<ContainerOutcome> = {}): ContainerOutcome {
+  const image = digestOf(`image ${name}`);
+  const digest = digestOf(`manifest ${name}`);
+  return {
+    name,
+    image: `${name}:1`,
+    outcome: 'fresh',
+    reason: '',
+    oldImageId: image,
+    newImageId: image,
+    oldDigest: digest,
+    newDigest: digest,
+    ...parts,
+  };
+}
