@@ -14,8 +14,8 @@ export type Member = {
   readonly oldImageId: string;
   /** Undefined in a recovery. */
   readonly targetImageId: string | undefined;
-  /** Ids of the networks that are connected after the create. */
-  readonly laterNetworks: readonly string[];
+  /** The networks that are connected after the create. */
+  readonly laterNetworks: readonly { readonly networkId: string; readonly networkName: string }[];
 };
 
 /** A transaction under way in this process. */
@@ -118,11 +118,14 @@ async function holderOf(
   return reading.kind === 'journal' && reading.journal.oldId === oldId ? 'rival' : 'stranger';
 }
 
+/** Until its first start a container's endpoints show the name of their network only. */
 function missingNetworks({ laterNetworks }: Member, successor: Container): string[] {
   const connected = new Set<string | undefined>();
   for (const [name, endpoint] of Object.entries(successor.settings.Networks))
     connected.add(name).add(endpoint.NetworkID);
-  return laterNetworks.filter((id) => !connected.has(id));
+  return laterNetworks
+    .filter(({ networkId, networkName }) => !connected.has(networkId) && !connected.has(networkName))
+    .map(({ networkId }) => networkId);
 }
 
 /** The lock of a name is its `.upkeep-new`; anything else in progress on the same name is another's. */

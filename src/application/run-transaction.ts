@@ -96,7 +96,7 @@ function memberOf({ planned, image, laterEndpoints }: PreparedMember): Member {
     reference,
     oldImageId: container.imageId,
     targetImageId: image.id,
-    laterNetworks: laterEndpoints.map(({ networkId }) => networkId),
+    laterNetworks: laterEndpoints,
   };
 }
 

@@ -140,7 +140,7 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
       if (step.kind === 'outwait' && outcome.kind === 'done') outwaited.add(step.id);
       if (outcome.kind === 'done' || outcome.kind === 'noop') {
         if (step.kind === 'gate') for (const id of step.ids) proven.add(id);
-        if (attempt >= limits[step.kind].inVain) surrender(key);
+        if (attempt >= limits[step.kind].inVain) surrender(key, `${describeStep(step, seen)} had no effect`);
         return;
       }
       refusals.set(key, outcome.message);
@@ -159,17 +159,19 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
       }
       if (attempt >= limits[step.kind].failures) {
         if (goingForward) this.turnBack(`${describeStep(step, seen)} failed: ${outcome.message}`, false);
-        else surrender(key);
+        else surrender(key, outcome.message);
         return;
       }
       await outside.clock.sleep(backoffMs(attempt));
     },
   };
 
-  function surrender(key: string) {
+  /** A bug, or somebody who undoes every step, must not keep us here for ever. */
+  function surrender(key: string, why: string) {
     givenUp.add(key);
-    // A bug or a third party that undoes every step must not keep us here for ever.
-    if (wish === 'forward') wish = 'back';
+    if (wish !== 'forward') return;
+    wish = 'back';
+    if (reason === '') reason = why;
   }
 
   async function keepLog(successorId: string, seen: TransactionFacts) {
