@@ -14,6 +14,9 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/{support,lab}/**/*.test.ts'],
+          // A process for each of so many small files costs more than twice the tests themselves.
+          isolate: false,
+          testTimeout: 20_000,
         },
       },
       { test: { name: 'contract', include: ['test/contract/**/*.test.ts'], ...inLab } },
