@@ -24,7 +24,9 @@ function withSettings(
     Config,
     HostConfig,
     ...rest
-  }: { Config?: Partial<ContainerConfig>; HostConfig?: HostConfig } & Partial<ContainerSettings>,
+  }: { Config?: Partial<ContainerConfig>; HostConfig?: HostConfig } & Partial<
+    Pick<ContainerSettings, 'Mounts' | 'Networks'>
+  >,
 ): Container {
   const { settings } = container;
   return {

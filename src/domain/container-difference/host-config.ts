@@ -33,6 +33,7 @@ const comparisons: ReadonlyMap<string, Comparison> = new Map<string, Comparison>
   ['ReadonlyPaths', confinedPathsDifference('ReadonlyPaths')],
   ['ConsoleSize', normalised('ConsoleSize', (size) => (String(size) === '0,0' ? null : size))],
   ['PidsLimit', normalised('PidsLimit', (limit) => (Number(limit) <= 0 ? null : limit))],
+  ['Runtime', runtimeDifference],
   ['Init', exactly('Init')],
   ['MemorySwappiness', exactly('MemorySwappiness')],
 ]);
@@ -112,6 +113,12 @@ function confinedPathsDifference(field: 'MaskedPaths' | 'ReadonlyPaths'): Compar
     });
     return compare(`HostConfig.${field}`, before, after);
   };
+}
+
+/** None is the engine's default, which it writes down sooner or later. */
+function runtimeDifference(pair: Pair): readonly Difference[] {
+  const [before, after] = hostConfigsOf(pair);
+  return before['Runtime'] ? compare('HostConfig.Runtime', before['Runtime'], after['Runtime']) : [];
 }
 
 function normalised(field: string, normalise: (value: unknown) => unknown): Comparison {

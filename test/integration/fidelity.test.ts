@@ -1,0 +1,57 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { createDockerEngine } from '../../src/adapters/docker/engine.ts';
+import { createSystemClock } from '../../src/adapters/process/clock.ts';
+import { speaksApi } from '../../src/domain/api-version.ts';
+import { describeInLab } from '../lab/describe-in-lab.ts';
+import { pushImage } from '../lab/push.ts';
+import { asFresh, comparable, volumesOf, withoutPins } from './fidelity/comparable.ts';
+import { images } from './fidelity/images.ts';
+import { createScene } from './fidelity/scene.ts';
+import { type Shape, shapes } from './fidelity/shapes.ts';
+
+describeInLab('a successor on a real engine', (lab) => {
+  const engine = createDockerEngine({ host: `unix://${lab.engine.socket}`, clock: createSystemClock() });
+  const scene = createScene(lab, engine);
+
+  beforeAll(async () => {
+    for (const [tag, spec] of Object.entries(images)) {
+      await pushImage(lab.registry, 'fidelity', tag, spec);
+      await lab.engine.pull(`${lab.registry.host}/fidelity:${tag}`);
+    }
+    for (const [index, Name] of ['front', 'back'].entries()) {
+      const IPAM = { Config: [{ Subnet: `10.231.${index + 1}.0/24` }] };
+      await lab.engine.call('POST', '/networks/create', { Name, IPAM });
+    }
+  });
+  afterEach(scene.clear);
+  afterAll(async () => {
+    await engine.close();
+    await lab.engine.clear();
+  });
+
+  test.for(shapes)('is as its predecessor was: $name', async (shape, { skip }) => {
+    const { apiVersion } = await engine.info();
+    skip(!isSpoken(shape, apiVersion), `with API ${apiVersion}`);
+    const first = await scene.run(shape);
+    const second = await scene.succeed(first, 'one', 'one');
+    const running = await scene.replace(shape, first, second);
+    expect(withoutPins(comparable(running.raw))).toEqual(withoutPins(comparable(first.raw)));
+    expect(shape.keeps?.(running.raw)).toEqual(shape.keeps?.(first.raw));
+    expect(volumesOf(running.raw)).toEqual(volumesOf(first.raw));
+
+    const third = await scene.succeed(running, 'one', 'one');
+    expect(comparable(third.raw)).toEqual(comparable(second.raw));
+
+    const other = await scene.succeed(running, 'one', 'two');
+    const fresh = await scene.create(shape, 'fresh', 'two');
+    if (!shape.unlikeFresh) expect(asFresh(other.raw)).toEqual(asFresh(fresh.raw));
+    const back = await scene.succeed(other, 'two', 'one');
+    if (!shape.unlikeFresh) expect(asFresh(back.raw)).toEqual(asFresh(third.raw));
+    expect(volumesOf(back.raw)).toEqual(expect.arrayContaining([...volumesOf(first.raw)]));
+  });
+});
+
+function isSpoken({ since, until }: Shape, apiVersion: string): boolean {
+  if (since !== undefined && !speaksApi(apiVersion, since)) return false;
+  return until === undefined || !speaksApi(apiVersion, until);
+}

@@ -1,0 +1,119 @@
+import { expect } from 'vitest';
+import type { Container, Image } from '../../../src/domain/container.ts';
+import { differences } from '../../../src/domain/container-difference.ts';
+import { recipeFor } from '../../../src/domain/container-recipe.ts';
+import type { Engine } from '../../../src/domain/outside.ts';
+import type { Inspected } from '../../lab/engine-client.ts';
+import type { Lab } from '../../lab/lab.ts';
+import type { ImageName } from './images.ts';
+import type { Shape } from './shapes.ts';
+
+export type Seen = {
+  readonly container: Container;
+  /** What the engine says, past our own reading of it. */
+  readonly raw: Inspected;
+};
+
+/** Creates containers as users do, and their successors as an update does. */
+export function createScene(lab: Lab, engine: Engine) {
+  const reference = `${lab.registry.host}/fidelity:current`;
+  let successors = 0;
+
+  /** The container `subject`, running unless the shape says otherwise. */
+  async function run(shape: Shape): Promise<Seen> {
+    if (shape.other) await lab.engine.run('other', `${lab.registry.host}/fidelity:one`, shape.other);
+    const { container } = await create(shape, 'subject', 'one');
+    return start(shape, container);
+  }
+
+  async function create(shape: Shape, name: string, image: ImageName): Promise<Seen> {
+    await engine.tagImage((await imageCalled(image)).id, reference);
+    await lab.engine.create(name, reference, await named(shape.body));
+    for (const [network, EndpointConfig] of Object.entries(shape.connect ?? {}))
+      await change('POST', `/networks/${network}/connect`, { Container: name, EndpointConfig });
+    for (const network of shape.disconnect ?? [])
+      await change('POST', `/networks/${network}/disconnect`, { Container: name });
+    return see(name);
+  }
+
+  /** Created beside its predecessor, with the tag moved, and compared with it. */
+  async function succeed({ container }: Seen, from: ImageName, to: ImageName): Promise<Seen> {
+    const [oldImage, newImage] = [await imageCalled(from), await imageCalled(to)];
+    await engine.tagImage(newImage.id, reference);
+    const info = await engine.info();
+    const recipe = recipeFor({
+      container,
+      oldImage,
+      image: container.settings.Config.Image,
+      newImageId: newImage.id,
+      journal: {},
+      apiVersion: info.apiVersion,
+      engineName: info.name,
+      enginePlatform: info.platform,
+      networks: await engine.listNetworks(),
+      replacedIds: new Map(),
+    });
+    successors += 1;
+    const outcome = await engine.createContainer(`successor-${successors}`, recipe);
+    if (outcome.kind !== 'done') throw new Error(outcome.message);
+    for (const { networkId, endpoint } of recipe.laterEndpoints)
+      expect(await engine.connectNetwork({ containerId: outcome.id, networkId, endpoint })).toEqual({ kind: 'done' });
+    const seen = await see(outcome.id);
+    expect(differences(container, seen.container, { oldImage, newImage, replacedIds: new Map() })).toEqual([]);
+    return seen;
+  }
+
+  /** The successor, in its predecessor's place: it has the name and the restart policy, and runs. */
+  async function replace(shape: Shape, { container }: Seen, successor: Seen): Promise<Seen> {
+    const { name, settings } = container;
+    const { Name = '', MaximumRetryCount = 0 } = settings.HostConfig.RestartPolicy ?? {};
+    await engine.removeContainer(container.id);
+    await engine.renameContainer(successor.container.id, name);
+    if (Name !== '' && Name !== 'no') {
+      await engine.updateRestartPolicy(successor.container.id, { Name, MaximumRetryCount });
+    }
+    const seen = await start(shape, successor.container);
+    const image = await imageCalled('one');
+    expect(
+      differences(container, seen.container, { oldImage: image, newImage: image, replacedIds: new Map() }),
+    ).toEqual([]);
+    return seen;
+  }
+
+  async function start(shape: Shape, { id }: Container): Promise<Seen> {
+    if (!shape.created) await change('POST', `/containers/${id}/start`);
+    return see(id);
+  }
+
+  async function see(idOrName: string): Promise<Seen> {
+    const [container, raw] = [await engine.inspectContainer(idOrName), await lab.engine.inspect(idOrName)];
+    if (container === undefined || raw === undefined) throw new Error(`"${idOrName}" is gone`);
+    return { container, raw };
+  }
+
+  async function imageCalled(name: ImageName): Promise<Image> {
+    const image = await engine.inspectImage(`${lab.registry.host}/fidelity:${name}`);
+    if (image === undefined) throw new Error(`the image "${name}" is gone`);
+    return image;
+  }
+
+  async function named(body: Shape['body']): Promise<object> {
+    const text = JSON.stringify(body);
+    const front = (await engine.listNetworks()).find(({ name }) => name === 'front')?.id;
+    const other = (await engine.inspectContainer('other'))?.id;
+    return JSON.parse(
+      text.replace('"FRONT"', JSON.stringify(front)).replace('"OTHER"', JSON.stringify(other)),
+    ) as object;
+  }
+
+  async function change(method: string, path: string, body?: object): Promise<void> {
+    const reply = await lab.engine.call(method, path, body);
+    if (reply.status >= 400) throw new Error(`${method} ${path}: ${reply.status} ${JSON.stringify(reply.body)}`);
+  }
+
+  async function clear(): Promise<void> {
+    for (const { id } of await engine.listContainers()) await change('DELETE', `/containers/${id}?force=1&v=1`);
+  }
+
+  return { run, create, succeed, replace, clear };
+}
