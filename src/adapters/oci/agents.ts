@@ -2,6 +2,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import type { SecureContext } from 'node:tls';
 import { splitHost } from './address-list.ts';
+import { RegistryFailure } from './failure.ts';
 import type { IsInsecure } from './insecure.ts';
 import { createLru } from './lru.ts';
 import { proxyAuthorization } from './proxy-choice.ts';
@@ -19,6 +20,7 @@ export type Agents = {
   readonly routeTo: (url: URL) => Promise<Route>;
   /** Makes the next request to the origin begin anew: certificates may have changed. */
   readonly forget: (url: URL) => void;
+  /** For good: what is under way ends, and nothing begins. */
   readonly close: () => Promise<void>;
 };
 
@@ -34,6 +36,7 @@ export type AgentOptions = {
 export function createAgents(options: AgentOptions): Agents {
   const { isInsecure, contextFor, proxyFor, maxSocketsPerOrigin, deadlineMs } = options;
   const routes = createLru<Promise<Route>>(maxOrigins);
+  let isClosed = false;
   const keeping = {
     keepAlive: true,
     maxSockets: maxSocketsPerOrigin,
@@ -45,6 +48,7 @@ export function createAgents(options: AgentOptions): Agents {
 
   return {
     routeTo(url) {
+      if (isClosed) return Promise.reject(new RegistryFailure('registry-unreachable', 'the service is stopping'));
       const known = routes.get(url.origin);
       if (known !== undefined) return known;
       const route = url.protocol === 'https:' ? secureRoute(url) : plainRoute(url);
@@ -54,6 +58,7 @@ export function createAgents(options: AgentOptions): Agents {
     },
     forget: (url) => routes.delete(url.origin),
     async close() {
+      isClosed = true;
       for (const route of await Promise.allSettled(routes.values()))
         if (route.status === 'fulfilled') route.value.options.agent.destroy();
       routes.clear();

@@ -95,11 +95,11 @@ export function createClient({ hostOf, exchange, authorize, credentials, isInsec
   /** An insecure registry is tried with https first, as an engine does; what it speaks is remembered. */
   async function inItsScheme({ host, endpoint, met, signal }: Visit, speak: Speak): Promise<WireAnswer> {
     const known = endpoint.scheme ?? host.scheme;
-    const mayBePlain = known === undefined && (await isInsecure(endpoint.host, signal));
     try {
       return await understood(host, known ?? 'https', speak);
     } catch (error) {
-      if (!mayBePlain || !isSilence(error)) throw error;
+      const mayBePlain = isSilence(error) && (known === undefined || (known === 'https' && speaksNoTls(error)));
+      if (!mayBePlain || endpoint.scheme !== undefined || !(await isInsecure(endpoint.host, signal))) throw error;
       if (speaksNoTls(error)) {
         // Those who wait need to know no more: plain registries seldom have a challenge.
         host.scheme = 'http';
@@ -127,12 +127,17 @@ type Speak = (scheme: Scheme) => Promise<WireAnswer>;
 async function understood(host: Host, scheme: Scheme, speak: Speak): Promise<WireAnswer> {
   try {
     const answer = await speak(scheme);
-    host.scheme = scheme;
+    host.scheme = isMisunderstanding(scheme, answer) ? undefined : scheme;
     return answer;
   } catch (error) {
-    if (isSilence(error)) host.scheme = undefined;
+    if (error instanceof RegistryFailure) host.scheme = undefined;
     throw error;
   }
+}
+
+/** What servers with TLS say to plain HTTP. */
+function isMisunderstanding(scheme: Scheme, { status }: WireAnswer): boolean {
+  return scheme === 'http' && status === 400;
 }
 
 function defaultScopes({ repository }: Ask): readonly string[] {

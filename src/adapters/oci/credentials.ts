@@ -62,7 +62,8 @@ export function createCredentials(options: CredentialOptions): Credentials {
   async function search(registry: string): Promise<Found> {
     const config = await readConfig();
     const entry = config.logins.get(registry);
-    const helper = config.helpers.get(registry) ?? config.store;
+    // An empty name means the file, for a registry that the helper for all is not to be asked about.
+    const helper = (config.helpers.get(registry) ?? config.store) || undefined;
     const answer = helper === undefined ? none : await ask(helper, registry);
     const settled = (credential: Credential, origin: string): Found => ({
       login: { registry, credential, origin },
@@ -72,7 +73,7 @@ export function createCredentials(options: CredentialOptions): Credentials {
     if (typeof entry === 'object') return settled(entry, `the login in ${file}`);
     return {
       login: { registry, credential: undefined, origin: answer.kind === 'failed' ? answer.why : noLogin(entry) },
-      isSettled: entry === 'malformed' || (entry === 'empty' && helper !== undefined) || config.helpers.has(registry),
+      isSettled: entry === 'malformed' || (helper !== undefined && (entry === 'empty' || config.helpers.has(registry))),
     };
   }
 

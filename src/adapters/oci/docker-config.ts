@@ -12,7 +12,7 @@ export type Credential =
 export type DockerConfig = {
   /** `empty`: the helper holds it. `malformed`: there is one, but it says nothing. */
   readonly logins: ReadonlyMap<string, Credential | 'empty' | 'malformed'>;
-  /** Names of helper programs, without `docker-credential-`. */
+  /** Names of helper programs, without `docker-credential-`; empty: none. */
   readonly helpers: ReadonlyMap<string, string>;
   /** The helper for all other registries. */
   readonly store: string | undefined;
@@ -27,11 +27,10 @@ export const emptyDockerConfig: DockerConfig = { logins: new Map(), helpers: new
 export function parseDockerConfig(text: string): DockerConfig | undefined {
   const config = parseJsonObject(text);
   if (config === undefined) return undefined;
-  const store = stringOf(config['credsStore']);
   return {
     logins: byRegistry(config['auths'], (entry) => readLogin(objectOf(entry) ?? {})),
     helpers: byRegistry(config['credHelpers'], stringOf),
-    store: store === '' ? undefined : store,
+    store: stringOf(config['credsStore']),
   };
 }
 

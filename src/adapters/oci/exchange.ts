@@ -35,9 +35,8 @@ export function createExchange(agents: Agents, { deadlineMs, userAgent }: Exchan
     const wanted = { ...request, headers: { 'user-agent': userAgent, ...request.headers } };
     const { url } = wanted;
     try {
-      const route = await agents.routeTo(url);
       for (let tries = 0; tries < maxStaleConnections; tries += 1) {
-        const answer = await attempt(route, wanted, deadlineMs, signal);
+        const answer = await attempt(await agents.routeTo(url), wanted, deadlineMs, signal);
         if (answer !== 'stale') return answer;
       }
       throw new RegistryFailure('registry-unreachable', 'it closes every connection', {

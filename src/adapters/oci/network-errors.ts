@@ -15,7 +15,7 @@ export function readNetworkError(error: unknown, host: string): RegistryFailure 
 
 /** Whether the failure had to do with certificates, which may change while the service runs. */
 export function isTlsError(failure: RegistryFailure): boolean {
-  return /CERT|SSL|TLS|EPROTO/.test(codeOf(failure.cause));
+  return /CERT|SSL|TLS|EPROTO|ISSUER|SIGNATURE/.test(codeOf(failure.cause));
 }
 
 /** Whether a TLS handshake failed because the other side answered in something else. */

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { reasonOf, until } from './until.ts';
 
 /** Runs `work` for a key, or joins the run of it that is under way. */
@@ -13,6 +14,8 @@ export function createSingleFlight<Value>(): SingleFlight<Value> {
 
   return async function join(key, work, signal) {
     signal?.throwIfAborted();
+    // A check of many images waits with one signal for all, which is no leak.
+    if (signal !== undefined) setMaxListeners(0, signal);
     const flight = flights.get(key) ?? start(key, work);
     flight.waiting += 1;
     try {

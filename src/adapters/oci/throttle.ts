@@ -53,7 +53,7 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
         await stayAway(left, signal);
         const outcome = await slots.use(() => attempt(work, left), signal);
         if (outcome.kind === 'answer') return outcome.answer;
-        await clock.sleep(outcome.afterMs, signal);
+        if (outcome.afterMs > 0) await clock.sleep(outcome.afterMs, signal);
       }
     },
   };

@@ -9,8 +9,7 @@ export function until<Value>(promise: Promise<Value>, signal: AbortSignal | unde
   });
 }
 
-/** The reason of an abort as an error, whatever `abort()` was given. */
+/** Whatever `abort()` was given; an error unless someone chose otherwise. */
 export function reasonOf(signal: AbortSignal | undefined): Error {
-  const reason: unknown = signal?.reason;
-  return reason instanceof Error ? reason : new Error('aborted', { cause: reason });
+  return signal?.reason as Error;
 }

@@ -1,0 +1,314 @@
+import { describe, expect, test } from 'vitest';
+import { startHttpServer, type Answer } from '../../../test/support/http-server.ts';
+import { at, createOciRig, failureOf } from '../../../test/support/oci-rig.ts';
+import {
+  dockerList,
+  emptyContent,
+  ociManifest,
+  putImage,
+  putIndex,
+  putManifest,
+  serveContent,
+  sha256,
+} from '../../../test/support/registry-content.ts';
+
+const rig = createOciRig();
+
+const linux = { os: 'linux', architecture: 'amd64', variant: '' };
+
+describe('resolve()', () => {
+  test('asks with one HEAD that accepts all four types, and says who we are', async () => {
+    const content = emptyContent();
+    const { digest } = putImage(content, 'team/app:1');
+    const server = await rig.serve(serveContent(content));
+    expect(await rig.registry().resolve(at(server))).toBe(digest);
+    expect(server.lines()).toEqual(['HEAD /v2/team/app/manifests/1']);
+    const { accept, 'user-agent': agent, authorization } = server.seen[0]!.headers;
+    expect(accept?.split(', ').sort()).toEqual([
+      'application/vnd.docker.distribution.manifest.list.v2+json',
+      'application/vnd.docker.distribution.manifest.v2+json',
+      'application/vnd.oci.image.index.v1+json',
+      'application/vnd.oci.image.manifest.v1+json',
+    ]);
+    expect(agent).toBe('upkeep/1.2.3');
+    expect(authorization).toBeUndefined();
+  });
+
+  test('tells the digest of the index, not of one of its images', async () => {
+    const content = emptyContent();
+    const index = putIndex(content, 'team/app:1', [putImage(content, undefined)], dockerList);
+    const server = await rig.serve(serveContent(content));
+    expect(await rig.registry().resolve(at(server))).toBe(index);
+  });
+
+  test('costs fifty requests, when a thousand callers want fifty images', async () => {
+    const content = emptyContent();
+    for (let i = 0; i < 50; i += 1) putImage(content, `team/app${i}:1`, { label: String(i) });
+    const server = await rig.serve(serveContent(content));
+    const registry = rig.registry();
+    const digests = await Promise.all(
+      Array.from({ length: 1000 }, (_, i) => registry.resolve(at(server, `team/app${i % 50}:1`))),
+    );
+    expect(new Set(digests).size).toBe(50);
+    expect(server.lines().length).toBe(50);
+  });
+
+  test('goes on for the others when one caller leaves, and stops when the last has left', async () => {
+    let reply = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (reply = resolve));
+    const content = emptyContent();
+    const { digest } = putImage(content, 'team/app:1');
+    const server = await rig.serve(async (request) => {
+      await answered;
+      return serveContent(content)(request);
+    });
+    const registry = rig.registry();
+    const [first, second] = [new AbortController(), new AbortController()];
+    const left = registry.resolve(at(server), first.signal);
+    const stayed = registry.resolve(at(server), second.signal);
+    const reason = new Error('enough');
+    first.abort(reason);
+    await expect(left).rejects.toBe(reason);
+    reply();
+    expect(await stayed).toBe(digest);
+
+    const alone = new AbortController();
+    const asked = registry.resolve(at(server, 'team/other:1'), alone.signal);
+    alone.abort(reason);
+    await expect(asked).rejects.toBe(reason);
+  });
+
+  test('asks whether a known tag still means the same, and takes 304 for yes', async () => {
+    const content = emptyContent();
+    const { digest } = putImage(content, 'team/app:1');
+    const server = await rig.serve(serveContent(content));
+    const registry = rig.registry();
+    await registry.resolve(at(server));
+    expect(await registry.resolve(at(server))).toBe(digest);
+    expect(server.seen.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, `"${digest}"`]);
+    const { digest: newer } = putImage(content, 'team/app:1', { label: 'newer' });
+    expect(await registry.resolve(at(server))).toBe(newer);
+  });
+
+  test('asks for nothing when the reference is a digest alone', async () => {
+    const server = await rig.serve(() => ({ status: 500 }));
+    const digest = sha256('x');
+    expect(await rig.registry().resolve(at(server, `team/app@${digest}`))).toBe(digest);
+    expect(server.seen).toEqual([]);
+  });
+
+  test.each([400, 404, 405, 501])('hashes the body of a GET, when HEAD is answered with %i', async (status) => {
+    const content = emptyContent();
+    const { digest } = putImage(content, 'team/app:1');
+    const server = await rig.serve((request) =>
+      request.method === 'HEAD' ? { status } : serveContent(content)(request),
+    );
+    expect(await rig.registry().resolve(at(server))).toBe(digest);
+    expect(server.lines()).toEqual(['HEAD /v2/team/app/manifests/1', 'GET /v2/team/app/manifests/1']);
+  });
+
+  test('hashes the body of a GET, when no answer names a digest', async () => {
+    const body = JSON.stringify({ schemaVersion: 2, config: { digest: sha256('c') }, layers: [] });
+    const server = await rig.serve(() => ({ headers: { 'content-type': ociManifest }, body }));
+    expect(await rig.registry().resolve(at(server))).toBe(sha256(body));
+  });
+
+  test('refuses a body that is not what its header says', async () => {
+    const body = JSON.stringify({ schemaVersion: 2, config: { digest: sha256('c') }, layers: [] });
+    const server = await rig.serve(({ method }) =>
+      method === 'HEAD' ? { status: 405 } : { headers: { 'docker-content-digest': sha256('other') }, body },
+    );
+    const error = await failureOf(rig.registry().resolve(at(server)));
+    expect(error).toMatchObject({ code: 'registry-invalid' });
+    expect(error.message).toBe(
+      `Cannot check "${server.host}/team/app:1" at "${server.host}": what it sent is not ${sha256('other')}`,
+    );
+  });
+
+  test('refuses the page of a captive portal', async () => {
+    const server = await rig.serve(() => ({
+      headers: { 'content-type': 'text/html' },
+      body: '<html>Log in to the Wi-Fi',
+    }));
+    const error = await failureOf(rig.registry().resolve(at(server)));
+    expect(error.code).toBe('registry-invalid');
+    expect(error.message).toContain('its answer is not a manifest');
+  });
+
+  test('refuses the outdated format, whose digest no engine has', async () => {
+    const type = 'application/vnd.docker.distribution.manifest.v1+prettyjws; charset=utf-8';
+    const server = await rig.serve(() => ({ headers: { 'content-type': type, 'docker-content-digest': sha256('x') } }));
+    const error = await failureOf(rig.registry().resolve(at(server)));
+    expect(error.code).toBe('registry-invalid');
+    expect(error.message).toContain('outdated manifest format');
+  });
+
+  test('names the image, the host and the words of the registry, cut and made harmless', async () => {
+    const message = `\u001b[31mno\u202e ${'x'.repeat(500)}`;
+    const server = await rig.serve(() => ({
+      status: 404,
+      body: JSON.stringify({ errors: [{ code: 'NAME_UNKNOWN', message }] }),
+    }));
+    const error = await failureOf(rig.registry().resolve(at(server)));
+    expect(error.code).toBe('registry-not-found');
+    expect(error.message).toContain(`Cannot check "${server.host}/team/app:1" at "${server.host}": it has no such tag`);
+    expect(error.message).toContain(String.raw`\x1b[31mno\u202e xxx`);
+    expect(error.message.length).toBeLessThan(400);
+  });
+
+  test('is not impressed by an answer without an end', async () => {
+    const body = Buffer.alloc(5 * 1024 * 1024, 'x');
+    const server = await rig.serve(({ method }) => (method === 'HEAD' ? { status: 405 } : { body }));
+    const error = await failureOf(rig.registry().resolve(at(server)));
+    expect(error.code).toBe('registry-invalid');
+    expect(error.message).toContain('more than 4194304 bytes');
+  });
+
+  test('tries again after a broken connection and an answer of 500 and above, twice', async () => {
+    const content = emptyContent();
+    const { digest } = putImage(content, 'team/app:1');
+    const troubles: Answer[] = [() => 'drop', () => ({ status: 502 })];
+    const server = await rig.serve((request) => (troubles.shift() ?? serveContent(content))(request));
+    expect(await rig.registry().resolve(at(server))).toBe(digest);
+    expect(server.lines().length).toBe(3);
+  });
+
+  test('gives up on a registry in trouble after four requests in all', async () => {
+    const server = await rig.serve(() => ({ status: 503, body: 'down for maintenance' }));
+    const error = await failureOf(rig.registry().resolve(at(server)));
+    expect(error.code).toBe('registry-unreachable');
+    expect(error.message).toContain('it answered with status 503');
+    expect(server.lines()).toEqual([
+      ...Array<string>(3).fill('HEAD /v2/team/app/manifests/1'),
+      'GET /v2/team/app/manifests/1',
+    ]);
+  });
+
+  test('says that nobody answered in time', async () => {
+    const server = await rig.serve(() => 'hang');
+    const error = await failureOf(rig.registry({ requestDeadlineMs: 30 }).resolve(at(server)));
+    expect(error.code).toBe('timeout');
+    expect(error.message).toContain('it did not answer within 30ms');
+  });
+
+  test('says that nobody is there, in both schemes at once', async () => {
+    const server = await startHttpServer(() => ({}));
+    await server[Symbol.asyncDispose]();
+    const error = await failureOf(rig.registry().resolve(at(server)));
+    expect(error.code).toBe('registry-unreachable');
+    expect(error.message).toMatch(/: the connection was refused$/);
+  });
+
+  test('uses connections again', async () => {
+    const content = emptyContent();
+    for (let i = 0; i < 20; i += 1) putImage(content, `team/app${i}:1`, { label: String(i) });
+    const server = await rig.serve(serveContent(content));
+    const registry = rig.registry();
+    for (let i = 0; i < 20; i += 1) await registry.resolve(at(server, `team/app${i}:1`));
+    // One for the attempt at TLS.
+    expect(server.connections()).toBe(2);
+  });
+});
+
+describe('describe()', () => {
+  test('follows an index to the config of the platform, and asks once for what never changes', async () => {
+    const content = emptyContent();
+    const amd = putImage(content, undefined, { architecture: 'amd64' });
+    const arm = putImage(content, undefined, { architecture: 'arm64', variant: 'v8', created: '2026-02-03T04:05:06Z' });
+    const digest = putIndex(content, 'team/app:1', [amd, arm]);
+    const server = await rig.serve(serveContent(content));
+    const registry = rig.registry();
+    const request = { reference: at(server), digest, platform: { os: 'linux', architecture: 'arm64', variant: '' } };
+    const expected = {
+      digest,
+      manifestDigest: arm.digest,
+      configDigest: arm.configDigest,
+      platform: { os: 'linux', architecture: 'arm64', variant: 'v8' },
+      createdAtMs: Date.UTC(2026, 1, 3, 4, 5, 6),
+    };
+    expect(await Promise.all([registry.describe(request), registry.describe(request)])).toEqual([expected, expected]);
+    expect(await registry.describe(request)).toEqual(expected);
+    expect(server.lines()).toEqual([
+      `GET /v2/team/app/manifests/${digest}`,
+      `GET /v2/team/app/manifests/${arm.digest}`,
+      `GET /v2/team/app/blobs/${arm.configDigest}`,
+    ]);
+  });
+
+  test('takes a manifest without an index as it is, whatever its platform', async () => {
+    const content = emptyContent();
+    const arm = putImage(content, 'team/app:1', { architecture: 'arm64' });
+    const server = await rig.serve(serveContent(content));
+    const found = await rig.registry().describe({ reference: at(server), digest: arm.digest, platform: linux });
+    expect(found).toMatchObject({
+      digest: arm.digest,
+      manifestDigest: arm.digest,
+      platform: { architecture: 'arm64' },
+    });
+  });
+
+  test('says which platforms there are, when the wanted one is not among them', async () => {
+    const content = emptyContent();
+    const images = ['arm64', 's390x'].map((architecture) => putImage(content, undefined, { architecture }));
+    const attestation = {
+      ...putImage(content, undefined, { label: 'a' }),
+      spec: { os: 'unknown', architecture: 'unknown' },
+    };
+    const digest = putIndex(content, 'team/app:1', [...images, attestation]);
+    const server = await rig.serve(serveContent(content));
+    const error = await failureOf(rig.registry().describe({ reference: at(server), digest, platform: linux }));
+    expect(error.code).toBe('registry-not-found');
+    expect(error.message).toContain('it has no image for linux/amd64, only for linux/arm64, linux/s390x');
+  });
+
+  test.each([
+    ['1970-01-01T00:00:00Z', undefined],
+    ['1980-01-01T00:00:01Z', undefined],
+    ['yesterday', undefined],
+    ['2019-05-06T07:08:09.987654321+02:00', Date.UTC(2019, 4, 6, 5, 8, 9, 987)],
+  ])('reads a build time of %s', async (created, createdAtMs) => {
+    const content = emptyContent();
+    const { digest } = putImage(content, 'team/app:1', { created });
+    const server = await rig.serve(serveContent(content));
+    const found = await rig.registry().describe({ reference: at(server), digest, platform: linux });
+    expect(found.createdAtMs).toBe(createdAtMs);
+  });
+
+  test('does not fetch the config of what is no image', async () => {
+    const content = emptyContent();
+    const { digest } = putImage(content, 'team/app:1', { configType: 'application/vnd.cncf.helm.config.v1+json' });
+    const server = await rig.serve(serveContent(content));
+    const found = await rig.registry().describe({ reference: at(server), digest, platform: linux });
+    expect(found).toMatchObject({ platform: undefined, createdAtMs: undefined });
+    expect(server.lines().length).toBe(1);
+  });
+
+  test('refuses content that is not what its digest says, for manifests and configs', async () => {
+    const content = emptyContent();
+    const { digest, configDigest } = putImage(content, 'team/app:1');
+    for (const tampered of ['manifests', 'blobs']) {
+      const server = await rig.serve((request) => {
+        const reply = serveContent(content)(request);
+        if (typeof reply === 'string' || !request.url.includes(tampered)) return reply;
+        return { ...reply, headers: {}, body: `${reply.body?.toString() ?? ''} ` };
+      });
+      const error = await failureOf(rig.registry().describe({ reference: at(server), digest, platform: linux }));
+      expect(error.code).toBe('registry-invalid');
+      expect(error.message).toContain(`what it sent is not ${tampered === 'blobs' ? configDigest : digest}`);
+    }
+  });
+
+  test('refuses a manifest that could be read in two ways', async () => {
+    const content = emptyContent();
+    const digest = putManifest(content, 'team/app:1', ociManifest, {
+      schemaVersion: 2,
+      manifests: [],
+      config: { digest: sha256('c') },
+      layers: [],
+    });
+    const server = await rig.serve(serveContent(content));
+    const error = await failureOf(rig.registry().describe({ reference: at(server), digest, platform: linux }));
+    expect(error.code).toBe('registry-invalid');
+    expect(error.message).toContain('its manifest contradicts itself');
+  });
+});
