@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import type { Application } from './application/application.ts';
@@ -150,7 +149,10 @@ async function createService(world: World, settings: ServiceSettings): Promise<A
   const { createApplication } = await import('./application/create-application.ts');
   const { createInstance } = await import('./adapters/process/instance.ts');
   const { ownContainerId } = await import('./adapters/process/own-container.ts');
-  return createApplication({ ...world, instance: createInstance({ containerId: ownContainerId() }), newId: randomUUID }, settings);
+  return createApplication(
+    { ...world, instance: createInstance({ containerId: ownContainerId() }), newId: () => crypto.randomUUID() },
+    settings,
+  );
 }
 
 async function reachEngineAndRegistries(

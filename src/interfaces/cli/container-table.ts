@@ -13,7 +13,9 @@ export const containerColumns: readonly Column[] = [
 ];
 
 export function checkTable(containers: readonly CheckedContainer[]): Table {
-  const rows = containers.map(({ name, image, status, reason }) => row(name, image, statusWording[status], reason));
+  const rows = containers.map(({ name, image, status, reason, error }) =>
+    row(name, image, statusWording[status], error ?? reason),
+  );
   return { columns: containerColumns, rows };
 }
 

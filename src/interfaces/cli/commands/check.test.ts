@@ -31,7 +31,7 @@ describe('check()', () => {
       'CONTAINER  IMAGE        STATUS            WHY',
       'web        nginx:1.27   update available  A newer image of "nginx:1.27" is available',
       'db         postgres:16  up to date        Runs the newest image of its tag',
-      'api        api:1        unknown           The registry cannot be reached',
+      'api        api:1        unknown           Cannot check "api:1": connection refused',
       '',
       '3 containers: 1 up to date, 1 update available, 1 unknown (1 more not watched)',
       '',
@@ -77,7 +77,7 @@ describe('check()', () => {
   });
 
   test('a name or an image that means nothing is an error that names it, also beside one that does', async () => {
-    const unmatched = [{ filter: 'ngnix', reason: 'no watched container runs this image; did you mean "nginx"?' }];
+    const unmatched = [{ filter: 'ngnix', reason: 'No watched container runs this image; did you mean "nginx"?' }];
     const { code, fake } = await run(['check', '--image', 'nginx,ngnix'], checkReport([web], { unmatched }));
     expect(code).toBe(1);
     expect(fake.out()).toBe('');
