@@ -104,6 +104,12 @@ function refusedVersion(host: string, error: EngineError): ServiceError {
       },
     );
   }
+  // What Go's server says to plain HTTP on its port for TLS.
+  if (error.message.includes('HTTP request to an HTTPS server')) {
+    return new ServiceError('engine-unreachable', `Cannot reach the container engine at "${host}": it wants TLS`, {
+      remedy: 'Give --tlsverify (DOCKER_TLS_VERIFY) and --cert-path (DOCKER_CERT_PATH)',
+    });
+  }
   return notAnEngine(host, error);
 }
 

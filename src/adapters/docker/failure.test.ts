@@ -135,6 +135,13 @@ describe('TLS', () => {
   test('of an engine that we do not speak it with', async () => {
     const { server } = await connectedEngine({ tls: {} });
     await expect(engineAt(server.host).info()).rejects.toMatchObject({ code: 'engine-unreachable' });
+    const inGo = await connectedEngine({
+      version: (_, response) => void response.writeHead(400).end('Client sent an HTTP request to an HTTPS server.\n'),
+    });
+    await expect(inGo.engine.info()).rejects.toMatchObject({
+      message: expect.stringContaining('it wants TLS'),
+      remedy: expect.stringContaining('--tlsverify'),
+    });
   });
 
   test('tells that a change was not sent when the handshake fails', async () => {

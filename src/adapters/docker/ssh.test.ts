@@ -33,7 +33,7 @@ ${body}
   const toSocket = (socketPath: string): string => `
 const socket = require('node:net').connect(${JSON.stringify(socketPath)});
 process.stdin.pipe(socket).pipe(process.stdout);
-socket.on('error', () => process.exit(1));`;
+socket.on('close', (failed) => process.exit(failed ? 1 : 0));`;
 
   const started = (): string[] => readFileSync(join(dir, 'started'), 'utf8').trim().split('\n');
 
@@ -96,12 +96,27 @@ socket.on('error', () => process.exit(1));`;
     await expect(engineAt('ssh://me@host').info()).rejects.toThrow('the program "ssh" cannot be run');
   });
 
+  test('opens another session when the far end has closed the last one', async () => {
+    const { server } = await connectedEngine({ script: { '*': {} } });
+    fakeSsh(toSocket(server.socketPath));
+    const engine = engineAt('ssh://host');
+    await engine.startContainer('id');
+    server.cut();
+    await expect.poll(() => started().filter(isAlive)).toEqual([]);
+    expect(await engine.startContainer('id')).toEqual({ kind: 'done' });
+    expect(started()).toHaveLength(2);
+  });
+
   test('ends the child when a call is abandoned', async () => {
     const { server } = await connectedEngine({ script: { '*': () => undefined } });
     fakeSsh(toSocket(server.socketPath));
-    const engine = engineAt('ssh://host', { deadlines: { readMs: 300 } });
-    await expect(engine.listContainers()).rejects.toMatchObject({ code: 'timeout' });
-    await engine.close();
-    await expect.poll(() => started().filter(isAlive)).toEqual([]);
+    const engine = engineAt('ssh://host');
+    const abort = new AbortController();
+    const list = engine.listContainers({}, abort.signal);
+    await expect.poll(() => server.requests.length, { timeout: 4_000 }).toBe(1);
+    expect(started().filter(isAlive)).toHaveLength(2);
+    abort.abort('enough');
+    await expect(list).rejects.toBe('enough');
+    await expect.poll(() => started().filter(isAlive)).toHaveLength(1);
   });
 });

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { Duplex } from 'node:stream';
-import { printable } from '../../domain/printable.ts';
 import type { EngineAddress } from './address.ts';
+import { sshFailed } from './failure.ts';
 
 /**
  * A connection to the engine of another host: the system's `ssh` runs `docker system dial-stdio`
@@ -13,6 +13,8 @@ export function openSsh(address: EngineAddress & { kind: 'ssh' }): Duplex {
   const child = spawn('ssh', sshArguments(address), { stdio: ['pipe', 'pipe', 'pipe'] });
   const complaints = collectComplaints(child);
   const stream = new Duplex({
+    // Otherwise a session whose far end has gone would pass for one that can be used again.
+    allowHalfOpen: false,
     read: () => void child.stdout.resume(),
     // The reason for a failed write is in the child's last words, which arrive later.
     write: (chunk, _encoding, done) => void child.stdin.write(chunk, () => done()),
@@ -26,12 +28,11 @@ export function openSsh(address: EngineAddress & { kind: 'ssh' }): Duplex {
   child.stdout.on('data', (chunk: Buffer) => {
     if (!stream.push(chunk)) child.stdout.pause();
   });
-  child.on('error', (cause) =>
-    stream.destroy(new Error(`the program "ssh" cannot be run: ${cause.message}`, { cause })),
-  );
+  child.stdout.on('end', () => child.stdin.end());
+  child.on('error', ({ message }) => stream.destroy(failure(`the program "ssh" cannot be run: ${message}`)));
   child.on('close', (exitCode) => {
     if (exitCode === 0) stream.push(null);
-    else stream.destroy(new Error(`ssh ended with ${exitCode ?? 'a signal'}: ${complaints()}`));
+    else stream.destroy(failure(`ssh ended with ${exitCode ?? 'a signal'}: ${complaints()}`));
   });
   return asSocket(stream);
 }
@@ -55,7 +56,11 @@ function collectComplaints(child: ChildProcess): () => string {
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     words = (words + text).slice(-maxComplaintChars);
   });
-  return () => printable(words.trim(), maxComplaintChars) || 'it gave no reason';
+  return () => words.trim() || 'it gave no reason';
+}
+
+function failure(message: string): Error {
+  return Object.assign(new Error(message), { code: sshFailed });
 }
 
 function leaveToClose(): void {}
