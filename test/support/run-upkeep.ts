@@ -14,27 +14,53 @@ export type UpkeepOptions = {
   readonly env?: Readonly<Record<string, string>>;
   /** Called once the process is there, to kill or signal it. */
   readonly onStart?: (child: ChildProcess) => void;
+  /** Of another user than this process's; needs root. */
+  readonly uid?: number;
+};
+
+/** A process that is under way. */
+export type UpkeepProcess = {
+  readonly child: ChildProcess;
+  /** Resolves once the text stands on standard output or error; rejects when the process ends without. */
+  readonly seen: (text: string) => Promise<void>;
+  readonly ended: Promise<UpkeepRun>;
 };
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 /** Runs the built executable as a person would, without any of this process's environment. */
-export function runUpkeep(
+export function runUpkeep(args: readonly string[], options: UpkeepOptions = {}): Promise<UpkeepRun> {
+  const { child, ended } = startUpkeep(args, options);
+  options.onStart?.(child);
+  return ended;
+}
+
+export function startUpkeep(
   args: readonly string[],
-  { socket, env = {}, onStart }: UpkeepOptions = {},
-): Promise<UpkeepRun> {
+  { socket, env = {}, uid }: Omit<UpkeepOptions, 'onStart'> = {},
+): UpkeepProcess {
   const host = socket === undefined ? [] : ['--host', `unix://${socket}`];
   const child = spawn(process.execPath, [main, ...args, ...host], {
     env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    ...(uid !== undefined && { uid, gid: uid }),
   });
-  onStart?.(child);
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-  return new Promise((resolve, reject) => {
+  const ended = new Promise<UpkeepRun>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code) => resolve({ code, stdout, stderr }));
   });
+  const seen = (text: string) =>
+    new Promise<void>((resolve, reject) => {
+      const look = () => {
+        if ((stdout + stderr).includes(text)) resolve();
+      };
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', look);
+      look();
+      void ended.then(() => reject(new Error(`It ended without ${JSON.stringify(text)}:\n${stdout}${stderr}`)));
+    });
+  return { child, seen, ended };
 }
