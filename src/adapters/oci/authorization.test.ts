@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import type { Answer, HttpServer, SeenRequest } from '../../../test/support/http-server.ts';
@@ -75,6 +76,26 @@ describe('with a token server', () => {
     await Promise.all(Array.from({ length: 10 }, (_, i) => oci.resolve(at(registry, `team/app${i}:1`))));
     expect(registry.seen.filter(({ headers }) => headers.authorization === undefined).length).toBe(1);
     expect(registry.seen.length).toBe(11);
+  });
+
+  test('the others go on while the first waits for its token', async () => {
+    const content = emptyContent();
+    const { digest } = putImage(content, 'team/a:1');
+    content.tags.set('team/b:1', digest);
+    const tokens = await rig.serve(({ url }) => (url.includes('slow') ? 'hang' : { body: '{"token":"t"}' }));
+    const taking = wantingToken(
+      serveContent(content),
+      () => `${tokens.url}/token`,
+      () => true,
+    );
+    const registry = await rig.serve(taking, { tls: true });
+    const oci = rig.registry();
+    const leaving = new AbortController();
+    const first = oci.resolve(at(registry, 'team/slow:1'), leaving.signal).catch(() => 'left');
+    const others = await Promise.all(['a', 'b'].map((name) => oci.resolve(at(registry, `team/${name}:1`))));
+    expect(others).toEqual([digest, digest]);
+    leaving.abort(new Error('enough'));
+    expect(await first).toBe('left');
   });
 
   test('a token is used until shortly before it expires', async () => {
@@ -176,6 +197,18 @@ describe('with a token server', () => {
       `Cannot check "${registry.host}/team/app:1" at "${tokens.host}": the login in "${dockerConfigPath}" is refused: incorrect username or password`,
     );
     expect(JSON.stringify([error, error.message, String(error.cause)])).not.toContain('geheim');
+  });
+
+  test('a login that has changed gets a token of its own', async () => {
+    const { registry, tokens } = await guarded((_, token) => ({ token, expires_in: 3600 }));
+    const dockerConfigPath = rig.dockerConfig({ auths: { [registry.host]: { username: 'jo', password: 'x' } } });
+    const clock = createFakeClock();
+    const oci = rig.registry({ clock, dockerConfigPath });
+    await oci.resolve(at(registry));
+    writeFileSync(dockerConfigPath, JSON.stringify({ auths: { [registry.host]: { username: 'ann', password: 'x' } } }));
+    await clock.advance(1000);
+    await oci.resolve(at(registry));
+    expect(tokens.seen.map(({ headers }) => headers.authorization)).toEqual([basic('jo:x'), basic('ann:x')]);
   });
 
   test('another login gets a token of its own', async () => {

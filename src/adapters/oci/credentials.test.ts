@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { delimiter, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { createOciRig, failureOf } from '../../../test/support/oci-rig.ts';
+import { at, createOciRig, failureOf } from '../../../test/support/oci-rig.ts';
 import { parseImageReference } from '../../domain/image-reference.ts';
 import { createCredentials, type Credentials, type CredentialOptions } from './credentials.ts';
 
@@ -105,6 +105,17 @@ describe('find()', () => {
     await clock.advance(121_000);
     await credentials.find('ghcr.io');
     expect(asked().length).toBe(3);
+  });
+
+  test('asks the helper again once what it said was refused', async () => {
+    const { asked } = helper('old', saying({ Username: 'jo', Secret: 's' }));
+    const server = await rig.serve(() => ({ status: 401, headers: { 'www-authenticate': 'Basic' } }));
+    const registry = rig.registry({ dockerConfigPath: rig.dockerConfig({ credsStore: 'old' }) });
+    for (let i = 0; i < 2; i += 1) {
+      const error = await failureOf(registry.resolve(at(server)));
+      expect(error.message).toContain('the login from docker-credential-old did not open it');
+    }
+    expect(asked().length).toBe(2);
   });
 
   test.each<[string, string[], RegExp]>([

@@ -60,13 +60,15 @@ function attempt(
   signal: AbortSignal | undefined,
 ): Promise<WireAnswer | 'stale'> {
   const { url, method, headers, body, maxBytes } = wanted;
+  // A user name in the URL is nothing that we chose to say.
+  const path = url.pathname + url.search;
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return void reject(reasonOf(signal));
     let hasAnswered = false;
     const request = route.request({
       ...route.options,
       method,
-      path: route.proxyHeaders === undefined ? url.pathname + url.search : url.href,
+      path: route.proxyHeaders === undefined ? path : url.origin + path,
       headers: { host: url.host, ...route.proxyHeaders, ...headers },
     });
     const abort = (): void => fail(reasonOf(signal));

@@ -33,11 +33,7 @@ function redirectOf(request: WireRequest, { status, headers }: WireAnswer): URL 
   throw refuse(request, `it redirects from ${request.url.protocol} to ${cut(target.protocol)}`);
 }
 
-function redirected(request: WireRequest, target: URL): WireRequest {
-  // A user name in a URL would become credentials, which only we choose.
-  const url = new URL(target.href);
-  url.username = '';
-  url.password = '';
+function redirected(request: WireRequest, url: URL): WireRequest {
   if (url.origin === request.url.origin) return { ...request, url };
   const { authorization: _, ...headers } = request.headers;
   return { ...request, url, headers };

@@ -125,6 +125,15 @@ describe('resolve()', () => {
     );
   });
 
+  test('refuses what is compressed without being asked, because its digest would be another', async () => {
+    const server = await rig.serve(({ method }) =>
+      method === 'HEAD' ? { status: 405 } : { headers: { 'content-encoding': 'gzip' }, body: '{"layers":[]}' },
+    );
+    const error = await failureOf(rig.registry().resolve(at(server)));
+    expect(error.code).toBe('registry-invalid');
+    expect(error.message).toContain('compressed');
+  });
+
   test('refuses the page of a captive portal', async () => {
     const server = await rig.serve(() => ({
       headers: { 'content-type': 'text/html' },
@@ -298,17 +307,29 @@ describe('describe()', () => {
     }
   });
 
-  test('refuses a manifest that could be read in two ways', async () => {
+  test.each([
+    ['an index and an image at once', undefined, { manifests: [], config: { digest: sha256('c') }, layers: [] }],
+    ['neither', undefined, { schemaVersion: 2 }],
+    ['an index that says it is an image', ociManifest, { manifests: [] }],
+    ['an image that says it is an index', dockerList, { config: { digest: sha256('c') }, layers: [] }],
+  ])('refuses a manifest that is %s', async (_, mediaType, manifest) => {
     const content = emptyContent();
-    const digest = putManifest(content, 'team/app:1', ociManifest, {
-      schemaVersion: 2,
-      manifests: [],
-      config: { digest: sha256('c') },
-      layers: [],
-    });
+    const digest = putManifest(content, 'team/app:1', 'application/json', { mediaType, ...manifest });
     const server = await rig.serve(serveContent(content));
     const error = await failureOf(rig.registry().describe({ reference: at(server), digest, platform: linux }));
     expect(error.code).toBe('registry-invalid');
     expect(error.message).toContain('its manifest contradicts itself');
+  });
+
+  test.each([
+    ['names no digest', { config: { digest: 'sha256:short' }, layers: [] }, 'names a digest that is none'],
+    ['is of schema 1', { schemaVersion: 1, fsLayers: [] }, 'outdated manifest format'],
+  ])('refuses a manifest that %s', async (_, manifest, why) => {
+    const content = emptyContent();
+    const digest = putManifest(content, 'team/app:1', ociManifest, manifest);
+    const server = await rig.serve(serveContent(content));
+    const error = await failureOf(rig.registry().describe({ reference: at(server), digest, platform: linux }));
+    expect(error.code).toBe('registry-invalid');
+    expect(error.message).toContain(why);
   });
 });
