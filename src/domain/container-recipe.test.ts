@@ -149,6 +149,7 @@ describe('Cmd/Entrypoint', () => {
     ['[] resets too and is shown as such', { Entrypoint: [], Cmd: ['c'] }, defaults, { Entrypoint: [], Cmd: ['c'] }],
     ['an empty Cmd is not null', { Entrypoint: ['e'], Cmd: [] }, defaults, { Entrypoint: ['e'], Cmd: [] }],
     ['the image has no entrypoint', { Cmd: ['mine'] }, { Cmd: ['arg'] }, { Cmd: ['mine'] }],
+    ['the image’s [""] is no entrypoint', {}, { Entrypoint: [''], Cmd: ['arg'] }, {}],
     ['the image has nothing', { Entrypoint: ['e'] }, { Cmd: null }, { Entrypoint: ['e'], Cmd: null }],
   ])('%s', (_, own, image, expected) => {
     expect(commandOf(own, image)).toEqual({ Entrypoint: undefined, Cmd: undefined, ...expected });
@@ -233,7 +234,7 @@ describe('Volumes (anonymous)', () => {
   test('a path that is a named volume, a bind or a tmpfs has none', () => {
     const hostConfig = {
       Binds: ['data:/data'],
-      Tmpfs: { '/cache/': '' },
+      Tmpfs: { '/cache': '' },
       Mounts: [{ Type: 'volume', Source: 'm', Target: '/m' }],
     };
     const body = bodyOf({ HostConfig: hostConfig }, { Volumes: { '/data': {}, '/cache': {}, '/m': {} } });

@@ -196,13 +196,14 @@ function mountsOf(id: string, hostConfig: HostConfig, { Volumes }: ContainerConf
     mounts.set(path, mount);
   };
   for (const bind of hostConfig.Binds ?? []) {
-    const [first = '', path = first, mode = ''] = bind.split(':');
-    const isFolder = first.startsWith('/') && path !== first;
+    const [first = '', second, mode = ''] = bind.split(':');
+    const path = clean(second ?? first);
+    const isFolder = first.startsWith('/') && second !== undefined;
     add(
       path,
       isFolder
         ? { Type: 'bind', Source: first, Destination: path, Mode: mode, RW: mode !== 'ro', Propagation: 'rprivate' }
-        : volume(path, path === first ? undefined : first, mode || 'z', mode !== 'ro'),
+        : volume(path, second === undefined ? undefined : first, mode || 'z', mode !== 'ro'),
     );
   }
   for (const mount of hostConfig.Mounts ?? []) {

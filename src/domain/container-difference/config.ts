@@ -1,6 +1,7 @@
 import { sameToEngine } from '../canonical.ts';
 import type { ContainerConfig, ImageConfig } from '../container.ts';
 import { sharesNetwork } from '../container-recipe/network-mode.ts';
+import { entrypointOf } from '../container-recipe/own-command.ts';
 import { isInherited, linesByName } from '../container-recipe/own-environment.ts';
 import { composeImageLabel } from '../container-recipe/own-labels.ts';
 import { journalPrefix } from '../journal.ts';
@@ -97,11 +98,11 @@ function environmentDifferences({ before, after, oldImage, newImage }: Pair): re
 /** The engine inherits the command with the entrypoint, and the entrypoint alone below a command of one's own. */
 function commandDifferences({ before, after, oldImage, newImage }: Pair): readonly Difference[] {
   const [old, successor] = [before.settings.Config, after.settings.Config];
-  const inheritsEntrypoint = sameToEngine(old.Entrypoint, oldImage.config.Entrypoint);
+  const inheritsEntrypoint = sameToEngine(old.Entrypoint, entrypointOf(oldImage));
   const inheritsBoth = inheritsEntrypoint && sameToEngine(old.Cmd, oldImage.config.Cmd);
-  const onlyEntrypoint = inheritsEntrypoint && !inheritsBoth && (old.Cmd ?? []).length > 0;
-  const { Entrypoint } = inheritsBoth || onlyEntrypoint ? newImage.config : old;
-  const { Cmd } = inheritsBoth ? newImage.config : old;
+  const isCommandAlone = inheritsEntrypoint && (old.Cmd ?? []).length > 0;
+  const Entrypoint = inheritsBoth || isCommandAlone ? entrypointOf(newImage) : old.Entrypoint;
+  const Cmd = inheritsBoth ? newImage.config.Cmd : old.Cmd;
   return [
     ...compareSecret('Config.Entrypoint', Entrypoint, successor.Entrypoint),
     ...compareSecret('Config.Cmd', Cmd, successor.Cmd),

@@ -18,7 +18,6 @@ export function anonymousVolumes({ settings }: Container): readonly AnonymousVol
   const configured = new Set([
     ...(HostConfig.Mounts ?? []).map(({ Target }) => cleanPath(String(Target))),
     ...(HostConfig.Binds ?? []).map((bind) => cleanPath(bindTarget(bind))),
-    ...Object.keys((HostConfig['Tmpfs'] as object | null | undefined) ?? {}).map(cleanPath),
   ]);
   const declared = new Set(Object.keys(Config.Volumes ?? {}).map(cleanPath));
   const fromOthers = (HostConfig.VolumesFrom ?? []).length > 0;

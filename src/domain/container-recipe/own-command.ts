@@ -1,3 +1,4 @@
+import type { Image } from '../container.ts';
 import type { KnownRequest } from './request.ts';
 
 type Words = readonly string[] | null;
@@ -12,10 +13,16 @@ export function ownCommand({ container, oldImage }: KnownRequest): {
   readonly Cmd?: Words;
 } {
   const { Entrypoint = null, Cmd = null } = container.settings.Config;
-  const inheritsEntrypoint = sameWords(Entrypoint, oldImage.config.Entrypoint);
+  const inheritsEntrypoint = sameWords(Entrypoint, entrypointOf(oldImage));
   if (inheritsEntrypoint && sameWords(Cmd, oldImage.config.Cmd)) return {};
   if (inheritsEntrypoint && !isEmpty(Cmd)) return { Cmd };
   return { Entrypoint: Entrypoint ?? [''], Cmd };
+}
+
+/** What the containers of an image show of its entrypoint: `ENTRYPOINT [""]` of a Dockerfile is none. */
+export function entrypointOf({ config }: Image): Words {
+  const { Entrypoint = null } = config;
+  return Entrypoint?.length === 1 && Entrypoint[0] === '' ? null : Entrypoint;
 }
 
 function sameWords(a: Words | undefined, b: Words | undefined): boolean {

@@ -155,8 +155,8 @@ const storage: readonly Shape[] = [
     created: true,
   },
   {
-    name: 'tmpfs, one over a volume of the image',
-    body: host({ Tmpfs: { '/scratch': 'size=1m,mode=700', '/data': '' } }),
+    name: 'tmpfs, some over volumes of the image',
+    body: host({ Tmpfs: { '/scratch': 'size=1m,mode=700', '/data': '', '/one/': '' } }),
   },
   {
     name: 'volumes from another by name, read-only',
