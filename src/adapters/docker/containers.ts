@@ -13,8 +13,11 @@ export async function listContainers(
   filter: ContainerFilter = {},
   signal?: AbortSignal,
 ): Promise<readonly ContainerSummary[]> {
-  const { namePrefix, label } = filter;
+  const { ids, namePrefix, label } = filter;
+  // To the engine no ids at all would mean every container.
+  if (ids?.length === 0) return [];
   const filters = {
+    ...(ids !== undefined && { id: ids }),
     ...(namePrefix !== undefined && { name: [namePattern(namePrefix)] }),
     ...(label !== undefined && { label: [label] }),
   };
@@ -48,8 +51,12 @@ export function containerPath(idOrName: string): string {
   return `/containers/${encodeURIComponent(idOrName)}`;
 }
 
-function passes({ name, labels }: ContainerSummary, { namePrefix, label }: ContainerFilter): boolean {
-  return name.startsWith(namePrefix ?? '') && (label === undefined || carries(labels, label));
+function passes({ id, name, labels }: ContainerSummary, { ids, namePrefix, label }: ContainerFilter): boolean {
+  return (
+    (ids === undefined || ids.includes(id)) &&
+    name.startsWith(namePrefix ?? '') &&
+    (label === undefined || carries(labels, label))
+  );
 }
 
 /** `label` is a name, or a name and a value after the first `=`. */

@@ -18,6 +18,7 @@ import { inspectImage, listImages, removeImage, tagImage } from './images.ts';
 import { engineInfo } from './info.ts';
 import { containerLogs } from './logs.ts';
 import { connectNetwork, listNetworks } from './networks.ts';
+import { ping } from './ping.ts';
 import { pullImage } from './pull.ts';
 import { checkPinned } from './version.ts';
 
@@ -51,6 +52,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
   const closing = new AbortController();
 
   return {
+    ping: (signal) => ping(client, signal),
     info: (signal) => engineInfo(client, signal),
     listContainers: (filter, signal) => listContainers(client, filter, signal),
     inspectContainer: (idOrName, signal) => inspectContainer(client, idOrName, signal),

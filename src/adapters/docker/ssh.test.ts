@@ -96,6 +96,17 @@ socket.on('close', (failed) => process.exit(failed ? 1 : 0));`;
     await expect(engineAt('ssh://me@host').info()).rejects.toThrow('the program "ssh" cannot be run');
   });
 
+  test('never sends a change twice, also when a session that was used before breaks off', async () => {
+    const { server } = await connectedEngine({ script: { '*': {} } });
+    fakeSsh(toSocket(server.socketPath));
+    const engine = engineAt('ssh://host');
+    expect(await engine.startContainer('id')).toEqual({ kind: 'done' });
+    server.script({ '*': (_, response) => void response.destroy() });
+    expect(await engine.startContainer('id')).toMatchObject({ kind: 'unknown' });
+    expect(server.requests).toHaveLength(2);
+    expect(started()).toHaveLength(1);
+  });
+
   test('opens another session when the far end has closed the last one', async () => {
     const { server } = await connectedEngine({ script: { '*': {} } });
     fakeSsh(toSocket(server.socketPath));

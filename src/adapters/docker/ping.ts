@@ -1,0 +1,11 @@
+import { readAnswer } from './answer.ts';
+import type { Client } from './client.ts';
+import { refusal } from './reads.ts';
+
+/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/System/operation/SystemPing */
+export async function ping(client: Client, signal?: AbortSignal): Promise<void> {
+  const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
+  const reply = await client.send({ method: 'GET', path: '/_ping', socket: 'shared', patience, signal });
+  if (reply.kind === 'error') throw refusal('reach the engine', reply);
+  await readAnswer(reply.body);
+}

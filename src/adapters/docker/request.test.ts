@@ -1,0 +1,66 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { startScriptedEngine, type Answer } from '../../../test/support/scripted-engine.ts';
+import { createSystemClock } from '../process/clock.ts';
+import { parseAddress } from './address.ts';
+import { createConnection, type Connection } from './connection.ts';
+import { sendRequest, type EngineRequest } from './request.ts';
+
+const request: EngineRequest = {
+  method: 'GET',
+  path: '/v1.51/x',
+  socket: 'shared',
+  patience: { for: 'whole', ms: 1_000 },
+};
+
+/** A connection that counts what of it has been let go. */
+async function counted(script: Answer) {
+  const server = await startScriptedEngine({ script: { '*': script } });
+  const real = createConnection(parseAddress(server.host, false), { maxSockets: 2 });
+  onTestFinished(async () => {
+    real.close();
+    await server.close();
+  });
+  const ended = vi.fn();
+  const connection: Connection = {
+    ...real,
+    request: (head, breakOff) => {
+      const prepared = real.request(head, breakOff);
+      return {
+        ...prepared,
+        ended: () => {
+          prepared.ended();
+          ended();
+        },
+      };
+    },
+  };
+  return { connection, ended };
+}
+
+describe('sendRequest()', () => {
+  const clock = createSystemClock();
+
+  test('lets go of everything once the body has been read, or left', async () => {
+    const { connection, ended } = await counted((_, response) => void response.end('x'.repeat(1_000_000)));
+    const whole = await sendRequest(connection, clock, request);
+    let length = 0;
+    for await (const chunk of whole.body) length += chunk.length;
+    expect([length, ended.mock.calls.length]).toEqual([1_000_000, 1]);
+    const left = await sendRequest(connection, clock, request);
+    for await (const _ of left.body) break;
+    expect(ended).toHaveBeenCalledTimes(2);
+  });
+
+  test('lets go of everything when there is no answer', async () => {
+    const { connection, ended } = await counted((_, response) => void response.destroy());
+    await expect(sendRequest(connection, clock, request)).rejects.toMatchObject({ sent: true });
+    expect(ended).toHaveBeenCalledTimes(1);
+  });
+
+  test('refuses to begin on a connection that is closed', async () => {
+    const { connection, ended } = await counted((_, response) => void response.end());
+    connection.close();
+    await expect(sendRequest(connection, clock, request)).rejects.toMatchObject({ sent: false });
+    expect(ended).not.toHaveBeenCalled();
+  });
+});
