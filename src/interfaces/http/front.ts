@@ -1,0 +1,96 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock, Log } from '../../domain/outside.ts';
+import { logAccess } from './access-log.ts';
+import { announcesTooMuch, bodyLimitBytes, drainBriefly, hasBody, skipBody } from './body-limit.ts';
+import { createCallerReader } from './client-address.ts';
+import type { Cors } from './cors.ts';
+import { errorBody, jsonType } from './errors.ts';
+import type { HttpSettings } from './http-settings.ts';
+import { createRateLimiter, type RateVerdict } from './rate-limit.ts';
+import { requestIdOf } from './request-id.ts';
+import { setSecurityHeaders } from './security-headers.ts';
+
+export type FrontParts = { readonly clock: Clock; readonly log: Log; readonly cors: Cors };
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/**
+ * What every request passes before it is routed, whatever it asks for: security headers, CORS, request
+ * id, access log, rate limit, size of the body. It stands in front of the framework, because there
+ * nothing escapes it: no malformed path, no unknown method, no hook in another order.
+ */
+export function createFront(settings: HttpSettings, { clock, log, cors }: FrontParts, route: Handler): Handler {
+  const readCaller = createCallerReader(settings);
+  const limiter = createRateLimiter({
+    limit: settings.rateLimit,
+    windowMs: 60_000,
+    monotonicMs: clock.monotonicMs,
+  });
+
+  return (request, response) => {
+    setSecurityHeaders(response);
+    const preflight = cors.apply(request, response) === 'preflight';
+    const requestId = requestIdOf(request.headers['x-request-id']);
+    response.setHeader('X-Request-Id', requestId);
+    const { address } = readCaller(request);
+    logAccess({ request, response, requestId, address }, { clock, log });
+    if (preflight) return end(response, 204);
+
+    const verdict = limiter.take(address);
+    setRateHeaders(response, settings.rateLimit, verdict);
+    if (!verdict.allowed) return refuse(request, response, verdict);
+
+    if (!hasBody(request)) {
+      withoutBody(request);
+      return route(request, response);
+    }
+    if (announcesTooMuch(request)) return void refuseBody(request, response);
+    if (expectsToBeAsked(request)) response.writeContinue();
+    skipBody(request, (outcome) => {
+      if (outcome === 'too large') return void refuseBody(request, response);
+      withoutBody(request);
+      route(request, response);
+    });
+  };
+
+  async function refuseBody(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = errorBody(`the request body is larger than ${bodyLimitBytes} bytes`, clock.nowMs());
+    const headers = { 'Content-Type': jsonType, 'Content-Length': Buffer.byteLength(body), Connection: 'close' };
+    response.writeHead(413, headers);
+    if (request.method !== 'HEAD') response.write(body);
+    else response.flushHeaders();
+    await drainBriefly(request);
+    response.end();
+  }
+}
+
+function setRateHeaders(response: ServerResponse, limit: number, { remaining, resetMs }: RateVerdict): void {
+  response.setHeader('X-RateLimit-Limit', limit);
+  response.setHeader('X-RateLimit-Remaining', remaining);
+  response.setHeader('X-RateLimit-Reset', Math.ceil(resetMs / 1000));
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse, { resetMs }: RateVerdict): void {
+  response.setHeader('Retry-After', Math.max(1, Math.ceil(resetMs / 1000)));
+  const isLong = announcesTooMuch(request) || request.headers['transfer-encoding'] !== undefined;
+  if (isLong) response.setHeader('Connection', 'close');
+  end(response, 429);
+}
+
+function end(response: ServerResponse, status: number): void {
+  response.statusCode = status;
+  if (status !== 204) response.setHeader('Content-Length', 0);
+  response.end();
+}
+
+/** Our listener for `checkContinue` keeps Node from answering by itself. */
+function expectsToBeAsked({ headers }: IncomingMessage): boolean {
+  return headers.expect?.toLowerCase() === '100-continue';
+}
+
+/** The framework would wait for a body that has been read, and refuse content types that it does not know. */
+function withoutBody({ headers }: IncomingMessage): void {
+  delete headers['content-type'];
+  delete headers['content-length'];
+  delete headers['transfer-encoding'];
+}

@@ -1,0 +1,55 @@
+import type { RequestListener, ServerResponse } from 'node:http';
+import type { Clock } from '../../domain/outside.ts';
+import { errorBody, jsonType, notFound, type Problem } from './errors.ts';
+import { normalTarget, pathOf } from './request-target.ts';
+import type { Route } from './route.ts';
+
+/**
+ * Lets requests through whose path and method are known, with the path in its normal form, and answers
+ * the others: 404 for the path before 405 for the method, and both before anyone is asked who they are.
+ */
+export function createGate(routes: readonly Route[], clock: Clock, next: RequestListener): RequestListener {
+  return (request, response) => {
+    const target = normalTarget(request.url ?? '');
+    const { method = '' } = request;
+    const allowed = methodsOf(decoded(pathOf(target)), routes);
+    if (allowed.includes(method)) {
+      request.url = target;
+      next(request, response);
+      return;
+    }
+    const problem = allowed.length === 0 ? notFound : methodNotAllowed(allowed);
+    writeProblem(response, problem, clock.nowMs());
+  };
+}
+
+/** Some clients escape letters that need no escape. */
+function decoded(path: string): string {
+  if (!path.includes('%')) return path;
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}
+
+function methodNotAllowed(allowed: readonly string[]): Problem {
+  return { status: 405, message: 'method not allowed', headers: { Allow: allowed.join(', ') } };
+}
+
+/** What a known path answers to; empty for an unknown one. */
+function methodsOf(path: string, routes: readonly Route[]): readonly string[] {
+  const matching = routes.filter((route) =>
+    route.path.endsWith('*') ? path.startsWith(route.path.slice(0, -1)) : path === route.path,
+  );
+  return matching.flatMap(({ methods, answersHead }) => [
+    ...methods,
+    ...(answersHead && methods.includes('GET') ? ['HEAD'] : []),
+  ]);
+}
+
+function writeProblem(response: ServerResponse, { status, message, headers = {} }: Problem, nowMs: number): void {
+  const body = errorBody(message, nowMs);
+  response.writeHead(status, { ...headers, 'Content-Type': jsonType, 'Content-Length': Buffer.byteLength(body) });
+  response.end(body);
+}

@@ -1,0 +1,43 @@
+/** What the HTTP interface is told, in the words of its options. */
+export type HttpSettings = {
+  /** Undefined: every interface of the machine. */
+  readonly host: string | undefined;
+  /** 0: one that is free. */
+  readonly port: number;
+  readonly groups: readonly EndpointGroup[];
+  readonly token: TokenSource | undefined;
+  readonly eventsToken: TokenSource | undefined;
+  /** Requests a client may make in any 60 seconds. */
+  readonly rateLimit: number;
+  readonly checkTimeoutMs: number;
+  readonly updateTimeoutMs: number;
+  /** Undefined: plain HTTP. */
+  readonly tls: TlsFiles | undefined;
+  /** Addresses and CIDR ranges; empty: proxy headers are not looked at. */
+  readonly trustedProxies: readonly string[];
+  readonly proxyHeader: string;
+  /** Origins, `https://*.example.com` among them, or `*`; empty: CORS is off. */
+  readonly corsOrigins: readonly string[];
+  /** Whether `GET /v1/update` does what POST does. */
+  readonly watchtowerCompat: boolean;
+};
+
+/** Parts of the interface that are switched on by name. */
+export type EndpointGroup =
+  | 'health'
+  | 'update'
+  | 'metrics'
+  | 'containers'
+  | 'check'
+  | 'history'
+  | 'images'
+  | 'config'
+  | 'events'
+  | 'swagger';
+
+/** A file is read again when it changes, so that a rotated secret needs no restart. */
+export type TokenSource =
+  | { readonly kind: 'value'; readonly value: string }
+  | { readonly kind: 'file'; readonly path: string };
+
+export type TlsFiles = { readonly certFile: string; readonly keyFile: string };

@@ -1,0 +1,68 @@
+import type { Clock, Log } from '../../domain/outside.ts';
+import type { HttpSettings } from './http-settings.ts';
+import type { Service } from './service.ts';
+
+/** All that the HTTP interface is made from. */
+export type HttpParts = {
+  readonly settings: HttpSettings;
+  readonly service: Service;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Shown in the description. */
+  readonly version: string;
+  /** What `GET /v1/config` shows. */
+  readonly configuration: Configuration;
+  /** What every run works with, as `scan_started` tells it. */
+  readonly runOptions: RunOptions;
+  /** The text of `GET /v1/metrics`. */
+  readonly metrics: () => Promise<string>;
+  /** The folder with the files of the documentation page. */
+  readonly assetsFolder: string;
+  readonly limits?: Partial<HttpLimits>;
+};
+
+/** Bounds that are no options. */
+export type HttpLimits = {
+  readonly mostStreams: number;
+  /** Of what one stream's reader has not yet taken. */
+  readonly streamBufferBytes: number;
+  readonly heartbeatMs: number;
+  /** For the engine's sign of life. */
+  readonly readinessTimeoutMs: number;
+  /** How long running requests may go on once the service is stopping. */
+  readonly graceMs: number;
+};
+
+export type Configuration = {
+  readonly config: {
+    readonly monitorOnly: boolean;
+    readonly cleanup: boolean;
+    readonly noPull: boolean;
+    readonly noRestart: boolean;
+    readonly rollingRestart: boolean;
+    readonly includeStopped: boolean;
+    readonly includeRestarting: boolean;
+    readonly lifecycleHooks: boolean;
+    readonly labelEnable: boolean;
+    /** A sentence on which containers are watched. */
+    readonly filterDescription: string;
+    /** Empty: none. */
+    readonly scope: string;
+  };
+  /** Secrets are redacted already. */
+  readonly options: readonly { readonly name: string; readonly value: string; readonly source: string }[];
+};
+
+export type RunOptions = {
+  readonly cleanup: boolean;
+  readonly noRestart: boolean;
+  readonly monitorOnly: boolean;
+  readonly lifecycleHooks: boolean;
+  readonly rollingRestart: boolean;
+  readonly labelPrecedence: boolean;
+  readonly noPull: boolean;
+  readonly runOnce: boolean;
+  readonly useComposeDependsOn: boolean;
+  readonly skipSelfUpdate: boolean;
+  readonly reviveStopped: boolean;
+};

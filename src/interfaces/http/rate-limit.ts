@@ -1,0 +1,105 @@
+import { createRecencyList, type Used } from './recency-list.ts';
+
+/** How often a client may ask. */
+export type RateLimiter = {
+  /** Counts a request, unless it is one too many: then nothing is counted, and waiting helps. */
+  readonly take: (client: string) => RateVerdict;
+  /** How many clients are remembered. */
+  readonly clients: () => number;
+};
+
+export type RateVerdict = {
+  readonly allowed: boolean;
+  /** How many more would be allowed at this moment. */
+  readonly remaining: number;
+  /** Until the oldest counted request leaves the window; what a refused client has to wait. */
+  readonly resetMs: number;
+};
+
+export type RateLimiterOptions = {
+  /** Requests in any window of `windowMs`. */
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly monotonicMs: () => number;
+  readonly mostClients?: number;
+  readonly mostRequests?: number;
+};
+
+/**
+ * A sliding window per client, exact: of a client's allowed requests, no more than `limit` lie within
+ * any `windowMs`. It remembers each request's time in a ring, so that one costs the same whatever the
+ * limit. At a bound, the clients that have been silent for longest are forgotten: who has many
+ * addresses gains nothing by that, and others are not shut out.
+ */
+export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
+  const { limit, windowMs, monotonicMs, mostClients = 65_536, mostRequests = 1_000_000 } = options;
+  const clients = new Map<string, Client>();
+  const byRecency = createRecencyList<Client>();
+  let requests = 0;
+
+  function newClient(name: string): Client {
+    const client = { name, times: [0], first: 0, count: 0, lastMs: 0, before: undefined, after: undefined };
+    clients.set(name, client);
+    return client;
+  }
+
+  /** Two at each call, so that forgetting keeps up with arriving. */
+  function forgetSilent(sinceMs: number): void {
+    for (let looked = 0; ; looked += 1) {
+      const oldest = byRecency.oldest();
+      if (oldest === undefined) return;
+      const isOver = clients.size > mostClients || (requests > mostRequests && clients.size > 1);
+      if (!isOver && (looked === 2 || oldest.lastMs > sinceMs)) return;
+      byRecency.remove(oldest);
+      clients.delete(oldest.name);
+      requests -= oldest.count;
+    }
+  }
+
+  return {
+    take(name) {
+      const nowMs = monotonicMs();
+      const sinceMs = nowMs - windowMs;
+      const client = clients.get(name) ?? newClient(name);
+      client.lastMs = nowMs;
+      byRecency.touch(client);
+      requests -= dropUntil(client, sinceMs);
+      const allowed = client.count < limit;
+      if (allowed) {
+        push(client, nowMs, limit);
+        requests += 1;
+      }
+      forgetSilent(sinceMs);
+      const oldestMs = client.times[client.first] ?? nowMs;
+      return { allowed, remaining: limit - client.count, resetMs: oldestMs - sinceMs };
+    },
+    clients: () => clients.size,
+  };
+}
+
+/** `times` is a ring: the `count` requests that are in the window, from `first` on and around its end. */
+type Client = Used & { readonly name: string; times: number[]; first: number; count: number; lastMs: number };
+
+/** What is exactly a window old has left it. */
+function dropUntil(client: Client, sinceMs: number): number {
+  const before = client.count;
+  while (client.count > 0 && (client.times[client.first] ?? 0) <= sinceMs) {
+    client.first = (client.first + 1) % client.times.length;
+    client.count -= 1;
+  }
+  return before - client.count;
+}
+
+function push(client: Client, atMs: number, limit: number): void {
+  if (client.count === client.times.length) grow(client, limit);
+  client.times[(client.first + client.count) % client.times.length] = atMs;
+  client.count += 1;
+}
+
+/** Most clients ask once or twice; room for the limit is made when it is needed. */
+function grow(client: Client, limit: number): void {
+  const { times, first, count } = client;
+  const room = Math.min(limit, times.length * 4);
+  client.times = Array.from({ length: room }, (_, at) => (at < count ? (times[(first + at) % count] ?? 0) : 0));
+  client.first = 0;
+}

@@ -1,0 +1,36 @@
+/** An entry of a list in the order of last use; `before` was used earlier. */
+export type Used = { before: Used | undefined; after: Used | undefined };
+
+/** Every operation costs the same, however long it is; a `Map` that is deleted from at its front does not. */
+export type RecencyList<Entry extends Used> = {
+  /** Adds the entry, or moves it, to the end. */
+  readonly touch: (entry: Entry) => void;
+  readonly remove: (entry: Entry) => void;
+  readonly oldest: () => Entry | undefined;
+};
+
+export function createRecencyList<Entry extends Used>(): RecencyList<Entry> {
+  const ends: Used = { before: undefined, after: undefined };
+  ends.before = ends;
+  ends.after = ends;
+
+  function unlink(entry: Used): void {
+    if (entry.before !== undefined) entry.before.after = entry.after;
+    if (entry.after !== undefined) entry.after.before = entry.before;
+    entry.before = undefined;
+    entry.after = undefined;
+  }
+
+  return {
+    touch(entry) {
+      unlink(entry);
+      entry.before = ends.before;
+      entry.after = ends;
+      if (ends.before !== undefined) ends.before.after = entry;
+      ends.before = entry;
+    },
+    remove: unlink,
+    // Nothing but entries and the ends themselves is ever linked.
+    oldest: () => (ends.after === ends ? undefined : (ends.after as Entry)),
+  };
+}

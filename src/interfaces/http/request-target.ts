@@ -1,0 +1,21 @@
+/** The path of a request's target, as it was written: https://www.rfc-editor.org/rfc/rfc9112#section-3.2 */
+export function pathOf(target: string): string {
+  const local = localTarget(target);
+  const query = local.search(/[?#]/);
+  return query === -1 ? local : local.slice(0, query);
+}
+
+/** The target without a scheme and host, and on `/v1/` without a trailing slash. */
+export function normalTarget(target: string): string {
+  const local = localTarget(target);
+  const path = pathOf(local);
+  const isTolerated = path.startsWith('/v1/') && path.length > '/v1/'.length && path.endsWith('/');
+  return isTolerated ? path.slice(0, -1) + local.slice(path.length) : local;
+}
+
+function localTarget(target: string): string {
+  if (target.startsWith('/')) return target;
+  const [, rest] = /^https?:\/\/[^/?#]*(.*)$/i.exec(target) ?? [];
+  if (rest === undefined) return target;
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}

@@ -1,0 +1,73 @@
+import { ServiceError } from '../../../domain/errors.ts';
+import { startDeadline } from '../deadline.ts';
+import { HttpError } from '../errors.ts';
+import type { HttpParts } from '../parts.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { array, choice, integer, object, stamped, text, time, truth } from '../schemas.ts';
+import { selectionParameters, timeoutUpTo } from '../selection.ts';
+import type { Service } from '../service.ts';
+import { stamp } from '../stamp.ts';
+import { toTimestamp } from '../timestamps.ts';
+
+/** `POST /v1/check`: asks the registries, changes nothing, waits for no update. */
+export function checkRoute({ settings, service, clock }: HttpParts): Route {
+  return defineRoute({
+    group: 'check',
+    path: '/v1/check',
+    methods: ['POST'],
+    access: 'api token',
+    summary: 'Check for newer images',
+    description:
+      'Asks the registries for the newest digests, without a pull. A container that could not be checked says so in its own entry.',
+    query: { ...selectionParameters, timeout: timeoutUpTo(settings.checkTimeoutMs) },
+    replies: {
+      200: { description: 'What there is for each container', schema: resultSchema },
+      408: { description: 'Not even the list of containers came in time' },
+      500: { description: 'The check as a whole failed' },
+    },
+    answer: async ({ query }, reply) => {
+      const { image: images, container: containers, timeout: timeoutMs } = query;
+      const deadline = startDeadline(clock, timeoutMs, 'check');
+      reply.raw.once('close', () => deadline.abort(new ServiceError('cancelled', 'Cannot check: the client has gone')));
+      try {
+        const report = await service.check({ images, containers, trigger: 'http' }, deadline.signal);
+        const entries = report.containers.map((container) => entryOf(container, clock.nowMs()));
+        return { containers: entries, count: entries.length, ...stamp(clock) };
+      } catch (error) {
+        throw deadline.hasPassed() ? new HttpError(408, 'the check timed out') : error;
+      } finally {
+        deadline.clear();
+      }
+    },
+  });
+}
+
+const entrySchema = object(
+  {
+    name: text('Name of the container'),
+    image: text('Image reference with tag'),
+    image_id: text('Local image id'),
+    digest: text('Local registry digest, when known'),
+    update_available: truth('Whether a newer image is available'),
+    latest_image_id: text('Local id of the newer image, when known'),
+    latest_digest: text('Newest registry digest, when known'),
+    status: choice(['fresh', 'stale', 'pinned', 'held', 'local', 'unknown'], 'What the check found'),
+    reason: text('Why'),
+    timestamp: time('When the container was checked'),
+  },
+  { error: text('Why the container could not be checked; absent when it could') },
+);
+
+const resultSchema = stamped({ containers: array(entrySchema), count: integer('Number of entries') });
+
+type CheckedContainer = Awaited<ReturnType<Service['check']>>['containers'][number];
+
+function entryOf(container: CheckedContainer, nowMs: number) {
+  const { name, image, imageId, digest = '', status, reason, error } = container;
+  const { updateAvailable, latestImageId = '', latestDigest = '' } = container;
+  const entry = { name, image, image_id: imageId, digest, status, reason, timestamp: toTimestamp(nowMs) };
+  const found = { update_available: updateAvailable, latest_image_id: latestImageId, latest_digest: latestDigest };
+  return error === undefined
+    ? { ...entry, ...found }
+    : { ...entry, update_available: false, latest_image_id: '', latest_digest: '', error };
+}

@@ -1,0 +1,55 @@
+import type { HttpParts } from '../parts.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { array, object, stamped, text, truth } from '../schemas.ts';
+import { stamp } from '../stamp.ts';
+
+/** `GET /v1/config`: the settings in force, without secrets. */
+export function configRoute({ configuration, clock }: HttpParts): Route {
+  const { config, options } = configuration;
+  const shown = {
+    monitor_only: config.monitorOnly,
+    cleanup: config.cleanup,
+    no_pull: config.noPull,
+    no_restart: config.noRestart,
+    rolling_restart: config.rollingRestart,
+    include_stopped: config.includeStopped,
+    include_restarting: config.includeRestarting,
+    lifecycle_hooks: config.lifecycleHooks,
+    label_enable: config.labelEnable,
+    filter_desc: config.filterDescription,
+    scope: config.scope,
+  };
+  return defineRoute({
+    group: 'config',
+    path: '/v1/config',
+    access: 'api token',
+    summary: 'Show the settings in force',
+    description: 'Shows the settings in force, and every option with where its value came from. Secrets are redacted.',
+    query: {},
+    replies: { 200: { description: 'The settings', schema: replySchema } },
+    answer: () => ({ config: shown, options, ...stamp(clock) }),
+  });
+}
+
+const replySchema = stamped({
+  config: object({
+    monitor_only: truth('Newer images are reported, and not applied'),
+    cleanup: truth('Old images are removed after an update'),
+    no_pull: truth('No registry is asked'),
+    no_restart: truth('Containers are not started again'),
+    rolling_restart: truth('Containers are updated one at a time'),
+    include_stopped: truth('Stopped containers are watched too'),
+    include_restarting: truth('Restarting containers are watched too'),
+    lifecycle_hooks: truth('Hooks of containers are run'),
+    label_enable: truth('Only containers with the enable label are watched'),
+    filter_desc: text('Which containers are watched'),
+    scope: text('Only containers of this scope are watched; empty for those without one'),
+  }),
+  options: array(
+    object({
+      name: text('Name of the option'),
+      value: text('Its value; secrets are redacted'),
+      source: text('The flag or variable it came from, or "default"'),
+    }),
+  ),
+});

@@ -1,0 +1,88 @@
+import { createCachedList } from '../cached-list.ts';
+import { containerFilter, containerParameters } from '../container-filter.ts';
+import { jsonType } from '../errors.ts';
+import type { HttpParts } from '../parts.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { array, choice, integer, map, object, stamped, text, time, truth } from '../schemas.ts';
+import type { WatchedContainer } from '../service.ts';
+import { toTimestamp } from '../timestamps.ts';
+
+/** `GET /v1/containers/details`: all that is known of the watched containers, from memory. */
+export function containerDetailsRoute({ service, clock }: HttpParts): Route {
+  const list = createCachedList(
+    { name: 'containers', items: ({ containers }) => containers, entry: entryOf },
+    service.inventory,
+    clock,
+  );
+  return defineRoute({
+    group: 'containers',
+    path: '/v1/containers/details',
+    access: 'api token',
+    summary: 'List watched containers in detail',
+    description: 'Lists the watched containers with their state and what is in force for them, from memory.',
+    query: containerParameters,
+    replies: { 200: { description: 'The watched containers', schema: listSchema } },
+    answer: ({ query }, reply) => {
+      const filter = containerFilter(query);
+      return reply.header('Content-Type', jsonType).send(filter === undefined ? list.all() : list.only(filter));
+    },
+  });
+}
+
+const states = ['created', 'running', 'paused', 'restarting', 'removing', 'exited', 'dead'] as const;
+
+const entrySchema = object(
+  {
+    name: text('Name of the container'),
+    image: text('Image reference with tag'),
+    image_id: text('Local image config id'),
+    digest: text('Registry digest of the image; empty for one that was built here'),
+    running: truth('Whether it runs'),
+    watchtower: truth('Whether it is this service itself'),
+    self: truth('Whether it is this service itself'),
+    monitor_only: truth('Newer images are reported, and not applied'),
+    no_pull: truth('No registry is asked for it'),
+    enabled: truth('It may be updated'),
+    stale: truth('A newer image would be applied by an update'),
+    scope: text('Its scope; empty when it has none'),
+    id: text('Container id'),
+    created: time('When the container was created'),
+    status: choice(states, 'State of the container'),
+    health: choice(['none', 'starting', 'healthy', 'unhealthy'], 'Health as its HEALTHCHECK tells'),
+    update_available: truth('A newer image is available'),
+    latest_digest: text('Newest registry digest, when known'),
+    reason: text('What the last check found'),
+    depends_on: array(text('Name of a container')),
+    labels_in_effect: map(text('Value of the label')),
+  },
+  { checked_at: time('When it was last checked; absent before the first check') },
+);
+
+const listSchema = stamped({ containers: array(entrySchema), count: integer('Number of entries') });
+
+function entryOf(container: WatchedContainer) {
+  return {
+    name: container.name,
+    image: container.image,
+    image_id: container.imageId,
+    digest: container.digest,
+    running: container.running,
+    watchtower: container.self,
+    self: container.self,
+    monitor_only: container.monitorOnly,
+    no_pull: container.noPull,
+    enabled: container.enabled,
+    stale: container.stale,
+    scope: container.scope,
+    id: container.id,
+    created: toTimestamp(container.createdAtMs),
+    status: container.status,
+    health: container.health,
+    update_available: container.updateAvailable,
+    latest_digest: container.latestDigest,
+    reason: container.reason,
+    depends_on: container.dependsOn,
+    labels_in_effect: container.labelsInEffect,
+    ...(container.checkedAtMs === undefined ? {} : { checked_at: toTimestamp(container.checkedAtMs) }),
+  };
+}

@@ -1,0 +1,44 @@
+import { createCachedList } from '../cached-list.ts';
+import { containerFilter, containerParameters } from '../container-filter.ts';
+import { jsonType } from '../errors.ts';
+import type { HttpParts } from '../parts.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { array, integer, object, stamped, text } from '../schemas.ts';
+
+/** `GET /v1/containers`: what is watched, from memory. */
+export function containersRoute({ service, clock }: HttpParts): Route {
+  const list = createCachedList(
+    {
+      name: 'containers',
+      items: ({ containers }) => containers,
+      entry: ({ name, image, imageId, digest }) => ({ name, image, image_id: imageId, digest }),
+    },
+    service.inventory,
+    clock,
+  );
+  return defineRoute({
+    group: 'containers',
+    path: '/v1/containers',
+    access: 'api token',
+    summary: 'List watched containers',
+    description: 'Lists the watched containers, from memory.',
+    query: containerParameters,
+    replies: { 200: { description: 'The watched containers', schema: listSchema } },
+    answer: ({ query }, reply) => {
+      const filter = containerFilter(query);
+      return reply.header('Content-Type', jsonType).send(filter === undefined ? list.all() : list.only(filter));
+    },
+  });
+}
+
+const listSchema = stamped({
+  containers: array(
+    object({
+      name: text('Name of the container'),
+      image: text('Image reference with tag'),
+      image_id: text('Local image config id'),
+      digest: text('Registry digest of the image; empty for one that was built here'),
+    }),
+  ),
+  count: integer('Number of entries'),
+});

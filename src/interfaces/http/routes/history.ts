@@ -1,0 +1,67 @@
+import { HttpError } from '../errors.ts';
+import type { HttpParts } from '../parts.ts';
+import { count, moment } from '../query.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { array, choice, integer, object, stamped, text, time } from '../schemas.ts';
+import type { HistoryEntry } from '../service.ts';
+import { stamp } from '../stamp.ts';
+import { toTimestamp } from '../timestamps.ts';
+
+/** `GET /v1/history`: the runs of this process's life, at most 500. */
+export function historyRoute({ service, clock }: HttpParts): Route {
+  return defineRoute({
+    group: 'history',
+    path: '/v1/history',
+    access: 'api token',
+    summary: 'List past updates',
+    description: 'Lists the updates of the last days, oldest first; at most 500 are kept.',
+    query: {
+      since: moment('Only entries at or after this time'),
+      until: moment('Only entries at or before this time'),
+      limit: count('Only the newest so many; 0 or absent: all'),
+    },
+    replies: {
+      200: { description: 'The updates', schema: listSchema },
+      400: { description: 'A parameter cannot be understood' },
+    },
+    answer: ({ query: { since = -Infinity, until = Infinity, limit = Infinity } }) => {
+      if (since > until) throw new HttpError(400, 'invalid query parameters: "since" is later than "until"');
+      const entries = service
+        .history()
+        .filter(({ timestampMs }) => timestampMs >= since && timestampMs <= until)
+        .slice(-limit)
+        .map(entryOf);
+      return { entries, count: entries.length, ...stamp(clock) };
+    },
+  });
+}
+
+const listSchema = stamped({
+  entries: array(
+    object({
+      timestamp: time('When the update ended'),
+      scanned: integer('Containers scanned'),
+      updated: integer('Containers updated'),
+      failed: integer('Containers whose update failed'),
+      restarted: integer('Containers restarted because of linked dependencies'),
+      skipped: integer('Containers skipped'),
+      rolled_back: integer('Containers that got their old image back'),
+      run_id: text('Id of the run'),
+      trigger: choice(['command', 'schedule', 'start', 'http'], 'What began it'),
+      duration_ms: integer('How long it took, in milliseconds'),
+    }),
+  ),
+  count: integer('Number of entries'),
+});
+
+function entryOf({ timestampMs, runId, rolledBack, durationMs, ...rest }: HistoryEntry) {
+  const { scanned, updated, failed, restarted, skipped, trigger } = rest;
+  return {
+    timestamp: toTimestamp(timestampMs),
+    ...{ scanned, updated, failed, restarted, skipped },
+    rolled_back: rolledBack,
+    run_id: runId,
+    trigger,
+    duration_ms: Math.round(durationMs),
+  };
+}

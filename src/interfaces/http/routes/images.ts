@@ -1,0 +1,66 @@
+import { createCachedList } from '../cached-list.ts';
+import { isOfImage } from '../container-filter.ts';
+import { jsonType } from '../errors.ts';
+import type { HttpParts } from '../parts.ts';
+import { text as textParameter } from '../query.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { array, integer, object, stamped, text } from '../schemas.ts';
+import type { TrackedImage } from '../service.ts';
+
+/** `GET /v1/images`: the images of the watched containers, from memory. */
+export function imagesRoute({ service, clock }: HttpParts): Route {
+  const list = createCachedList({ name: 'images', items: imagesByName, entry: entryOf }, service.inventory, clock);
+  return defineRoute({
+    group: 'images',
+    path: '/v1/images',
+    access: 'api token',
+    summary: 'List tracked images',
+    description: 'Lists the images of the watched containers, sorted by name, from memory.',
+    query: {
+      name: textParameter('Only images of this reference; without a tag, any tag'),
+      id: textParameter('Only the image with this id, or the one whose id begins so'),
+    },
+    replies: { 200: { description: 'The tracked images', schema: listSchema } },
+    answer: ({ query: { name, id } }, reply) => {
+      reply.header('Content-Type', jsonType);
+      if (name === undefined && id === undefined) return reply.send(list.all());
+      const wanted = id === undefined ? undefined : imageIdMeant(id, service.inventory().images);
+      return reply.send(
+        list.only(
+          (image) =>
+            (name === undefined || image.name === name || isOfImage(image.name, name)) &&
+            (id === undefined || image.imageId === wanted),
+        ),
+      );
+    },
+  });
+}
+
+const listSchema = stamped({
+  images: array(
+    object({
+      name: text('Image reference'),
+      image_id: text('Local image id'),
+      digest: text('Registry digest; empty for an image that was built here'),
+      containers: integer('Watched containers that run it'),
+    }),
+  ),
+  count: integer('Number of entries'),
+});
+
+function entryOf({ name, imageId, digest, containers }: TrackedImage) {
+  return { name, image_id: imageId, digest, containers };
+}
+
+function imagesByName({ images }: { readonly images: readonly TrackedImage[] }): readonly TrackedImage[] {
+  const key = ({ name, imageId }: TrackedImage): string => `${name} ${imageId}`;
+  return [...images].sort((a, b) => (key(a) < key(b) ? -1 : 1));
+}
+
+/** The id itself, or the only one that begins so; `sha256:` may be left out. */
+function imageIdMeant(text: string, images: readonly TrackedImage[]): string | undefined {
+  const wanted = text.toLowerCase().replace(/^sha256:/, '');
+  const ids = [...new Set(images.map(({ imageId }) => imageId))];
+  const meant = ids.filter((id) => id.replace(/^sha256:/, '').startsWith(wanted));
+  return ids.find((id) => id === text) ?? (meant.length === 1 ? meant[0] : undefined);
+}

@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createCallerReader } from '../client-address.ts';
+import { HttpError, jsonType } from '../errors.ts';
+import { describeApi } from '../openapi.ts';
+import type { HttpParts } from '../parts.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { toYaml } from '../yaml.ts';
+
+/**
+ * `/swagger/*`: the description, and a page to read and try it. Everything the page needs comes from
+ * here; `enabled` tells which endpoints there are, once they are known.
+ */
+export function swaggerRoute({ settings, version, assetsFolder }: HttpParts, enabled: () => readonly Route[]): Route {
+  const callerOf = createCallerReader(settings);
+  const assets = new Map<string, Asset>(Object.entries(ownAssets).map(([name, asset]) => [name, asset]));
+  const assetNamed = (name: string): Asset | undefined => {
+    const type = copiedAssets[name];
+    if (!assets.has(name) && type !== undefined) {
+      assets.set(name, { type, body: readFileSync(join(assetsFolder, name)) });
+    }
+    return assets.get(name);
+  };
+
+  return defineRoute({
+    group: 'swagger',
+    path: '/swagger/*',
+    describedAs: ['/swagger/index.html', '/swagger/doc.json', '/swagger/doc.yaml'],
+    access: 'open',
+    answersHead: false,
+    summary: 'This description',
+    description: 'The page that shows the description, and the description itself as JSON and as YAML.',
+    query: {},
+    replies: { 200: { description: 'The page, or the description' } },
+    answer: ({ request }, reply) => {
+      const { '*': name = '' } = request.params as Readonly<Record<string, string>>;
+      if (name === '') return reply.redirect('./index.html', 302);
+      if (name === 'doc.json' || name === 'doc.yaml') {
+        const description = describeApi(enabled(), version, callerOf(request.raw).scheme);
+        return name === 'doc.json'
+          ? reply.header('Content-Type', jsonType).send(JSON.stringify(description))
+          : reply.header('Content-Type', 'application/yaml; charset=utf-8').send(toYaml(description));
+      }
+      const asset = assetNamed(name);
+      if (asset === undefined) throw new HttpError(404, 'not found');
+      return reply
+        .headers({ 'Content-Type': asset.type, 'Content-Security-Policy': pagePolicy, 'Cache-Control': 'no-cache' })
+        .send(asset.body);
+    },
+  });
+}
+
+type Asset = { readonly type: string; readonly body: string | Buffer };
+
+const css = 'text/css; charset=utf-8';
+const javascript = 'text/javascript; charset=utf-8';
+
+/** Of the distribution of Swagger UI: https://swagger.io/docs/open-source-tools/swagger-ui/usage/installation/ */
+const copiedAssets: Readonly<Record<string, string>> = {
+  'swagger-ui.css': css,
+  'swagger-ui-bundle.js': javascript,
+  'favicon-32x32.png': 'image/png',
+};
+
+/**
+ * Swagger UI puts styles into the document itself. Nothing asks for HTTPS here, which would leave the
+ * page blank wherever it is served without.
+ */
+const pagePolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const ownAssets: Readonly<Record<string, Asset>> = {
+  'index.html': {
+    type: 'text/html; charset=utf-8',
+    body: `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Upkeep: HTTP API</title>
+    <link rel="stylesheet" href="swagger-ui.css">
+    <link rel="icon" type="image/png" href="favicon-32x32.png" sizes="32x32">
+  </head>
+  <body>
+    <div id="swagger-ui"></div>
+    <script src="swagger-ui-bundle.js"></script>
+    <script src="page.js"></script>
+  </body>
+</html>
+`,
+  },
+  'page.js': {
+    type: javascript,
+    body: `SwaggerUIBundle({
+  url: 'doc.json',
+  dom_id: '#swagger-ui',
+  deepLinking: true,
+  persistAuthorization: true,
+  validatorUrl: null,
+});
+`,
+  },
+};

@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { createCors } from './cors.ts';
+import { createEventStreams } from './event-streams.ts';
+import { answerClientError } from './client-error.ts';
+import { createFront } from './front.ts';
+import { createGate } from './gate.ts';
+import { defaultLimits } from './limits.ts';
+import type { HttpParts } from './parts.ts';
+import { createRouter } from './router.ts';
+import { enabledRoutes } from './routes.ts';
+import { createTlsServer } from './tls.ts';
+import { createUpdateRuns } from './update-runs.ts';
+
+/** The HTTP interface, built and not yet listening. */
+export type HttpServer = {
+  readonly server: Server;
+  readonly streams: { readonly count: () => number };
+  /** Takes no more connections, ends the event streams, lets running requests finish, then the updates they began. */
+  readonly stop: () => Promise<void>;
+};
+
+/** Builds the HTTP interface with the groups that its settings name. */
+export async function createHttpServer(parts: HttpParts): Promise<HttpServer> {
+  const { settings, service, clock, log } = parts;
+  const limits = { ...defaultLimits, ...parts.limits };
+  const cors = createCors(settings.corsOrigins);
+  const runs = createUpdateRuns(service, clock);
+  const streams = createEventStreams({
+    eventLog: service.eventLog,
+    runOptions: parts.runOptions,
+    limits,
+    log,
+    epoch: randomBytes(6).toString('hex'),
+  });
+  const routes = enabledRoutes({ ...parts, cors, streams, runs });
+  const router = createRouter({
+    routes,
+    ...{ settings, clock, log },
+    createServer: (route) =>
+      serverFor(createFront(settings, { clock, log, cors }, createGate(routes, clock, route)), parts),
+  });
+  await router.ready();
+  const server = router.server;
+
+  return {
+    server,
+    streams,
+    async stop() {
+      streams.close();
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      const updatesStopped = runs.stop();
+      server.closeIdleConnections();
+      const grace = new AbortController();
+      await Promise.race([closed, clock.sleep(limits.graceMs, grace.signal).catch(() => undefined)]);
+      grace.abort();
+      server.closeAllConnections();
+      await Promise.all([closed, updatesStopped, router.close()]);
+    },
+  };
+}
+
+function serverFor(listener: RequestListener, { settings, clock, log }: HttpParts): Server {
+  const server =
+    settings.tls === undefined
+      ? createServer(serverOptions, listener)
+      : createTlsServer(settings.tls, serverOptions, { listener, log });
+  server.on('checkContinue', listener);
+  server.on('checkExpectation', listener);
+  server.on('clientError', (error, socket) => answerClientError(error, socket, clock));
+  return server;
+}
+
+const serverOptions: ServerOptions = {
+  /** A request's headers, then the whole of it, must come within. */
+  headersTimeout: 20_000,
+  requestTimeout: 60_000,
+  connectionsCheckingInterval: 5000,
+  /** Longer than the idle time of usual proxies, so that they are the ones to close: https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive_timeout */
+  keepAliveTimeout: 72_000,
+};

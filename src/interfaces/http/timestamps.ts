@@ -1,0 +1,30 @@
+/** `2026-11-20T12:30:17Z`: when a reply was made. */
+export function toWholeSeconds(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, -'.000Z'.length)}Z`;
+}
+
+/** `2026-11-20T12:30:17.250Z`: when something happened. A time that no calendar has is the epoch. */
+export function toTimestamp(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? '1970-01-01T00:00:00.000Z' : date.toISOString();
+}
+
+/** RFC 3339, with whatever fraction and offset, in milliseconds; undefined for anything else. */
+export function parseTimestamp(text: string): number | undefined {
+  const [, date = '', time = '', fraction = '', offset = ''] =
+    /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(\.\d{1,30})?([Zz]|[+-]\d\d:\d\d)$/.exec(text) ?? [];
+  if (date === '') return undefined;
+  const [, hours = '', minutes = ''] = /^[+-](\d\d):(\d\d)$/.exec(offset) ?? [];
+  if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
+  // A leap second is the first of the next minute, as POSIX counts.
+  const isLeap = time.endsWith(':60');
+  const second = Date.parse(`${date}T${isLeap ? time.replace(/60$/, '59') : time}Z`);
+  if (Number.isNaN(second) || !sameDay(date, second)) return undefined;
+  const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000 * (offset.startsWith('-') ? -1 : 1);
+  return second + (isLeap ? 1000 : 0) + Number(`0${fraction}`) * 1000 - offsetMs;
+}
+
+/** `2026-02-31` is read as a day of March. */
+function sameDay(date: string, ms: number): boolean {
+  return new Date(ms).toISOString().startsWith(date);
+}

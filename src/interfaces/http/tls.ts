@@ -1,0 +1,32 @@
+import type { Server } from 'node:https';
+import { createServer } from 'node:https';
+import type { RequestListener, ServerOptions } from 'node:http';
+import { createSecureContext } from 'node:tls';
+import type { Log } from '../../domain/outside.ts';
+import type { TlsFiles } from './http-settings.ts';
+import { watchFiles } from './watched-file.ts';
+
+/** An HTTPS server whose certificate follows its files: a new one counts from the next connection on. */
+export function createTlsServer(
+  { certFile, keyFile }: TlsFiles,
+  options: ServerOptions,
+  { listener, log }: { readonly listener: RequestListener; readonly log: Log },
+): Server {
+  const pair = watchFiles([certFile, keyFile], {
+    read: ([cert = '', key = '']) => {
+      // Half of a new pair must not take the place of the old one.
+      createSecureContext({ cert, key });
+      return { cert, key, minVersion: 'TLSv1.2' as const };
+    },
+    log,
+  });
+  let inForce = pair();
+  const server = createServer({ ...options, ...inForce }, listener);
+  server.prependListener('connection', () => {
+    const current = pair();
+    if (current === inForce) return;
+    inForce = current;
+    server.setSecureContext(current);
+  });
+  return server;
+}

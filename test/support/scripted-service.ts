@@ -1,0 +1,176 @@
+import type { CheckedContainer } from '../../src/application/check.ts';
+import { ServiceError } from '../../src/domain/errors.ts';
+import type { ServiceEvent } from '../../src/domain/event.ts';
+import type { ContainerOutcome, Session } from '../../src/domain/session.ts';
+import type {
+  HistoryEntry,
+  InventoryView,
+  LoggedEvent,
+  Service,
+  ServiceStatus,
+  TrackedImage,
+  WatchedContainer,
+} from '../../src/interfaces/http/service.ts';
+import { digestOf, idOf } from './builders.ts';
+
+/** What the HTTP interface is given in tests of it alone: it does what the test says, when the test says so. */
+export type ScriptedService = Service & {
+  readonly script: {
+    inventory: InventoryView;
+    history: readonly HistoryEntry[];
+    status: ServiceStatus;
+    /** Rejects instead, where set. */
+    failure: Error | undefined;
+    readyFailure: Error | undefined;
+    checked: readonly CheckedContainer[];
+    outcomes: readonly ContainerOutcome[];
+    /** What an update waits for before it ends; undefined: nothing. */
+    updateEnds: Promise<unknown> | undefined;
+    /** The same for a check and for a sign of life. */
+    checkEnds: Promise<unknown> | undefined;
+  };
+  readonly asked: {
+    readonly kind: 'check' | 'update';
+    readonly images: readonly string[];
+    readonly containers: readonly string[];
+  }[];
+  /** How many updates were asked to stop. */
+  readonly aborted: unknown[];
+  readonly announce: (event: ServiceEvent) => void;
+};
+
+/** The last events that are kept for those who resume. */
+const kept = 50;
+
+export function createScriptedService(): ScriptedService {
+  const listeners = new Set<(logged: LoggedEvent) => void>();
+  const ring: LoggedEvent[] = [];
+  const waiting: (() => void)[] = [];
+  let taken = false;
+  let lastId = 0;
+  let runs = 0;
+  const asked: ScriptedService['asked'] = [];
+  const aborted: unknown[] = [];
+  const script: ScriptedService['script'] = {
+    inventory: { revision: 1, containers: [], images: [] },
+    history: [],
+    status: { lastRun: undefined, nextRunAtMs: undefined, running: false, updatesAvailable: 0 },
+    failure: undefined,
+    readyFailure: undefined,
+    checked: [],
+    outcomes: [],
+    updateEnds: undefined,
+    checkEnds: undefined,
+  };
+
+  async function enter(isFull: boolean, signal: AbortSignal | undefined): Promise<void> {
+    if (!taken) {
+      taken = true;
+      return;
+    }
+    if (isFull) throw new ServiceError('busy', 'Cannot update: another update is already running');
+    await new Promise<void>((resolve, reject) => {
+      const turn = (): void => {
+        taken = true;
+        resolve();
+      };
+      waiting.push(turn);
+      signal?.addEventListener('abort', () => {
+        waiting.splice(waiting.indexOf(turn), 1);
+        reject(new ServiceError('cancelled', 'Cannot update: it was cancelled', { cause: signal.reason }));
+      });
+    });
+  }
+
+  return {
+    script,
+    asked,
+    aborted,
+    async update({ images, containers, trigger, onBegin }, signal) {
+      asked.push({ kind: 'update', images, containers });
+      await enter(images.length === 0 && containers.length === 0, signal);
+      try {
+        const runId = `run-${(runs += 1)}`;
+        onBegin?.(runId);
+        signal?.addEventListener('abort', () => aborted.push(signal.reason));
+        await script.updateEnds;
+        if (script.failure !== undefined) throw script.failure;
+        const session: Session = {
+          runId,
+          trigger,
+          startedAtMs: Date.now(),
+          durationMs: 1250,
+          containers: script.outcomes,
+        };
+        return session;
+      } finally {
+        taken = false;
+        waiting.shift()?.();
+      }
+    },
+    async check({ images, containers }, signal) {
+      asked.push({ kind: 'check', images, containers });
+      const stopped = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
+      if (script.checkEnds !== undefined) await Promise.race([script.checkEnds, stopped]);
+      if (script.failure !== undefined) throw script.failure;
+      return { containers: script.checked, unmatched: [], unwatched: [], startedAtMs: 0, durationMs: 0 };
+    },
+    inventory: () => script.inventory,
+    history: () => script.history,
+    status: () => script.status,
+    async ready() {
+      await script.checkEnds;
+      if (script.readyFailure !== undefined) throw script.readyFailure;
+    },
+    eventLog: {
+      since: (id) => ring.filter((logged) => logged.id > id),
+      subscribe: (listener) => {
+        listeners.add(listener);
+        return () => void listeners.delete(listener);
+      },
+      lastId: () => lastId,
+    },
+    announce(event) {
+      const logged = { id: (lastId += 1), event, atMs: Date.now() };
+      ring.push(logged);
+      if (ring.length > kept) ring.shift();
+      for (const listener of listeners) listener(logged);
+    },
+  };
+}
+
+export function watchedContainer(name: string, parts: Partial<WatchedContainer> = {}): WatchedContainer {
+  return {
+    name,
+    image: `${name}:1`,
+    imageId: digestOf(`image ${name}`),
+    digest: digestOf(`manifest ${name}`),
+    running: true,
+    self: false,
+    monitorOnly: false,
+    noPull: false,
+    enabled: true,
+    stale: false,
+    scope: '',
+    id: idOf(`container ${name}`),
+    createdAtMs: Date.UTC(2026, 0, 1, 12, 30, 0, 250),
+    status: 'running',
+    health: 'none',
+    updateAvailable: false,
+    latestDigest: '',
+    checkedAtMs: undefined,
+    reason: '',
+    dependsOn: [],
+    labelsInEffect: {},
+    ...parts,
+  };
+}
+
+export function trackedImage(name: string, parts: Partial<TrackedImage> = {}): TrackedImage {
+  return { name, imageId: digestOf(`image ${name}`), digest: digestOf(`manifest ${name}`), containers: 1, ...parts };
+}
+
+export function historyEntry(timestampMs: number, parts: Partial<HistoryEntry> = {}): HistoryEntry {
+  const counts = { scanned: 3, updated: 1, failed: 0, restarted: 0, skipped: 0, rolledBack: 0 };
+  return { timestampMs, ...counts, runId: `run-at-${timestampMs}`, trigger: 'schedule', durationMs: 1200, ...parts };
+}
