@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { commands, type CommandName } from './commands.ts';
 import { variablesOf } from './environment.ts';
+import { refusedValue } from './fault.ts';
 import { loadConfiguration, type Configuration } from './load.ts';
 import type { Option } from './option.ts';
 import { optionEntries, options, type OptionKey } from './options.ts';
@@ -182,6 +183,7 @@ describe('precedence', () => {
       WATCHTOWER_TIMEOUT: '5',
     });
     expect(loaded).toMatchObject({ kind: 'command', aliases: ['WATCHTOWER_TIMEOUT', 'WATCHTOWER_CLEANUP'] });
+    expect(load(['--cleanup'], { WATCHTOWER_CLEANUP: '1' })).toMatchObject({ aliases: [] });
   });
 });
 
@@ -310,7 +312,13 @@ describe('faults', () => {
     expect(faultsOf(argv)).toEqual({ kind: 'faults', exitCode: 2, message });
   });
 
-  test('a secret is not repeated, a strange value cannot reach the terminal as it is', () => {
+  test('a secret is not repeated', () => {
+    expect(refusedValue('UPKEEP_TOKEN', 'hunter2', 'a token', true).message).toBe(
+      'Cannot use UPKEEP_TOKEN: expected a token',
+    );
+  });
+
+  test('a strange value cannot reach the terminal as it is', () => {
     const faults = faultsOf([], {
       UPKEEP_SCOPE: 'a',
       DOCKER_API_VERSION: '\u001b[2J\nx',

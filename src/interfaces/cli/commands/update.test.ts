@@ -168,6 +168,31 @@ describe('update()', () => {
     expect(fake.screen()).toEqual(['upkeep: Cannot update: another update is running', '']);
   });
 
+  test.each([[['update']], [['update', '--dry-run']], [['update', 'web']]])(
+    '%j lets nothing from outside write to the terminal by itself',
+    async (argv) => {
+      const evil = 'x\u001b[2J\u009b\r\u0007';
+      const outcome = containerOutcome(evil, { outcome: 'failed', reason: evil, image: evil, log: evil });
+      const container = { ...inspectedContainer(evil), name: evil };
+      const stale = { container, cause: 'stale', reference: evil, digest: undefined, holdsOnTo: [] } as const;
+      const transactions = [{ id: container.id, members: [stale], after: [] }];
+      const { fake } = await run(argv, {
+        plan: () => ({
+          report: checkReport([]),
+          plan: { transactions, refused: [{ id: '', name: evil, reason: evil }] },
+        }),
+        check: () => Promise.reject(new ServiceError('engine-refused', `Cannot: ${evil}`, { remedy: evil })),
+        update: (application) => {
+          application.publish({ kind: 'update_failed', runId: '1', outcome, atMs: 0 });
+          return session([outcome]);
+        },
+      });
+      expect(fake.out() + fake.err()).toContain(String.raw`x\x1b[2J\x9b\r\x07`);
+      // oxlint-disable-next-line no-control-regex -- looking for them is the point
+      expect(fake.out() + fake.err()).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+    },
+  );
+
   test('shows no more rows than the terminal has, the busy ones first', async () => {
     let screen: readonly string[] = [];
     const names = Array.from({ length: 200 }, (_, index) => `c${index}`);
