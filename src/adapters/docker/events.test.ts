@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { connectedEngine } from '../../../test/support/connected-engine.ts';
+import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { refuse, type Script } from '../../../test/support/scripted-engine.ts';
 import type { Clock, Engine, EngineEvent } from '../../domain/outside.ts';
 import { createSystemClock } from '../process/clock.ts';
@@ -151,10 +152,11 @@ describe('events()', () => {
 
   test('does not end for want of events', async () => {
     const { script, streams } = speaking();
-    const { engine } = await connectedEngine({ script }, { deadlines: { readMs: 20 } });
+    const clock = createFakeClock();
+    const { engine } = await connectedEngine({ script }, { clock });
     const { heard } = listen(engine);
-    await expect.poll(() => streams.length).toBe(1);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await expect.poll(() => heard.length).toBe(1);
+    await clock.advance(24 * 3_600_000);
     streams[0]?.write(event({}));
     await expect.poll(() => heard.length).toBe(2);
     expect(streams).toHaveLength(1);

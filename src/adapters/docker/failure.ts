@@ -6,6 +6,8 @@ import { printable } from '../../domain/printable.ts';
  * it: such a call certainly had no effect. `stale` is true when a kept connection turned out to be dead.
  */
 export class EngineFailure extends ServiceError {
+  /** The message without "Cannot reach …", for one that says what could not be done. */
+  readonly why: string;
   readonly sent: boolean;
   readonly stale: boolean;
 
@@ -17,6 +19,7 @@ export class EngineFailure extends ServiceError {
       remedy: explained.remedy,
       cause: state.cause,
     });
+    this.why = explained.why;
     this.sent = state.sent;
     this.stale = state.stale ?? false;
   }

@@ -1,5 +1,7 @@
+import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { connectedEngine } from '../../../test/support/connected-engine.ts';
+import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { refuse, type Answer } from '../../../test/support/scripted-engine.ts';
 import type { PullProgress } from '../../domain/outside.ts';
 
@@ -118,24 +120,37 @@ describe('pullImage()', () => {
   });
 
   test('lasts as long as something is said, and gives up in silence', async () => {
-    const { engine, server } = await connectedEngine();
-    const talks: Answer = (_, response) => {
-      let lines = 0;
-      const timer = setInterval(() => {
-        response.write('{"status":"Waiting"}\r\n');
-        if ((lines += 1) < 12) return;
-        clearInterval(timer);
-        response.end();
-      }, 10);
-    };
-    server.script({ '*': talks });
-    await engine.pullImage({ reference, idleTimeoutMs: 80 });
-    server.script({ '*': (_, response) => void response.write('{"status":"Waiting"}\r\n') });
-    await expect(engine.pullImage({ reference, idleTimeoutMs: 30 })).rejects.toMatchObject({
-      code: 'pull-failed',
-      message: expect.stringContaining('silent for 0.03 s'),
-    });
-    server.script({ '*': () => undefined });
+    const clock = createFakeClock();
+    const responses: ServerResponse[] = [];
+    const { engine } = await connectedEngine(
+      { script: { '*': (_, response) => void responses.push(response) } },
+      { clock },
+    );
+    let lines = 0;
+    let outcome: unknown = 'under way';
+    const pull = engine.pullImage({ reference, idleTimeoutMs: 60_000, onProgress: () => (lines += 1) });
+    pull.then(
+      () => (outcome = 'done'),
+      (error: unknown) => (outcome = error),
+    );
+    await expect.poll(() => responses.length).toBe(1);
+    for (let n = 1; n <= 4; n++) {
+      responses[0]?.write('{"status":"Waiting","id":"a"}\r\n');
+      await expect.poll(() => lines).toBe(n);
+      await clock.advance(59_000);
+    }
+    expect(outcome).toBe('under way');
+    await clock.advance(1_000);
+    await expect
+      .poll(() => outcome)
+      .toMatchObject({
+        code: 'pull-failed',
+        message: `Cannot pull "${reference}": it has been silent for 60 s`,
+      });
+  });
+
+  test('gives up as well when nothing is said at all', async () => {
+    const { engine } = await connectedEngine({ script: { '*': () => undefined } });
     await expect(engine.pullImage({ reference, idleTimeoutMs: 30 })).rejects.toMatchObject({ code: 'pull-failed' });
   });
 

@@ -1,4 +1,4 @@
-import { describeError, ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/errors.ts';
 import { parseImageReference, repositoryName } from '../../domain/image-reference.ts';
 import type { PullRequest, RegistryCredentials } from '../../domain/outside.ts';
 import { formatPlatform } from '../../domain/platform.ts';
@@ -34,9 +34,8 @@ export async function pullImage(client: Client, request: PullRequest, signal?: A
       if (progress.take(line)) onProgress?.(progress.sum());
     }
   } catch (error) {
-    throw error instanceof EngineFailure && error.code === 'timeout'
-      ? pullFailure(reference, describeError(error))
-      : error;
+    if (error instanceof EngineFailure && error.code === 'timeout') throw pullFailure(reference, error.why);
+    throw error;
   }
 }
 
