@@ -181,6 +181,22 @@ describe('with a token server', () => {
     });
   });
 
+  test('an identity token does not follow a redirect', async () => {
+    const elsewhere = await rig.serve(() => ({ body: '{"token":"t"}' }));
+    const tokens = await rig.serve(() => ({ status: 307, headers: { location: elsewhere.url } }));
+    const registry = await rig.serve(
+      wantingToken(
+        () => ({}),
+        () => `${tokens.url}/token`,
+        () => false,
+      ),
+    );
+    const dockerConfigPath = rig.dockerConfig({ auths: { [registry.host]: { identitytoken: 'identity' } } });
+    const error = await failureOf(rig.registry({ dockerConfigPath }).resolve(at(registry)));
+    expect(error.code).toBe('registry-invalid');
+    expect(elsewhere.seen).toEqual([]);
+  });
+
   test('a registry token is shown as it is', async () => {
     const { registry, tokens, digest } = await guarded();
     const dockerConfigPath = rig.dockerConfig({ auths: { [registry.host]: { registrytoken: 'token-7' } } });

@@ -73,8 +73,9 @@ describe('find()', () => {
     expect(await userOf(credentials.find('ghcr.io'))).toBe('own');
     expect(await userOf(credentials.find('docker.io'))).toBe('hub');
     expect(await userOf(credentials.find('quay.io'))).toBe('jo');
+    expect((await credentials.find('public.test')).origin).toBe('there is no login for it');
     expect(own.asked()).toEqual(['get ghcr.io']);
-    expect(store.asked()).toEqual(['get https://index.docker.io/v1/', 'get quay.io']);
+    expect(store.asked()).toEqual(['get https://index.docker.io/v1/', 'get quay.io', 'get public.test']);
   });
 
   test('asks no helper about a registry whose helper has no name', async () => {

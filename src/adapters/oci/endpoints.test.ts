@@ -107,6 +107,14 @@ describe('Docker Hub', () => {
   });
 });
 
+test('a mirror is spoken to as its URL says, and not otherwise', async () => {
+  const { options } = await hub();
+  const plain = await rig.serve(serveContent(emptyContent()));
+  const hubMirrors = (): Promise<string[]> => Promise.resolve([`https://${plain.host}`]);
+  await rig.registry({ ...options, hubMirrors }).resolve(nginx);
+  expect(plain.seen).toEqual([]);
+});
+
 test('mirrors do not stand in for other registries, and a mirror may live below a path', async () => {
   const content = emptyContent();
   const { digest } = putImage(content, 'team/app:1');

@@ -10,13 +10,9 @@ import { arrayOf, objectOf, parseJsonObject, stringOf } from './json.ts';
 export function whyOf({ body }: WireAnswer): string {
   const parsed = parseJsonObject(body);
   if (parsed === undefined) return '';
-  const listed = arrayOf(parsed['errors'])
-    .slice(0, maxErrors)
-    .map((error) => messageOf(objectOf(error)));
+  const listed = arrayOf(parsed['errors']).map((error) => messageOf(objectOf(error)));
   return cut([...listed, messageOf(parsed)].filter((text) => text !== '').join('; '));
 }
-
-const maxErrors = 3;
 
 function messageOf(error: Readonly<Record<string, unknown>> | undefined): string {
   for (const field of ['message', 'error_description', 'details', 'error', 'code']) {

@@ -1,3 +1,4 @@
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { serverCa } from '../../../test/support/http-server.ts';
@@ -70,13 +71,29 @@ test('one that changes from https to http, and back, is found again', async () =
 test('one that sends plain requests away as a server with TLS does is asked with TLS the next time', async () => {
   const content = emptyContent();
   const { digest } = putImage(content, 'team/app:1');
+  const secure = await rig.serve(serveContent(content), { tls: true });
   const plain = await rig.serve(() => ({ status: 400, body: 'Client sent an HTTP request to an HTTPS server.' }));
-  const { port } = plain;
+  // One port for both, by the first byte of a connection; TLS comes later.
+  let hasTls = false;
+  const front = createServer((socket) =>
+    socket.once('data', (first: Buffer) => {
+      if (first[0] === 0x16 && !hasTls) return void socket.destroy();
+      const behind = connect(first[0] === 0x16 ? secure.port : plain.port, '127.0.0.1');
+      behind.write(first);
+      socket.pipe(behind).pipe(socket);
+      for (const end of [socket, behind]) end.on('error', () => behind.destroy());
+    }),
+  );
+  await new Promise<void>((resolve) => {
+    front.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = front.address() as AddressInfo;
+  const image = parseImageReference(`127.0.0.1:${port}/team/app:1`);
   const oci = rig.registry();
-  await failureOf(oci.resolve(at(plain)));
-  await plain[Symbol.asyncDispose]();
-  const secure = await rig.serve(serveContent(content), { port, tls: true });
-  expect(await oci.resolve(at(secure))).toBe(digest);
+  expect((await failureOf(oci.resolve(image))).message).toContain('it answered with status 400');
+  hasTls = true;
+  expect(await oci.resolve(image)).toBe(digest);
+  front.close();
 });
 
 test('one that is not insecure gets no plain request, and no unverified one', async () => {

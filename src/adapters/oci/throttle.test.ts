@@ -85,6 +85,30 @@ describe('a limit', () => {
     expect(askedAtMs.length).toBe(4);
   });
 
+  test('is waited out only while the waits together are within our patience', async () => {
+    const clock = createFakeClock();
+    const { work, askedAtMs } = script(clock, answer(429, { 'retry-after': '20' }));
+    const error = await failureOf(clock.run(() => create(clock).run(work, patient)));
+    expect(error.code).toBe('registry-rate-limited');
+    expect(askedAtMs.length).toBe(2);
+  });
+
+  test('is heard by those in the queue, and not ended by an answer that was on its way', async () => {
+    const clock = createFakeClock();
+    const throttle = create(clock, 2);
+    const later = (ms: number, said: WireAnswer) => (): Promise<WireAnswer> => clock.sleep(ms).then(() => said);
+    const limited = failureOf(throttle.run(later(10, answer(429, { 'retry-after': '60' })), patient));
+    const onItsWay = throttle.run(later(20, answer(200)), patient);
+    const { work, askedAtMs } = script(clock, answer(200));
+    const queued = failureOf(throttle.run(work, patient));
+    await clock.advance(30);
+    expect((await limited).code).toBe('registry-rate-limited');
+    expect((await onItsWay).status).toBe(200);
+    expect((await queued).code).toBe('registry-rate-limited');
+    expect((await failureOf(throttle.run(work, patient))).code).toBe('registry-rate-limited');
+    expect(askedAtMs).toEqual([]);
+  });
+
   test('grows while the host keeps sending us away without naming a time', async () => {
     const clock = createFakeClock();
     const { work, askedAtMs } = script(clock, answer(429), answer(429), answer(429), answer(200));
@@ -212,6 +236,7 @@ test('who leaves the queue is not asked for, and takes no place', async () => {
   const left = throttle.run(work, patient, leaving.signal);
   const stayed = throttle.run(script(clock, answer(200)).work, patient);
   const reason = new Error('enough');
+  await clock.advance(0);
   leaving.abort(reason);
   await expect(left).rejects.toBe(reason);
   await clock.run(() => Promise.all([slow, stayed]));
