@@ -39,6 +39,24 @@ const effects: Readonly<Record<OptionKey, readonly [text: string, expected: unkn
   runOnce: ['true', true, (s) => s.run.once],
   timeZone: ['Europe/Berlin', true, () => true],
   rounds: ['3', 3, (s) => s.run.rounds],
+  httpEndpoints: ['Health swagger', ['health', 'swagger'], (s) => s.http.groups],
+  httpToken: ['secret', true, () => true],
+  httpEventsToken: ['secret', true, () => true],
+  httpHost: ['[::1]', '::1', (s) => s.http.host],
+  httpPort: ['0', 0, (s) => s.http.port],
+  httpRateLimit: ['7', 7, (s) => s.http.rateLimit],
+  httpCheckTimeoutMs: ['1m', 60_000, (s) => s.http.checkTimeoutMs],
+  httpUpdateTimeoutMs: ['1h', 3_600_000, (s) => s.http.updateTimeoutMs],
+  httpTlsCert: ['cert.pem', true, () => true],
+  httpTlsKey: ['key.pem', true, () => true],
+  httpTrustedProxies: ['10.0.0.0/8 ::1', ['10.0.0.0/8', '::1'], (s) => s.http.trustedProxies],
+  httpProxyHeader: ['X-Real-IP', 'X-Real-IP', (s) => s.http.proxyHeader],
+  httpCorsOrigins: ['https://a.test,*', ['https://a.test', '*'], (s) => s.http.corsOrigins],
+  httpPeriodicPolls: ['true', true, (s) => s.http.periodicPolls],
+  httpWatchtowerCompat: ['true', true, (s) => s.http.watchtowerCompat],
+  httpContainers: ['false', true, () => true],
+  httpMetrics: ['false', true, () => true],
+  httpUpdate: ['false', true, () => true],
   engineHost: ['unix:///run/podman/podman.sock', 'unix:///run/podman/podman.sock', (s) => s.engine.host],
   engineTlsVerify: ['false', undefined, (s) => s.engine.tls],
   engineCertPath: ['/nowhere', undefined, (s) => s.engine.tls],
@@ -72,7 +90,7 @@ function badText(option: Option): string | undefined {
     case 'boolean':
       return option.anyValueIsTrue === true ? undefined : 'yes';
     case 'integer':
-      return '-1';
+      return option.min < 0 ? 'some' : '-1';
     case 'duration':
       return 'soon';
     case 'choice':

@@ -41,7 +41,7 @@ export function loadConfiguration(argv: readonly string[], environment: Environm
     command: line.command,
     settings: made.settings,
     aliases,
-    warnings: unknownVariables(environment),
+    warnings: [...unknownVariables(environment), ...made.warnings],
   };
 }
 

@@ -86,6 +86,7 @@ export const optionGroups = {
   when: 'When',
   engine: 'Engine',
   registry: 'Registries',
+  http: 'HTTP API',
   output: 'Output and logs',
 } as const;
 

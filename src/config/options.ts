@@ -1,4 +1,5 @@
 import { engineOptions } from './options/engine.ts';
+import { httpOptions } from './options/http.ts';
 import { outputOptions } from './options/output.ts';
 import { registryOptions } from './options/registry.ts';
 import { selectionOptions } from './options/selection.ts';
@@ -16,6 +17,7 @@ export const options = {
   ...whenOptions,
   ...engineOptions,
   ...registryOptions,
+  ...httpOptions,
   ...outputOptions,
 } as const satisfies Readonly<Record<string, Option>>;
 

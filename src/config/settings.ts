@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { CommandName } from './commands.ts';
 import type { Fault } from './fault.ts';
+import { type HttpSettings, makeHttpSettings } from './http-settings.ts';
 import type { OptionValues } from './options.ts';
 import { readEngineCertificates, readNamedFile, type EngineCertificates } from './secrets.ts';
 
@@ -13,6 +14,7 @@ export type Settings = {
   readonly run: RunSettings;
   readonly engine: EngineSettings;
   readonly registry: RegistrySettings;
+  readonly http: HttpSettings;
   readonly log: LogSettings;
   readonly output: OutputSettings;
 };
@@ -84,10 +86,18 @@ export type Given = {
   readonly sourceOf: (key: keyof OptionValues) => string;
 };
 
+export type MadeSettings = {
+  readonly settings: Settings;
+  readonly faults: readonly Fault[];
+  /** Sentences about what was given and is not what it seems. */
+  readonly warnings: readonly string[];
+};
+
 /** From the options' values to what each part of the service wants to know; reads certificate files. */
-export function makeSettings(given: Given): { readonly settings: Settings; readonly faults: readonly Fault[] } {
+export function makeSettings(given: Given): MadeSettings {
   const { command, names, values } = given;
   const faults: Fault[] = [];
+  const warnings: string[] = [];
   const canMoveCursor = values.terminalType !== 'dumb';
   const colour = canMoveCursor && !values.noColor;
   const settings: Settings = {
@@ -133,10 +143,11 @@ export function makeSettings(given: Given): { readonly settings: Settings; reado
       extraCa: registryCa(given, faults),
       proxy: { http: values.httpProxy, https: values.httpsProxy, no: values.noProxy },
     },
+    http: makeHttpSettings(given, { faults, warnings }),
     log: { level: logLevel(values), format: values.logFormat, colour },
     output: { json: values.json, colour, live: canMoveCursor, exitCode: values.exitCode },
   };
-  return { settings, faults };
+  return { settings, faults, warnings };
 }
 
 /** As Docker's own client: a folder of certificates means TLS, `--tlsverify` means that the engine's is checked. */

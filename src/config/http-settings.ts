@@ -1,0 +1,131 @@
+import { type EndpointGroup, endpointGroups } from './endpoint-groups.ts';
+import type { Fault } from './fault.ts';
+import type { OptionValues } from './options.ts';
+import { readFileValue, readNamedFile } from './secrets.ts';
+import type { Given } from './settings.ts';
+
+export type HttpSettings = {
+  /** Undefined: all interfaces. */
+  readonly host: string | undefined;
+  /** 0: one that is free. */
+  readonly port: number;
+  /** Empty: no API. */
+  readonly groups: readonly EndpointGroup[];
+  readonly token: TokenSource | undefined;
+  readonly eventsToken: TokenSource | undefined;
+  /** In any minute, per client. */
+  readonly rateLimit: number;
+  readonly checkTimeoutMs: number;
+  readonly updateTimeoutMs: number;
+  /** Undefined: plain HTTP. */
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  readonly trustedProxies: readonly string[];
+  readonly proxyHeader: string;
+  readonly corsOrigins: readonly string[];
+  /** Whether the service also updates by its schedule, though the API is on. */
+  readonly periodicPolls: boolean;
+  readonly watchtowerCompat: boolean;
+};
+
+/** A file is read by whoever uses the token, again when it changes; it could be read at the start. */
+export type TokenSource =
+  | { readonly kind: 'value'; readonly value: string }
+  | { readonly kind: 'file'; readonly path: string };
+
+type Notes = { readonly faults: Fault[]; readonly warnings: string[] };
+
+/** What the options of the API mean together; nothing about them is a fault while the API is off. */
+export function makeHttpSettings(given: Given, notes: Notes): HttpSettings {
+  const { values } = given;
+  const groups = enabledGroups(given, notes);
+  const isOn = groups.length > 0;
+  const token = isOn ? tokenSource('httpToken', given, notes) : undefined;
+  const eventsToken = isOn ? tokenSource('httpEventsToken', given, notes) : undefined;
+  // The demonstration makes up tokens of its own.
+  if (given.command !== 'demo') askForTokens(groups, given, notes);
+  return {
+    host: values.httpHost?.replace(/^\[(.*)\]$/, '$1'),
+    port: values.httpPort,
+    groups,
+    token,
+    eventsToken,
+    rateLimit: values.httpRateLimit > 0 ? values.httpRateLimit : defaultRateLimit,
+    checkTimeoutMs: values.httpCheckTimeoutMs,
+    updateTimeoutMs: values.httpUpdateTimeoutMs,
+    tls: isOn ? tlsFiles(given, notes) : undefined,
+    trustedProxies: values.httpTrustedProxies,
+    proxyHeader: values.httpProxyHeader,
+    corsOrigins: values.httpCorsOrigins,
+    periodicPolls: values.httpPeriodicPolls,
+    watchtowerCompat: values.httpWatchtowerCompat,
+  };
+}
+
+const defaultRateLimit = 60;
+
+/** By the switches of old. */
+const legacy = { containers: 'httpContainers', metrics: 'httpMetrics', update: 'httpUpdate' } as const;
+
+function enabledGroups({ values, sourceOf }: Given, { faults, warnings }: Notes): readonly EndpointGroup[] {
+  const named = values.httpEndpoints.map((name) => name.toLowerCase());
+  const all = named.includes('all');
+  if (all && named.some((name) => name !== 'all')) {
+    const message = `Cannot use ${sourceOf('httpEndpoints')} "${named.join(',')}": "all" must be the only value`;
+    faults.push({ kind: 'value', message });
+  }
+  const switched = Object.entries(legacy).filter(([, key]) => values[key]);
+  if (switched.length > 0) {
+    const flags = switched.map(([name]) => `--http-api-${name}`).join(', ');
+    const instead = `--http-api-endpoints ${switched.map(([name]) => name).join(',')}`;
+    warnings.push(`${flags} will go with version 2: use ${instead} instead`);
+  }
+  const wanted = new Set([...named, ...switched.map(([name]) => name)]);
+  return endpointGroups.filter((name) => all || wanted.has(name));
+}
+
+function tokenSource(
+  key: 'httpToken' | 'httpEventsToken',
+  { values, sourceOf }: Given,
+  { faults }: Notes,
+): TokenSource | undefined {
+  const text = values[key];
+  if (text === undefined) return undefined;
+  const read = readFileValue(sourceOf(key), text);
+  if (read.kind === 'fault') faults.push(read.fault);
+  else if (read.value === text) return { kind: 'value', value: text.trim() };
+  return { kind: 'file', path: text };
+}
+
+const open: readonly EndpointGroup[] = ['health', 'swagger'];
+
+function askForTokens(groups: readonly EndpointGroup[], { values }: Given, { faults }: Notes): void {
+  const needing = groups.filter((name) => name !== 'events' && !open.includes(name));
+  if (needing.length > 0 && isMissing(values.httpToken)) faults.push(missing(needing, 'http-api-token'));
+  if (groups.includes('events') && isMissing(values.httpEventsToken)) {
+    faults.push(missing(['events'], 'http-api-events-token'));
+  }
+}
+
+function isMissing(token: OptionValues['httpToken']): boolean {
+  return token === undefined || token.trim() === '';
+}
+
+function missing(groups: readonly string[], flag: string): Fault {
+  const variable = `UPKEEP_${flag.toUpperCase().replaceAll('-', '_')}`;
+  return {
+    kind: 'value',
+    message: `Cannot serve ${groups.join(', ')} without a token: give one with --${flag} or ${variable}`,
+  };
+}
+
+function tlsFiles({ values, sourceOf }: Given, { faults, warnings }: Notes): HttpSettings['tls'] {
+  const { httpTlsCert: certFile, httpTlsKey: keyFile } = values;
+  for (const [key, path] of [['httpTlsCert', certFile] as const, ['httpTlsKey', keyFile] as const]) {
+    const read = path === undefined ? undefined : readNamedFile(sourceOf(key), path);
+    if (read?.kind === 'fault') faults.push(read.fault);
+  }
+  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
+  if (certFile !== undefined) warnings.push('The API is served without TLS: --http-api-tls-key is missing');
+  if (keyFile !== undefined) warnings.push('The API is served without TLS: --http-api-tls-cert is missing');
+  return undefined;
+}
