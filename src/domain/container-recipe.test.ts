@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { digestOf, idOf } from '../../test/support/builders.ts';
+import { digestOf, idOf, inspectedContainer } from '../../test/support/builders.ts';
 import type { CreateBody } from '../../test/support/engine-inspect.ts';
 import { imageOf, networkOf, recipeScene } from '../../test/support/recipe-scene.ts';
 import type { Container, ContainerConfig, ContainerSettings, HostConfig, ImageConfig } from './container.ts';
@@ -51,6 +51,21 @@ describe('API version', () => {
     expect(laterEndpoints).toEqual([toBack]);
   });
 
+  test('the main network is that of the mode, by name or id, in whatever order the engine lists them', () => {
+    for (const NetworkMode of ['front', networkOf('front').id, networkOf('front').id.slice(0, 12)]) {
+      const { run, recipe } = recipeScene('1.41');
+      const container = run(
+        plain,
+        { HostConfig: { NetworkMode }, NetworkingConfig: { EndpointsConfig: { front: {} } } },
+        [toBack],
+      );
+      const Networks = Object.fromEntries(Object.entries(container.settings.Networks).toReversed());
+      const { body, laterEndpoints } = recipe(withSettings(container, { Networks }), plain);
+      expect(body.NetworkingConfig?.EndpointsConfig).toEqual({ front: {} });
+      expect(laterEndpoints).toEqual([toBack]);
+    }
+  });
+
   test('from 1.44 the create takes all networks', () => {
     const { run, recipe } = recipeScene('1.44');
     const { body, laterEndpoints } = recipe(run(plain, inFront, [toBack]), plain);
@@ -66,7 +81,9 @@ describe('Hostname', () => {
   });
 
   test('is left out beside the namespaces of others, where the engine refuses it', () => {
-    expect(bodyOf({ HostConfig: { UTSMode: 'host' } })).not.toHaveProperty('Hostname');
+    const { run, recipe } = recipeScene();
+    const frozen = withSettings(run(plain, { HostConfig: { UTSMode: 'host' } }), { Config: { Hostname: 'frozen' } });
+    expect(recipe(frozen, plain).body).not.toHaveProperty('Hostname');
     expect(bodyOf({ HostConfig: { NetworkMode: `container:${idOf('x')}` } })).not.toHaveProperty('Hostname');
   });
 
@@ -278,6 +295,14 @@ describe('Volumes (anonymous)', () => {
     expect(body.HostConfig?.Mounts?.map(({ Target }) => Target)).toEqual(['/own']);
   });
 
+  test('a volume that nothing explains is kept, too', () => {
+    const { run, recipe } = recipeScene();
+    const container = run(plain);
+    const Mounts = [{ Type: 'volume', Name: 'unexplained', Destination: '/there', RW: true }];
+    const { body } = recipe(withSettings(container, { Mounts }), plain);
+    expect(body.HostConfig?.Mounts).toEqual([{ Type: 'volume', Source: 'unexplained', Target: '/there' }]);
+  });
+
   test('a read-only one stays so', () => {
     const { run, recipe } = recipeScene();
     const container = run(plain, { Volumes: { '/own': {} } });
@@ -285,6 +310,15 @@ describe('Volumes (anonymous)', () => {
     expect(recipe(withSettings(container, { Mounts }), plain).body.HostConfig?.Mounts).toMatchObject([
       { ReadOnly: true },
     ]);
+  });
+
+  test('a remembered path without a volume is forgotten', () => {
+    const { run, recipe } = recipeScene();
+    const container = run(plain, {
+      Labels: { 'upkeep.tx.anon': '["/gone","/named/"]' },
+      HostConfig: { Binds: ['named:/named'] },
+    });
+    expect(recipe(container, plain).body.Labels).toEqual({ 'upkeep.tx.anon': '["/named/"]' });
   });
 
   test.each(['{', '{"a":1}', '[1,null]', 'null', `["${'x'.repeat(70_000)}"]`])(
@@ -492,18 +526,6 @@ describe('EndpointsConfig', () => {
     expect(bodyOf(body, {}, '1.51').NetworkingConfig).toEqual({ EndpointsConfig: { back: {} } });
   });
 
-  test('a mode that is a network’s id means that network', () => {
-    const { run, recipe } = recipeScene();
-    const container = run(
-      plain,
-      { HostConfig: { NetworkMode: networkOf('front').id }, NetworkingConfig: { EndpointsConfig: { front: {} } } },
-      [{ ...toBack, networkName: 'back' }],
-    );
-    const { body, laterEndpoints } = recipe(container, plain);
-    expect(body.NetworkingConfig).toEqual({ EndpointsConfig: { front: {} } });
-    expect(laterEndpoints).toEqual([toBack]);
-  });
-
   test('disconnected from everything is refused: an engine creates nothing like it', () => {
     const { run, recipe } = recipeScene();
     expect(() => recipe(withSettings(run(plain), { Networks: {} }), plain)).toThrow('disconnected from every network');
@@ -692,6 +714,12 @@ describe('RestartPolicy', () => {
       Name: 'no',
       MaximumRetryCount: 0,
     });
+  });
+
+  test('is no also where the engine shows none', () => {
+    const { recipe } = recipeScene();
+    const container = inspectedContainer('web', { networks: { front: {} } });
+    expect(recipe(container, plain).body.HostConfig?.RestartPolicy).toEqual({ Name: 'no', MaximumRetryCount: 0 });
   });
 
   test.each([null, true, false])('Init %j, Privileged, Cap* and SecurityOpt are copied', (Init) => {

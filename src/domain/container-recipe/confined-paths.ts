@@ -4,12 +4,12 @@ type Field = 'MaskedPaths' | 'ReadonlyPaths';
 
 /**
  * A list of the engine's own is left out, so that a newer engine protects as much as it now does.
- * An empty list is the user's (`systempaths=unconfined`), as is any other; a privileged container
- * has none.
+ * An empty list is the user's (`systempaths=unconfined`), as is any other; null is the engine's for
+ * a privileged container.
  */
 export function confinedPaths({ settings }: Container, field: Field): unknown {
-  const { HostConfig } = settings;
-  return HostConfig.Privileged === true || isEngineDefault(HostConfig[field], field) ? undefined : HostConfig[field];
+  const paths = settings.HostConfig[field];
+  return isEngineDefault(paths, field) ? undefined : paths;
 }
 
 /** Whether an engine, of whatever version, chose the list. */

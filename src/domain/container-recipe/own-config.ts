@@ -1,5 +1,5 @@
 import { speaksApi } from '../api-version.ts';
-import { canonical, sameToEngine } from '../canonical.ts';
+import { sameToEngine } from '../canonical.ts';
 import { hasHostNetwork, sharesNetwork } from './network-mode.ts';
 import { ownCommand } from './own-command.ts';
 import { ownEnvironment } from './own-environment.ts';
@@ -99,9 +99,7 @@ function ownHealthcheck({ container, oldImage, apiVersion }: KnownRequest): unkn
   const inherited = oldImage.config.Healthcheck ?? {};
   const own = Object.entries(container.settings.Config.Healthcheck ?? {}).filter(
     ([field, value]) =>
-      canonical(value) !== '' &&
-      !sameToEngine(value, inherited[field]) &&
-      (field !== 'StartInterval' || speaksApi(apiVersion, '1.44')),
+      !sameToEngine(value, inherited[field]) && (field !== 'StartInterval' || speaksApi(apiVersion, '1.44')),
   );
   return own.length === 0 ? undefined : Object.fromEntries(own);
 }
