@@ -14,7 +14,10 @@ import type { Terminal } from './interfaces/cli/terminal.ts';
 // Since Node 22.1, which the types do not know: https://nodejs.org/api/module.html#moduleenablecompilecachecachedir
 (nodeModule as { readonly enableCompileCache?: () => unknown }).enableCompileCache?.();
 
-process.exitCode = await main(process.argv.slice(2));
+process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
+  process.stderr.write(`upkeep: internal error: ${error instanceof Error ? error.message : String(error)}\n`);
+  return 1;
+});
 
 /**
  * The one file that knows everyone. What a command does not need is not loaded: help and version
