@@ -24,7 +24,7 @@ export type PushedImage = { readonly digest: Digest; readonly configDigest: Dige
 
 export const ociManifest = 'application/vnd.oci.image.manifest.v1+json';
 export const ociIndex = 'application/vnd.oci.image.index.v1+json';
-export const dockerManifest = 'application/vnd.docker.distribution.manifest.v2+json';
+
 export const dockerList = 'application/vnd.docker.distribution.manifest.list.v2+json';
 
 export function emptyContent(): Content {

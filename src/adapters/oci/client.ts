@@ -10,6 +10,7 @@ import type { Host, Scheme } from './hosts.ts';
 import type { IsInsecure } from './insecure.ts';
 import { speaksNoTls } from './network-errors.ts';
 import type { Patience } from './throttle.ts';
+import { until } from './until.ts';
 
 /** A request to a registry about one of its repositories. */
 export type Ask = {
@@ -47,7 +48,7 @@ export function createClient({ hostOf, exchange, authorize, credentials, isInsec
     try {
       const shown = host.challenge && (await meetChallenge(visit, host.challenge, defaultScopes(ask)));
       const answer = await send(visit, shown);
-      if (answer.status !== 401) return await admitted(endpoint, answer);
+      if (answer.status !== 401) return await admitted(visit, answer);
       host.challenge = chooseChallenge(answer.headers['www-authenticate']);
       visit.met();
       return await askAgain(visit, shown, answer);
@@ -57,13 +58,13 @@ export function createClient({ hostOf, exchange, authorize, credentials, isInsec
   };
 
   async function askAgain(visit: Visit, refused: Authorization | undefined, refusal: WireAnswer): Promise<WireAnswer> {
-    const { endpoint, ask } = visit;
+    const { ask } = visit;
     refused?.refused();
     const challenge = chooseChallenge(refusal.headers['www-authenticate']);
     const scopes = challenge?.parameters.get('scope')?.split(' ') ?? defaultScopes(ask);
     const shown = challenge && (await meetChallenge(visit, challenge, scopes));
-    if (shown === undefined || shown.header === refused?.header) return admitted(endpoint, refusal);
-    return admitted(endpoint, await send(visit, shown));
+    if (shown === undefined || shown.header === refused?.header) return admitted(visit, refusal);
+    return admitted(visit, await send(visit, shown));
   }
 
   async function meetChallenge(
@@ -72,12 +73,13 @@ export function createClient({ hostOf, exchange, authorize, credentials, isInsec
     scopes: readonly string[],
   ): Promise<Authorization | undefined> {
     const scheme = endpoint.scheme ?? host.scheme ?? 'https';
-    return authorize({ challenge, host: endpoint.host, scheme, scopes, login: await endpoint.login() }, signal);
+    const login = await until(endpoint.login(), signal);
+    return authorize({ challenge, host: endpoint.host, scheme, scopes, login }, signal);
   }
 
-  async function admitted(endpoint: Endpoint, answer: WireAnswer): Promise<WireAnswer> {
+  async function admitted({ endpoint, signal }: Visit, answer: WireAnswer): Promise<WireAnswer> {
     if (answer.status !== 401 && answer.status !== 403) return answer;
-    const login = await endpoint.login();
+    const login = await until(endpoint.login(), signal);
     credentials.forget(login.registry);
     throw denied(endpoint.host, login, whyOf(answer));
   }

@@ -58,7 +58,7 @@ export function connect(options: OciRegistryOptions): Connection {
   const { hubMirrors = nothing, insecureRegistries = nothing, tlsSkip = false } = options;
   const { tlsMinVersion = 'TLSv1.2', extraCa = [], certsFolder = '/etc/docker/certs.d' } = options;
 
-  const isInsecure = createInsecure({ clock, tlsSkip, insecureRegistries });
+  const isInsecure = createInsecure({ clock, log, tlsSkip, insecureRegistries });
   const agents = createAgents({
     isInsecure,
     contextFor: createAuthorities({ tlsMinVersion, extraCa, certsFolder }),

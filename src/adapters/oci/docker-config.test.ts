@@ -28,6 +28,7 @@ test.each<[string, object, unknown]>([
     { kind: 'identity-token', username: 'jo', identityToken: 't' },
   ],
   ['a registry token', { auth: auth('jo:x'), registrytoken: 't' }, { kind: 'registry-token', registryToken: 't' }],
+  ['a registry token that no header can carry', { registrytoken: 'a\nb' }, 'malformed'],
   ['nothing', {}, 'empty'],
   ['auth that is no base64 of a pair', { auth: 'secret!' }, 'malformed'],
   ['a user without a password', { username: 'jo' }, 'malformed'],

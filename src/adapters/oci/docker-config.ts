@@ -63,12 +63,19 @@ export const hubKey = 'https://index.docker.io/v1/';
 function readLogin(entry: JsonObject): Credential | 'empty' | 'malformed' {
   const field = (name: string): string => stringOf(entry[name]) ?? '';
   const auth = field('auth') === '' ? undefined : decodeAuth(field('auth'));
-  if (field('registrytoken') !== '') return { kind: 'registry-token', registryToken: field('registrytoken') };
+  const registryToken = field('registrytoken');
+  if (registryToken !== '')
+    return isHeaderText(registryToken) ? { kind: 'registry-token', registryToken } : 'malformed';
   const username = auth?.username ?? field('username');
   const password = auth?.password ?? field('password');
   if (field('identitytoken') !== '') return { kind: 'identity-token', username, identityToken: field('identitytoken') };
   if (username !== '' && password !== '') return { kind: 'password', username, password };
   return field('auth') === '' && username === '' && password === '' ? 'empty' : 'malformed';
+}
+
+/** It goes into a header as it is. */
+function isHeaderText(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text);
 }
 
 /** Base64 of `user:password`; Docker pads passwords with zero bytes. */

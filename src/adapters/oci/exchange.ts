@@ -3,7 +3,7 @@ import { formatDuration } from '../../domain/duration.ts';
 import type { Agents, Route } from './agents.ts';
 import { RegistryFailure } from './failure.ts';
 import { isTlsError, readNetworkError } from './network-errors.ts';
-import { reasonOf } from './until.ts';
+import { reasonOf, until } from './until.ts';
 
 export type WireRequest = {
   readonly method: 'GET' | 'HEAD' | 'POST';
@@ -36,7 +36,7 @@ export function createExchange(agents: Agents, { deadlineMs, userAgent }: Exchan
     const { url } = wanted;
     try {
       for (let tries = 0; tries < maxStaleConnections; tries += 1) {
-        const answer = await attempt(await agents.routeTo(url), wanted, deadlineMs, signal);
+        const answer = await attempt(await until(agents.routeTo(url), signal), wanted, deadlineMs, signal);
         if (answer !== 'stale') return answer;
       }
       throw new RegistryFailure('registry-unreachable', 'it closes every connection', {

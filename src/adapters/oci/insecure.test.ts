@@ -31,6 +31,15 @@ test.each([
   expect(await isInsecure(host)).toBe(expected);
 });
 
+test('a list that cannot be had is an empty one', async () => {
+  const isInsecure = createInsecure({
+    clock: createFakeClock(),
+    tlsSkip: false,
+    insecureRegistries: () => Promise.reject(new Error('no engine')),
+  });
+  expect([await isInsecure('10.2.3.4'), await isInsecure('localhost')]).toEqual([false, true]);
+});
+
 test('with tlsSkip every registry may', async () => {
   const isInsecure = createInsecure({
     clock: createFakeClock(),

@@ -12,9 +12,14 @@ export const manifestTypes: ReadonlySet<string> = new Set([
 /** All four in every request: with fewer, a registry converts what it has, and a digest of its own comes out. */
 export const acceptedTypes = [...indexTypes, ...manifestTypes].join(', ');
 
+/** The last four are what old registries made of them: https://github.com/distribution/distribution/issues/1621 */
 export const configTypes: ReadonlySet<string> = new Set([
   'application/vnd.oci.image.config.v1+json',
   'application/vnd.docker.container.image.v1+json',
+  'application/octet-stream',
+  'application/json',
+  'text/html',
+  '',
 ]);
 
 /** Docker's first format, signed or not; its digest is not that of any image that an engine holds. */

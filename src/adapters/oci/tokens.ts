@@ -55,8 +55,9 @@ export type SendToTokenServer = (request: WireRequest, signal: AbortSignal) => P
 
 /** A token is 2 to 4 kB. */
 const maxTokens = 1000;
+const maxTokenLength = 32 * 1024;
 
-const maxTokenBytes = 1024 * 1024;
+const maxAnswerBytes = 1024 * 1024;
 
 /** https://distribution.github.io/distribution/spec/auth/token/#token-response-fields */
 const defaultLifeSeconds = 60;
@@ -80,7 +81,7 @@ function keyOf({ realm, service, scopes, login }: TokenRequest): string {
  */
 function wireRequest({ realm, service, scopes, login }: TokenRequest): WireRequest {
   const { credential } = login;
-  const common = { maxBytes: maxTokenBytes, headers: { accept: 'application/json' } };
+  const common = { maxBytes: maxAnswerBytes, headers: { accept: 'application/json' } };
   if (credential?.kind === 'identity-token') {
     const form = new URLSearchParams({
       grant_type: 'refresh_token',
@@ -115,12 +116,16 @@ function readToken({ realm, login }: TokenRequest, answer: WireAnswer): { token:
   const token = [fields?.['token'], fields?.['access_token']]
     .map(stringOf)
     .find((text) => text !== undefined && text !== '');
-  // What a header can not carry must not reach one.
-  if (token === undefined || !/^[\x21-\x7e]+$/.test(token))
+  if (token === undefined || !fitsHeader(token))
     throw new RegistryFailure('registry-invalid', `its token server answered with status ${status} and no token`, {
       host,
     });
   return { token, lifeMs: lifeOf(fields?.['expires_in']) };
+}
+
+/** What a header cannot carry must not reach one. */
+function fitsHeader(token: string): boolean {
+  return token.length <= maxTokenLength && /^[\x21-\x7e]+$/.test(token);
 }
 
 function lifeOf(expiresIn: unknown): number {
