@@ -51,6 +51,8 @@ export function createConnection(
     request({ socket, ...rest }, breakOff) {
       const secure = address.kind === 'tcp' && address.secure;
       const message = (secure ? https : http).request({ ...target, ...rest, agent: agents[socket] });
+      // A stream may be silent for days: this is how one learns that the other host is gone.
+      if (address.kind === 'tcp') message.setSocketKeepAlive(true, probeAfterMs);
       open.add(breakOff);
       return { message, ended: () => void open.delete(breakOff) };
     },
@@ -68,6 +70,8 @@ const keptIdleMs = 4_000;
 
 /** Pulls, waits, stops and event streams that can be under way at once; far above what an update does. */
 const maxOwnSockets = 256;
+
+const probeAfterMs = 30_000;
 
 type Agents = Readonly<Record<SocketKind, http.Agent>>;
 
@@ -89,17 +93,15 @@ function createAgents(
 }
 
 /**
- * A new session costs half a second, so one serves both kinds; nothing between here and the
- * engine closes it for idleness. At most two stay open while unused.
+ * A new session costs half a second, so changes too use one again, if there is a free one; nothing
+ * between here and the engine closes it for idleness. At most two of each stay open unused.
  */
 function sshAgents(address: EngineAddress & { kind: 'ssh' }, maxSockets: number): Agents {
-  const shared = Object.assign(new http.Agent({ keepAlive: true, maxSockets, maxFreeSockets: 2 }), {
-    createConnection: () => openSsh(address),
-  });
-  const own = Object.assign(new http.Agent({ keepAlive: true, maxSockets: maxOwnSockets, maxFreeSockets: 2 }), {
-    createConnection: () => openSsh(address),
-  });
-  return { shared, own };
+  const sessions = (atMost: number): http.Agent =>
+    Object.assign(new http.Agent({ keepAlive: true, maxSockets: atMost, maxFreeSockets: 2 }), {
+      createConnection: () => openSsh(address),
+    });
+  return { shared: sessions(maxSockets), own: sessions(maxOwnSockets) };
 }
 
 function targetOf(address: EngineAddress): http.RequestOptions {

@@ -55,6 +55,22 @@ describe('listContainers()', () => {
     ]);
   });
 
+  test('picks by whole ids: a few are sent, many are not, and none at all asks for nothing', async () => {
+    const all = ['one', 'two', 'three'].map((name) => listed(name));
+    const ids = all.slice(1).map(({ Id }) => Id);
+    const { engine, server } = await connectedEngine({ script: { 'GET /containers/json': all } });
+    const names = async (ids: readonly string[]) => (await engine.listContainers({ ids })).map(({ name }) => name);
+    expect(await names(ids)).toEqual(['two', 'three']);
+    expect(await names(['thr'])).toEqual([]);
+    expect(await names([...ids, ...Array.from({ length: 99 }, (_, n) => `${n}`)])).toEqual(['two', 'three']);
+    expect(await names([])).toEqual([]);
+    expect(server.requests.map(({ query }) => JSON.parse(query['filters'] ?? ''))).toEqual([
+      { id: ids },
+      { id: ['thr'] },
+      {},
+    ]);
+  });
+
   test('passes over an entry without an id', async () => {
     const { engine } = await connectedEngine({ script: { 'GET /containers/json': [{}, null, 7, listed('web')] } });
     expect(await engine.listContainers()).toHaveLength(1);
@@ -105,6 +121,14 @@ describe('inspectContainer()', () => {
     });
     await engine.inspectContainer('../images/x?y=1#z');
     expect(server.requests).toMatchObject([{ path: '/containers/..%2Fimages%2Fx%3Fy%3D1%23z/json', query: {} }]);
+  });
+
+  test('takes a name that cannot be one for that of nobody', async () => {
+    const { engine } = await connectedEngine({
+      script: { '*': (_, response) => refuse(response, 404, 'No such container') },
+    });
+    for (const name of ['\uD800', '\0', '%', 'x'.repeat(5_000)])
+      expect(await engine.inspectContainer(name)).toBeUndefined();
   });
 
   test('follows no redirect', async () => {

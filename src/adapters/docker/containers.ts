@@ -1,11 +1,12 @@
 import type { Container, ContainerSummary } from '../../domain/container.ts';
 import type { ContainerFilter } from '../../domain/outside.ts';
+import { quoted } from '../../domain/printable.ts';
 import { maxListBytes } from './answer.ts';
 import { namePattern } from './capabilities.ts';
 import type { Client } from './client.ts';
 import { read, readExisting } from './reads.ts';
 import { readContainer, readContainerSummary } from './translate.ts';
-import { isDefined, items } from './wire.ts';
+import { isDefined, items, pathSegment } from './wire.ts';
 
 /** The engine filters first, to send less; what passes is looked at again, because engines differ in how they match. */
 export async function listContainers(
@@ -17,7 +18,7 @@ export async function listContainers(
   // To the engine no ids at all would mean every container.
   if (ids?.length === 0) return [];
   const filters = {
-    ...(ids !== undefined && { id: ids }),
+    ...(ids !== undefined && ids.length <= maxSentIds && { id: ids }),
     ...(namePrefix !== undefined && { name: [namePattern(namePrefix)] }),
     ...(label !== undefined && { label: [label] }),
   };
@@ -34,13 +35,16 @@ export async function listContainers(
     .filter((container) => passes(container, filter));
 }
 
+/** More would make an address longer than proxies take (8 kB and up); then all come, and are picked here. */
+const maxSentIds = 100;
+
 export async function inspectContainer(
   client: Client,
   idOrName: string,
   signal?: AbortSignal,
 ): Promise<Container | undefined> {
   const answer = await read(client, {
-    doing: `inspect the container "${idOrName}"`,
+    doing: `inspect the container ${quoted(idOrName)}`,
     path: `${containerPath(idOrName)}/json`,
     signal,
   });
@@ -48,7 +52,7 @@ export async function inspectContainer(
 }
 
 export function containerPath(idOrName: string): string {
-  return `/containers/${encodeURIComponent(idOrName)}`;
+  return `/containers/${pathSegment(idOrName)}`;
 }
 
 function passes({ id, name, labels }: ContainerSummary, { ids, namePrefix, label }: ContainerFilter): boolean {

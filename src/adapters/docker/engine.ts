@@ -2,15 +2,7 @@ import type { Clock, Engine } from '../../domain/outside.ts';
 import { parseAddress } from './address.ts';
 import { createClient } from './client.ts';
 import { createConnection, type TlsFiles } from './connection.ts';
-import {
-  createContainer,
-  removeContainer,
-  renameContainer,
-  startContainer,
-  stopContainer,
-  updateRestartPolicy,
-  waitUntilStopped,
-} from './container-changes.ts';
+import { createContainer, renameContainer, startContainer, updateRestartPolicy } from './container-changes.ts';
 import { inspectContainer, listContainers } from './containers.ts';
 import { defaultDeadlines, type Deadlines } from './deadlines.ts';
 import { engineEvents } from './events.ts';
@@ -20,6 +12,8 @@ import { containerLogs } from './logs.ts';
 import { connectNetwork, listNetworks } from './networks.ts';
 import { ping } from './ping.ts';
 import { pullImage } from './pull.ts';
+import { removeContainer } from './remove.ts';
+import { stopContainer, waitUntilStopped } from './stop.ts';
 import { checkPinned } from './version.ts';
 
 export type DockerEngineOptions = {

@@ -7,7 +7,7 @@ import { change } from './changes.ts';
 import type { Client } from './client.ts';
 import { read, readExisting } from './reads.ts';
 import { readImage, readImageSummary } from './translate.ts';
-import { isDefined, items } from './wire.ts';
+import { isDefined, items, pathSegment } from './wire.ts';
 
 export async function listImages(client: Client, signal?: AbortSignal): Promise<readonly ImageSummary[]> {
   const answer = await readExisting(client, {
@@ -55,5 +55,5 @@ export function removeImage(client: Client, idOrReference: string): Promise<Call
 
 /** The slashes of a reference stay slashes: a proxy with a list of allowed paths matches those. */
 function imagePath(idOrReference: string): string {
-  return `/images/${idOrReference.split('/').map(encodeURIComponent).join('/')}`;
+  return `/images/${idOrReference.split('/').map(pathSegment).join('/')}`;
 }

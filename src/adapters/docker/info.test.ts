@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { connectedEngine } from '../../../test/support/connected-engine.ts';
 import { docker28 } from '../../../test/support/scripted-engine.ts';
@@ -78,5 +79,17 @@ describe('info()', () => {
       insecureRegistries: [],
       liveRestore: false,
     });
+  });
+});
+
+describe('ping()', () => {
+  test('resolves when the engine answers, and throws when it does not', async () => {
+    const ok = (_: unknown, response: ServerResponse) => void response.end('OK');
+    const { engine, server } = await connectedEngine({ script: { 'GET /_ping': ok } });
+    await engine.ping();
+    server.script({});
+    await expect(engine.ping()).rejects.toMatchObject({ code: 'engine-refused' });
+    await server.close();
+    await expect(engine.ping()).rejects.toMatchObject({ code: 'engine-unreachable' });
   });
 });

@@ -1,3 +1,4 @@
+import { quoted } from '../../domain/printable.ts';
 import { maxAnswerBytes } from './answer.ts';
 import type { Client } from './client.ts';
 import { containerPath } from './containers.ts';
@@ -15,7 +16,7 @@ export async function containerLogs(
   { tail }: { readonly tail: number },
   signal?: AbortSignal,
 ): Promise<string> {
-  const doing = `read the log of the container "${id}"`;
+  const doing = `read the log of the container ${quoted(id)}`;
   const path = containerPath(id);
   // Below API 1.42 the answer itself does not tell frames from the bare output of a terminal.
   const inspected = await read(client, { doing, path: `${path}/json`, signal });

@@ -5,7 +5,7 @@ import type { Client } from './client.ts';
 import { inspectContainer } from './containers.ts';
 import { readExisting } from './reads.ts';
 import { readNetwork } from './translate.ts';
-import { isDefined, items } from './wire.ts';
+import { isDefined, items, pathSegment } from './wire.ts';
 
 export async function listNetworks(client: Client, signal?: AbortSignal): Promise<readonly Network[]> {
   const answer = await readExisting(client, { doing: 'list networks', path: '/networks', signal });
@@ -15,7 +15,7 @@ export async function listNetworks(client: Client, signal?: AbortSignal): Promis
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Network/operation/NetworkConnect */
 export async function connectNetwork(client: Client, request: ConnectRequest): Promise<CallOutcome> {
   const outcome = await change(client, {
-    path: `/networks/${encodeURIComponent(request.networkId)}/connect`,
+    path: `/networks/${pathSegment(request.networkId)}/connect`,
     body: { Container: request.containerId, EndpointConfig: request.endpoint },
   });
   const taken = outcome.kind === 'refused' && mishaps.alreadyConnected.test(outcome.message);

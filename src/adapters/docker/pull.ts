@@ -85,5 +85,8 @@ const remedies: readonly { readonly sign: RegExp; readonly remedy: string }[] = 
   },
   { sign: /manifest unknown|not found|no such manifest/i, remedy: 'Check the name and the tag of the image' },
   { sign: /no space left on device/i, remedy: 'Free space on the disk of the engine' },
-  { sign: /no matching manifest/i, remedy: "The image exists for other platforms only: use a tag for this engine's" },
+  {
+    sign: /no matching manifest|no image found in/i,
+    remedy: "The image exists for other platforms only: use a tag for this engine's",
+  },
 ];

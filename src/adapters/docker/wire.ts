@@ -54,3 +54,8 @@ export function timeMs(value: unknown): number {
   const ms = Date.parse(text(value));
   return ms > 0 ? ms : 0;
 }
+
+/** Half a surrogate pair, which `encodeURIComponent` throws on, becomes the character that stands for it. */
+export function pathSegment(value: string): string {
+  return encodeURIComponent(Buffer.from(value).toString());
+}
