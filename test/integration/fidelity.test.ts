@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createDockerEngine } from '../../src/adapters/docker/engine.ts';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import { speaksApi } from '../../src/domain/api-version.ts';
+import type { HostConfig } from '../../src/domain/container.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { pushImage } from '../lab/push.ts';
 import { asFresh, comparable, volumesOf, withoutPins } from './fidelity/comparable.ts';
@@ -48,6 +49,36 @@ describeInLab('a successor on a real engine', (lab) => {
     const back = await scene.succeed(other, 'two', 'one');
     if (!shape.unlikeFresh) expect(asFresh(back.raw)).toEqual(asFresh(third.raw));
     expect(volumesOf(back.raw)).toEqual(expect.arrayContaining([...volumesOf(first.raw)]));
+  });
+
+  test.each<readonly [string, HostConfig]>([
+    [
+      'network, IPC, processes and volumes',
+      {
+        NetworkMode: 'container:other',
+        IpcMode: 'container:other',
+        PidMode: 'container:other',
+        VolumesFrom: ['OTHER:ro'],
+      },
+    ],
+    ['links', { Links: ['other:alias', 'other'] }],
+  ])('follows another that is replaced with it: %s', async (_, HostConfig) => {
+    const shape = {
+      name: 'holds on',
+      body: { HostConfig },
+      other: { HostConfig: { IpcMode: 'shareable' }, Volumes: { '/shared': {} } },
+    };
+    const subject = await scene.run(shape);
+    const other = await scene.see('other');
+    const newOther = await scene.succeed(other, 'one', 'one');
+    const replacedIds = new Map([other.container.id, other.container.name].map((key) => [key, newOther.container.id]));
+    const newSubject = await scene.succeed(subject, 'one', 'one', replacedIds);
+    await scene.replace({}, other, newOther);
+    const running = await scene.replace({}, subject, newSubject, replacedIds);
+    const { NetworkMode, Links } = running.container.settings.HostConfig;
+    if (HostConfig.Links) expect(Links?.toSorted()).toEqual(['/other:/subject/alias', '/other:/subject/other']);
+    else expect(NetworkMode).toBe(`container:${newOther.container.id}`);
+    expect(volumesOf(running.raw)).toEqual(volumesOf(subject.raw));
   });
 });
 

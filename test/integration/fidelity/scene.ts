@@ -37,7 +37,12 @@ export function createScene(lab: Lab, engine: Engine) {
   }
 
   /** Created beside its predecessor, with the tag moved, and compared with it. */
-  async function succeed({ container }: Seen, from: ImageName, to: ImageName): Promise<Seen> {
+  async function succeed(
+    { container }: Seen,
+    from: ImageName,
+    to: ImageName,
+    replacedIds: ReadonlyMap<string, string> = new Map(),
+  ): Promise<Seen> {
     const [oldImage, newImage] = [await imageCalled(from), await imageCalled(to)];
     await engine.tagImage(newImage.id, reference);
     const info = await engine.info();
@@ -51,7 +56,7 @@ export function createScene(lab: Lab, engine: Engine) {
       engineName: info.name,
       enginePlatform: info.platform,
       networks: await engine.listNetworks(),
-      replacedIds: new Map(),
+      replacedIds,
     });
     successors += 1;
     const outcome = await engine.createContainer(`successor-${successors}`, recipe);
@@ -59,12 +64,17 @@ export function createScene(lab: Lab, engine: Engine) {
     for (const { networkId, endpoint } of recipe.laterEndpoints)
       expect(await engine.connectNetwork({ containerId: outcome.id, networkId, endpoint })).toEqual({ kind: 'done' });
     const seen = await see(outcome.id);
-    expect(differences(container, seen.container, { oldImage, newImage, replacedIds: new Map() })).toEqual([]);
+    expect(differences(container, seen.container, { oldImage, newImage, replacedIds })).toEqual([]);
     return seen;
   }
 
   /** The successor, in its predecessor's place: it has the name and the restart policy, and runs. */
-  async function replace(shape: Shape, { container }: Seen, successor: Seen): Promise<Seen> {
+  async function replace(
+    shape: Pick<Shape, 'created'>,
+    { container }: Seen,
+    successor: Seen,
+    replacedIds: ReadonlyMap<string, string> = new Map(),
+  ): Promise<Seen> {
     const { name, settings } = container;
     const { Name = '', MaximumRetryCount = 0 } = settings.HostConfig.RestartPolicy ?? {};
     await engine.removeContainer(container.id);
@@ -74,13 +84,11 @@ export function createScene(lab: Lab, engine: Engine) {
     }
     const seen = await start(shape, successor.container);
     const image = await imageCalled('one');
-    expect(
-      differences(container, seen.container, { oldImage: image, newImage: image, replacedIds: new Map() }),
-    ).toEqual([]);
+    expect(differences(container, seen.container, { oldImage: image, newImage: image, replacedIds })).toEqual([]);
     return seen;
   }
 
-  async function start(shape: Shape, { id }: Container): Promise<Seen> {
+  async function start(shape: Pick<Shape, 'created'>, { id }: Container): Promise<Seen> {
     if (!shape.created) await change('POST', `/containers/${id}/start`);
     return see(id);
   }
@@ -98,12 +106,9 @@ export function createScene(lab: Lab, engine: Engine) {
   }
 
   async function named(body: Shape['body']): Promise<object> {
-    const text = JSON.stringify(body);
-    const front = (await engine.listNetworks()).find(({ name }) => name === 'front')?.id;
-    const other = (await engine.inspectContainer('other'))?.id;
-    return JSON.parse(
-      text.replace('"FRONT"', JSON.stringify(front)).replace('"OTHER"', JSON.stringify(other)),
-    ) as object;
+    const front = (await engine.listNetworks()).find(({ name }) => name === 'front')?.id ?? '';
+    const other = (await engine.inspectContainer('other'))?.id ?? '';
+    return JSON.parse(JSON.stringify(body).replaceAll('FRONT', front).replaceAll('OTHER', other)) as object;
   }
 
   async function change(method: string, path: string, body?: object): Promise<void> {
@@ -115,5 +120,5 @@ export function createScene(lab: Lab, engine: Engine) {
     for (const { id } of await engine.listContainers()) await change('DELETE', `/containers/${id}?force=1&v=1`);
   }
 
-  return { run, create, succeed, replace, clear };
+  return { run, create, succeed, replace, see, clear };
 }
