@@ -1,7 +1,11 @@
 import type { CheckReport } from './check.ts';
+import type { EventLog } from './event-log.ts';
+import type { HistoryEntry } from './history.ts';
 import type { RecoveryReport } from './recover.ts';
 import type { ServiceEvent } from '../domain/event.ts';
-import type { Session, Trigger } from '../domain/session.ts';
+import type { Inventory } from '../domain/inventory.ts';
+import type { Schedule } from '../domain/schedule.ts';
+import type { Session, SessionSummary, Trigger } from '../domain/session.ts';
 import type { UpdatePlan } from '../domain/update-plan.ts';
 
 /** Which of the watched containers a request is about; both empty: all of them. Items of a kind are OR, the kinds AND. */
@@ -40,4 +44,33 @@ export type Application = {
   readonly recover: (signal?: AbortSignal) => Promise<RecoveryReport>;
   /** Returns the way to stop listening. A listener that throws is logged and kept. */
   readonly subscribe: (listener: (event: ServiceEvent) => void) => () => void;
+
+  /** Updates all when the schedule says so, until the signal aborts and what runs then has come to a safe point. */
+  readonly keepUpdating: (order: KeepUpdating, signal: AbortSignal) => Promise<void>;
+  /** Begins to keep the inventory in step with the engine, until `close`; resolves once it is known. */
+  readonly follow: (signal?: AbortSignal) => Promise<void>;
+  /** From memory, whatever the engine does: without `follow` it stays unknown and empty. */
+  readonly inventory: () => Inventory;
+  /** The update runs of this process, oldest first, at most 500. */
+  readonly history: () => readonly HistoryEntry[];
+  readonly status: () => ServiceStatus;
+  readonly eventLog: EventLog;
+  /** Resolves when the engine answers; throws why it does not after 5 s at most. */
+  readonly ready: (signal?: AbortSignal) => Promise<void>;
+  /** Ends what `follow` began. */
+  readonly close: () => Promise<void>;
+};
+
+/** Without a schedule: at the start, if at all. */
+export type KeepUpdating = { readonly schedule: Schedule | undefined; readonly updateOnStart: boolean };
+
+export type ServiceStatus = {
+  /** When the last run ended, and its counts; undefined before the first. */
+  readonly lastRun: { readonly atMs: number; readonly summary: SessionSummary } | undefined;
+  /** Milliseconds since the epoch; undefined when nothing is scheduled. */
+  readonly nextRunAtMs: number | undefined;
+  /** Whether an update is under way. */
+  readonly running: boolean;
+  /** Watched containers for which the last check found something newer. */
+  readonly updatesAvailable: number;
 };

@@ -1,21 +1,42 @@
 import { describeError } from '../domain/errors.ts';
+import type { ServiceEvent } from '../domain/event.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { Application, CheckRequest, Request } from './application.ts';
-import { type CheckReport, createCheck } from './check.ts';
+import { type Check, type CheckReport, createCheck } from './check.ts';
+import { createEngineMirror } from './engine-mirror.ts';
+import { createEventLog } from './event-log.ts';
+import { createHistory } from './history.ts';
+import { createInventory } from './inventory.ts';
+import { createLastChecks } from './last-checks.ts';
 import { makePlan } from './make-plan.ts';
 import { createPublisher } from './publisher.ts';
+import { createReadiness } from './readiness.ts';
 import { recoverTransactions } from './recover.ts';
+import { createScheduler } from './scheduler.ts';
+import { createStatus } from './status.ts';
 import { createUpdate } from './update.ts';
 import { createUpdateLock } from './update-lock.ts';
 
 /** Ties the use cases together: one lock for all that changes containers, one publisher for all that happens. */
 export function createApplication(world: Omit<Outside, 'publish'>, settings: ServiceSettings): Application {
-  const { publish, subscribe } = createPublisher(world.log);
+  const { publish, subscribe } = createPublisher<ServiceEvent>(world.log);
   const outside: Outside = { ...world, publish };
   const { clock } = world;
   const lock = createUpdateLock();
-  const check = createCheck(outside, settings);
+  const checks = createLastChecks();
+  const check = notingChecks(createCheck(outside, settings));
+  const update = createUpdate({ outside, settings, check, lock });
+  const scheduler = createScheduler({
+    ...outside,
+    update: (trigger, signal) => update({ ...everything, trigger }, signal),
+  });
+  const mirror = createEngineMirror(outside);
+  const inventory = createInventory({ settings, instance: world.instance, listing: mirror.listing, checks });
+  const history = createHistory();
+  const status = createStatus({ history, nextRunAtMs: scheduler.nextRunAtMs, inventory });
+  const eventLog = createEventLog(world.log);
+  for (const { hear } of [history, status, checks, eventLog]) subscribe(hear);
 
   return {
     check: (request, signal) => announceCheck(request, signal),
@@ -23,7 +44,7 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
       const report = await check({ ...filtersOf(request), runId: world.newId(), applyCooldown: true }, signal);
       return { report, plan: (await makePlan(outside, settings, report, signal)).plan };
     },
-    update: createUpdate({ outside, settings, check, lock }),
+    update,
     recover: async (signal) => {
       const leave = await lock.enterInTurn(signal);
       try {
@@ -33,7 +54,24 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
       }
     },
     subscribe,
+    keepUpdating: scheduler.keepUpdating,
+    follow: mirror.follow,
+    inventory,
+    history: history.entries,
+    status: status.read,
+    eventLog,
+    ready: createReadiness(outside),
+    close: mirror.close,
   };
+
+  function notingChecks(ask: Check): Check {
+    return async (order, signal) => {
+      const report = await ask(order, signal);
+      const answered = report.containers.filter((container) => !signal?.aborted || container.status !== 'unknown');
+      checks.noteChecked(answered, clock.nowMs());
+      return report;
+    };
+  }
 
   async function announceCheck(request: CheckRequest, signal: AbortSignal | undefined): Promise<CheckReport> {
     const scan = { runId: world.newId(), purpose: 'check' } as const;
@@ -50,6 +88,8 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
     }
   }
 }
+
+const everything: Request = { images: [], containers: [] };
 
 function filtersOf({ images, containers }: Request): Request {
   return { images, containers };

@@ -1,18 +1,19 @@
 import { describeError } from '../domain/errors.ts';
-import type { ServiceEvent } from '../domain/event.ts';
-import type { Log, Outside } from '../domain/outside.ts';
+import type { Log } from '../domain/outside.ts';
 
-export type Listener = (event: ServiceEvent) => void;
+export type Listener<Event> = (event: Event) => void;
 
-export type Publisher = {
-  readonly publish: Outside['publish'];
-  /** Returns the way to stop listening. */
-  readonly subscribe: (listener: Listener) => () => void;
+/** Returns the way to stop listening. */
+export type Listen<Event> = (listener: Listener<Event>) => () => void;
+
+export type Publisher<Event> = {
+  readonly publish: (event: Event) => void;
+  readonly subscribe: Listen<Event>;
 };
 
 /** Tells every listener of every event, in order, at once; one that throws is logged and kept. */
-export function createPublisher(log: Log): Publisher {
-  const listeners = new Set<{ readonly listener: Listener }>();
+export function createPublisher<Event extends { readonly kind: string }>(log: Log): Publisher<Event> {
+  const listeners = new Set<{ readonly listener: Listener<Event> }>();
   return {
     publish(event) {
       for (const { listener } of listeners) {

@@ -13,3 +13,18 @@ export function stoppedError(signal: AbortSignal, what: string): ServiceError {
   const why = code === 'timeout' ? 'it did not end in time' : 'it was cancelled';
   return new ServiceError(code, `Cannot ${what}: ${why}`, { cause: signal.reason });
 }
+
+/** Stops waiting when the signal aborts; what was waited for goes on. */
+export function orStopped<Result>(
+  work: Promise<Result>,
+  what: string,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  if (signal === undefined) return work;
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(stoppedError(signal, what));
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
+}

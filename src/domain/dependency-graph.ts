@@ -1,13 +1,13 @@
 import type { ComposeCondition } from './compose-identity.ts';
 import type { Container } from './container.ts';
-import { type ContainerLookup, createContainerLookup } from './container-lookup.ts';
+import { type ContainerLookup, createContainerLookup, type LinkedContainer } from './container-lookup.ts';
 import { readLabels } from './labels.ts';
 import { quoted } from './printable.ts';
 import { strongComponents } from './strong-components.ts';
 
 /** Who needs whom among all containers of the engine, watched or not, running or not. */
-export type DependencyGraph = {
-  readonly containers: ReadonlyMap<string, Container>;
+export type DependencyGraph<Each extends LinkedContainer = Container> = {
+  readonly containers: ReadonlyMap<string, Each>;
   /** By the id of the container that needs. */
   readonly hard: ReadonlyMap<string, readonly HardDependency[]>;
   readonly soft: ReadonlyMap<string, readonly SoftDependency[]>;
@@ -45,7 +45,10 @@ export type GraphOptions = { readonly useComposeDependsOn: boolean };
  * Reads every dependency there is. The `depends-on` label replaces the other soft ones (compose,
  * aliases), never the hard ones, which are facts of the engine.
  */
-export function buildDependencyGraph(containers: readonly Container[], options: GraphOptions): DependencyGraph {
+export function buildDependencyGraph<Each extends LinkedContainer>(
+  containers: readonly Each[],
+  options: GraphOptions,
+): DependencyGraph<Each> {
   const sorted = containers.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const lookup = createContainerLookup(sorted);
   const warnings: string[] = [];
@@ -84,6 +87,8 @@ export function movedWith(graph: Pick<DependencyGraph, 'hard'>, ids: Iterable<st
 
 const mostWarnings = 100;
 
+type Lookup = ContainerLookup<LinkedContainer>;
+
 /** Where the engine keeps `container:<id>`: https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerCreate */
 const sharedNamespaces = [
   ['network', 'NetworkMode'],
@@ -92,7 +97,7 @@ const sharedNamespaces = [
   ['uts', 'UTSMode'],
 ] as const;
 
-function hardDependencies({ settings }: Container, lookup: ContainerLookup): readonly HardDependency[] {
+function hardDependencies({ settings }: LinkedContainer, lookup: Lookup): readonly HardDependency[] {
   const { HostConfig } = settings;
   const dependency = (kind: HardKind, names: string): HardDependency => ({
     kind,
@@ -116,8 +121,8 @@ function beforeColon(text: string): string {
 }
 
 function softDependencies(
-  container: Container,
-  lookup: ContainerLookup,
+  container: LinkedContainer,
+  lookup: Lookup,
   { useComposeDependsOn }: GraphOptions,
   warnings: string[],
 ): readonly SoftDependency[] {
@@ -128,9 +133,9 @@ function softDependencies(
 }
 
 function fromLabel(
-  container: Container,
+  container: LinkedContainer,
   names: readonly string[],
-  lookup: ContainerLookup,
+  lookup: Lookup,
   warnings: string[],
 ): readonly SoftDependency[] {
   return names.flatMap((name) => {
@@ -143,7 +148,7 @@ function fromLabel(
 }
 
 /** A container's name, else a compose service: of the same project, or with its project's name before it. */
-function meantByLabel(container: Container, name: string, lookup: ContainerLookup): readonly Container[] {
+function meantByLabel(container: LinkedContainer, name: string, lookup: Lookup): readonly LinkedContainer[] {
   const exact = lookup.byName(name);
   if (exact !== undefined) return [exact];
   const project = lookup.composeOf(container)?.project;
@@ -156,7 +161,7 @@ function meantByLabel(container: Container, name: string, lookup: ContainerLooku
   return [];
 }
 
-function fromCompose(container: Container, lookup: ContainerLookup): readonly SoftDependency[] {
+function fromCompose(container: LinkedContainer, lookup: Lookup): readonly SoftDependency[] {
   const identity = lookup.composeOf(container);
   if (identity === undefined) return [];
   return identity.dependsOn.flatMap(({ service, condition, restart }) =>
@@ -167,7 +172,7 @@ function fromCompose(container: Container, lookup: ContainerLookup): readonly So
 }
 
 /** Links on a user-defined network are names that its DNS resolves anew each time. */
-function fromAliases({ settings }: Container, lookup: ContainerLookup): readonly SoftDependency[] {
+function fromAliases({ settings }: LinkedContainer, lookup: Lookup): readonly SoftDependency[] {
   const links = Object.values(settings.Networks).flatMap(({ Links }) => Links ?? []);
   return links.flatMap((text) => {
     const target = lookup.byIdOrName(beforeColon(text));
@@ -180,7 +185,7 @@ function ordering(kind: SoftDependency['kind'], targetId: string): SoftDependenc
 }
 
 function withoutSelf<Dependency extends { readonly targetId: string | undefined }>(
-  { id, name }: Container,
+  { id, name }: LinkedContainer,
   dependencies: readonly Dependency[],
   warnings: string[],
 ): readonly Dependency[] {
@@ -192,7 +197,7 @@ function withoutSelf<Dependency extends { readonly targetId: string | undefined 
 }
 
 /** The members of a cycle have no order among themselves; everybody else keeps theirs. */
-function cycleWarnings(graph: Omit<DependencyGraph, 'warnings'>): readonly string[] {
+function cycleWarnings(graph: Omit<DependencyGraph<LinkedContainer>, 'warnings'>): readonly string[] {
   const components = strongComponents([...graph.containers.keys()], (id) => neededBy(graph, id));
   return components
     .filter((members) => members.length > 1)

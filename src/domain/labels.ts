@@ -44,8 +44,22 @@ export type Labels = Readonly<Record<string, string>>;
  * name.
  */
 export function readLabels(labels: Labels): LabelReading {
+  const { wishes, warnings } = readAll(labels);
+  return { wishes, warnings: bounded([...warnings, ...warningsAboutNames(labels)]) };
+}
+
+/** Those labels, by their whole names and verbatim, that `readLabels` hears: not those another one wins over. */
+export function labelsInEffect(labels: Labels): Labels {
+  return Object.fromEntries(readAll(labels).heard.map((label) => [label, labels[label] ?? '']));
+}
+
+type Reading = LabelReading & { readonly heard: readonly string[] };
+
+function readAll(labels: Labels): Reading {
   const warnings: string[] = [];
-  const read = <Value>(name: LabelName, kind: kinds.ValueKind<Value>) => readOne({ labels, name, kind, warnings });
+  const heard: string[] = [];
+  const read = <Value>(name: LabelName, kind: kinds.ValueKind<Value>) =>
+    readOne({ labels, name, kind, warnings, heard });
   const hook = (name: LabelName & `lifecycle.${string}`, timeoutName: LabelName): HookWish | undefined => {
     const [command, timeoutMs] = [read(name, kinds.command), read(timeoutName, kinds.minutes)];
     return command === undefined ? undefined : { command, timeoutMs };
@@ -72,7 +86,8 @@ export function readLabels(labels: Labels): LabelReading {
     originalImage: valueOf(labels, originalImageLabel)?.trim() || undefined,
     isWatchtower: valueOf(labels, watchtowerLabel) === 'true',
   };
-  return { wishes, warnings: bounded([...warnings, ...warningsAboutNames(labels)]) };
+  if (wishes.originalImage !== undefined) heard.push(originalImageLabel);
+  return { wishes, warnings, heard };
 }
 
 /** Enough for any command; an engine accepts labels of many megabytes. */
@@ -85,14 +100,18 @@ type Question<Value> = {
   readonly name: LabelName;
   readonly kind: kinds.ValueKind<Value>;
   readonly warnings: string[];
+  readonly heard: string[];
 };
 
-function readOne<Value>({ labels, name, kind, warnings }: Question<Value>): Value | undefined {
+function readOne<Value>({ labels, name, kind, warnings, heard }: Question<Value>): Value | undefined {
   for (const prefix of [ownPrefix, dropInPrefix]) {
     const text = valueOf(labels, prefix + name);
     if (text === undefined || (prefix === dropInPrefix && text === kind.silentDropIn)) continue;
     const value = text.length > longestValue ? undefined : kind.parse(text.trim());
-    if (value !== undefined) return value;
+    if (value !== undefined) {
+      heard.push(prefix + name);
+      return value;
+    }
     warnings.push(`Label ${quoted(prefix + name)} is ignored: ${quoted(text)} is not ${kind.accepted}`);
   }
   return undefined;

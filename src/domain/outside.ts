@@ -27,6 +27,8 @@ export type Outside = {
  * because the executor must tell "no" from "I do not know". Every call has a deadline of its own.
  */
 export type Engine = {
+  /** Resolves when it answers at all: as cheap as a call can be. */
+  readonly ping: (signal?: AbortSignal) => Promise<void>;
   readonly info: (signal?: AbortSignal) => Promise<EngineInfo>;
   /** All containers, stopped ones included; with a filter, those that pass all of it. */
   readonly listContainers: (filter?: ContainerFilter, signal?: AbortSignal) => Promise<readonly ContainerSummary[]>;
@@ -67,6 +69,8 @@ export type Engine = {
 };
 
 export type ContainerFilter = {
+  /** Containers with one of these whole ids; those that are gone are left out. */
+  readonly ids?: readonly string[];
   /** Containers whose name starts with this, exactly (no pattern). */
   readonly namePrefix?: string;
   /** Containers that carry this label: `name`, or `name=value`. */

@@ -31,16 +31,27 @@ export type SelectionSettings = Pick<
 
 /** Parts the engine's containers into those that are ours to watch and the others, each with the reason. */
 export function selectContainers(containers: readonly ContainerSummary[], settings: SelectionSettings): Selection {
-  const rules = readRules(settings);
+  const select = createSelector(settings);
   const watched: WatchedContainer[] = [];
   const unwatched: UnwatchedContainer[] = [];
   for (const container of containers) {
-    const { wishes, warnings } = readLabels(container.labels);
-    const reason = whyUnwatched(container, wishes, rules);
-    if (reason === undefined) watched.push({ container, wishes, warnings });
-    else unwatched.push({ container, reason });
+    const selected = select(container);
+    if ('reason' in selected) unwatched.push(selected);
+    else watched.push(selected);
   }
   return { watched, unwatched };
+}
+
+/** The same for one container at a time: no container's selection depends on another's. */
+export function createSelector(
+  settings: SelectionSettings,
+): (container: ContainerSummary) => WatchedContainer | UnwatchedContainer {
+  const rules = readRules(settings);
+  return (container) => {
+    const { wishes, warnings } = readLabels(container.labels);
+    const reason = whyUnwatched(container, wishes, rules);
+    return reason === undefined ? { container, wishes, warnings } : { container, reason };
+  };
 }
 
 /** Which of the watched containers a request is about; both empty: all. Items of a kind are OR, the kinds AND. */

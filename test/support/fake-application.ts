@@ -47,6 +47,14 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
       asked.push(['recover', undefined]);
       return recover();
     },
+    keepUpdating: () => Promise.resolve(),
+    follow: () => Promise.resolve(),
+    inventory: () => ({ revision: 0, known: false, containers: [], images: [], updatesAvailable: 0 }),
+    history: () => [],
+    status: () => ({ lastRun: undefined, nextRunAtMs: undefined, running: false, updatesAvailable: 0 }),
+    eventLog: { lastId: () => 0, since: () => [], isGone: () => false, subscribe: () => () => undefined },
+    ready: () => Promise.resolve(),
+    close: () => Promise.resolve(),
     subscribe: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -35,12 +35,13 @@ export function createConnection(world: World, calls: Calls): Engine {
   }
 
   return {
+    ping: () => calls.read(() => {}),
     info: () => calls.read(() => describeEngine(world)),
     listContainers: (filter) => calls.read(() => listContainers(world, filter)),
     inspectContainer: (idOrName) =>
       calls.read(() => {
         const container = findContainer(world, idOrName);
-        return container && inspectContainer(world, container);
+        return container && inspectContainer(container);
       }),
     listImages: () => calls.read(() => listImages(world)),
     inspectImage: (idOrReference) =>

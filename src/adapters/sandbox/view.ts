@@ -5,7 +5,7 @@ import { isProbed } from './health.ts';
 import type { SandboxContainer, World } from './world.ts';
 
 /** As `GET /containers/{id}/json` shows it. */
-export function inspectContainer(world: World, container: SandboxContainer): Container {
+export function inspectContainer(container: SandboxContainer): Container {
   const { id, name, imageId, createdAtMs, state, restartCount, config, mounts, endpoints } = container;
   const { status, exitCode, error, startedAt = '', finishedAt = '', healthOutput } = state;
   // A container that was never started has a health check but no health yet.
@@ -19,7 +19,7 @@ export function inspectContainer(world: World, container: SandboxContainer): Con
     restartCount,
     settings: {
       Config: config,
-      HostConfig: hostConfigOf(world, container),
+      HostConfig: hostConfigOf(container),
       Mounts: mounts.map(({ point }) => point),
       Networks: Object.fromEntries<Endpoint>(endpoints),
     },
@@ -28,10 +28,11 @@ export function inspectContainer(world: World, container: SandboxContainer): Con
 
 /** As `GET /containers/json?all=1` shows them, newest first. */
 export function listContainers(world: World, filter: ContainerFilter = {}): readonly ContainerSummary[] {
-  const { namePrefix = '', label } = filter;
+  const { ids, namePrefix = '', label } = filter;
   const listed: ContainerSummary[] = [];
   for (const container of world.containers.values()) {
-    const { name, config } = container;
+    const { id, name, config } = container;
+    if (ids?.includes(id) === false) continue;
     if (name.startsWith(namePrefix) && (label === undefined || carries(config.Labels ?? {}, label)))
       listed.push(summarise(world, container));
   }
@@ -60,9 +61,9 @@ function summarise(world: World, container: SandboxContainer): ContainerSummary 
   };
 }
 
-/** Links show the names that both ends have now. */
-function hostConfigOf(world: World, { name, hostConfig, links }: SandboxContainer): HostConfig {
+/** Links show the names that both ends have now, or had last. */
+function hostConfigOf({ name, hostConfig, links }: SandboxContainer): HostConfig {
   if (links.size === 0) return hostConfig;
-  const shown = [...links].map(([alias, id]) => `/${world.containers.get(id)?.name ?? ''}:/${name}/${alias}`);
+  const shown = [...links].map(([alias, linked]) => `/${linked.name}:/${name}/${alias}`);
   return { ...hostConfig, Links: shown };
 }

@@ -1,0 +1,38 @@
+import type { ServiceEvent } from '../domain/event.ts';
+import type { Inventory } from '../domain/inventory.ts';
+import type { SessionSummary } from '../domain/session.ts';
+import type { ServiceStatus } from './application.ts';
+import type { History, HistoryEntry } from './history.ts';
+
+export type StatusParts = {
+  readonly history: Pick<History, 'last'>;
+  readonly nextRunAtMs: () => number | undefined;
+  readonly inventory: () => Inventory;
+};
+
+/** Knows from the events whether an update is under way. */
+export function createStatus({ history, nextRunAtMs, inventory }: StatusParts): {
+  readonly hear: (event: ServiceEvent) => void;
+  readonly read: () => ServiceStatus;
+} {
+  let running = false;
+  return {
+    hear(event) {
+      if (!('purpose' in event) || event.purpose !== 'update') return;
+      running = event.kind === 'scan_started';
+    },
+    read() {
+      const last = history.last();
+      return {
+        lastRun: last && { atMs: last.timestampMs, summary: countsOf(last) },
+        nextRunAtMs: nextRunAtMs(),
+        running,
+        updatesAvailable: inventory().updatesAvailable,
+      };
+    },
+  };
+}
+
+function countsOf({ scanned, updated, failed, restarted, skipped }: HistoryEntry): SessionSummary {
+  return { scanned, updated, failed, restarted, skipped };
+}
