@@ -147,6 +147,13 @@ function outcomeOf(member: PreparedMember, result: TransactResult, index: number
     return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason: result.reason };
   }
   const restored = facts?.old?.place === 'name' && (isAlive(facts.old.status) || !facts.wasRunning);
+  if (result.result === 'undone' && facts?.old === undefined && facts?.new?.place === 'name') {
+    return {
+      ...base,
+      outcome: 'failed',
+      reason: `${result.reason}; the old container was removed meanwhile, so the new version stays`,
+    };
+  }
   if (result.result === 'stuck' || !restored) {
     return {
       ...base,

@@ -1,3 +1,4 @@
+import { differences } from '../domain/container-difference.ts';
 import { recipeFor } from '../domain/container-recipe.ts';
 import { writeJournal } from '../domain/journal.ts';
 import type { CallOutcome, Outside } from '../domain/outside.ts';
@@ -28,6 +29,7 @@ export const performers: { readonly [K in StepKind]: (context: StepContext, step
       const later = prepared?.members[member]?.laterEndpoints.find((candidate) => candidate.networkId === networkId);
       return outside.engine.connectNetwork({ containerId: id, networkId, endpoint: later?.endpoint ?? {} });
     },
+    compare: compareSuccessor,
     rename: ({ outside }, { id, to }) => outside.engine.renameContainer(id, to),
     policy: async ({ outside }, { id, policy, afterPause }) => {
       if (afterPause) await outside.clock.sleep(directorySyncMs);
@@ -98,6 +100,22 @@ async function createSuccessor(context: StepContext, { member: index }: StepOf<'
     return { ...outcome, message: `another update of "${member.name}" is in progress (${outcome.message})` };
   }
   return outcome.kind === 'done' ? { kind: 'done' } : outcome;
+}
+
+/** A difference that nobody asked for ends the update before anything is stopped. */
+async function compareSuccessor(context: StepContext, { id, member: index }: StepOf<'compare'>): Promise<StepOutcome> {
+  const { outside, transaction, prepared } = context;
+  const parts = prepared?.members[index];
+  const successor = await outside.engine.inspectContainer(id);
+  if (parts?.oldImage === undefined || successor === undefined) return { kind: 'unknown', message: 'it is gone' };
+  const found = differences(parts.planned.container, successor, {
+    oldImage: parts.oldImage,
+    newImage: parts.image,
+    replacedIds: successorsByIdAndName(transaction),
+  });
+  if (found.length === 0) return { kind: 'done' };
+  const list = found.map(({ field, before, after }) => `${field} would be ${after} instead of ${before}`).join('; ');
+  return { kind: 'refused', status: 0, message: `the engine made something else of it: ${list}` };
 }
 
 /** The engine tells of legacy links by name, of everything else by id. */

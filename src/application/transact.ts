@@ -89,6 +89,7 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
   let facts: TransactionFacts | undefined;
   const engaged = new Set<string>();
   const parked = new Set<string>();
+  const compared = new Set<string>();
   const proven = new Set<string>();
   const doubtful = new Set<string>();
   const outwaited = new Set<string>();
@@ -105,6 +106,7 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
       wish,
       engaged: recovering ? 'all' : engaged,
       parked: recovering ? 'any' : parked,
+      compared,
       proven,
       stopsInDoubt: recovering ? 'any' : doubtful,
       outwaited,
@@ -139,6 +141,7 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
       if (step.kind === 'stop' && outcome.kind === 'unknown') doubtful.add(step.id);
       if (step.kind === 'outwait' && outcome.kind === 'done') outwaited.add(step.id);
       if (outcome.kind === 'done' || outcome.kind === 'noop') {
+        if (step.kind === 'compare') compared.add(step.id);
         if (step.kind === 'gate') for (const id of step.ids) proven.add(id);
         if (attempt >= limits[step.kind].inVain) surrender(key, `${describeStep(step, seen)} had no effect`);
         return;
@@ -190,6 +193,7 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
 const limits: { readonly [K in StepKind]: { readonly inVain: number; readonly failures: number } } = {
   create: { inVain: 2, failures: 3 },
   connect: { inVain: 3, failures: 3 },
+  compare: { inVain: 2, failures: 3 },
   rename: { inVain: 3, failures: 8 },
   policy: { inVain: 3, failures: 5 },
   stop: { inVain: 3, failures: 8 },
@@ -264,6 +268,7 @@ function describeStep<K extends StepKind>(step: StepOf<K>, facts: TransactionFac
 const descriptions: { readonly [K in StepKind]: (step: StepOf<K>, facts: TransactionFacts) => string } = {
   create: ({ member }, facts) => `creating the successor of "${facts.members[member]?.name ?? ''}"`,
   connect: ({ id }, facts) => `connecting "${nameOf(facts, id)}" to its networks`,
+  compare: ({ id }, facts) => `comparing the successor of "${nameOf(facts, id)}" with it`,
   rename: ({ id, to }, facts) => `renaming "${nameOf(facts, id)}" to "${to}"`,
   policy: ({ id }, facts) => `setting the restart policy of "${nameOf(facts, id)}"`,
   stop: ({ id }, facts) => `stopping "${nameOf(facts, id)}"`,

@@ -152,6 +152,11 @@ describe('decide() on a group', () => {
         apply(worlds[step.member]!, { kind: 'create', member: 0 }, names[step.member]);
         continue;
       }
+      if (step.kind === 'compare') {
+        steps.push(`compare ${step.id}`);
+        course = { ...course, compared: new Set([...course.compared, step.id]) };
+        continue;
+      }
       if (step.kind === 'gate') {
         steps.push(`gate ${step.ids.join(' ')}`);
         course = { ...course, proven: new Set([...course.proven, ...step.ids]) };
@@ -164,6 +169,8 @@ describe('decide() on a group', () => {
     expect(steps).toEqual([
       'create vpn',
       'create app',
+      'compare vpn-new',
+      'compare app-new',
       'rename app-old',
       'rename vpn-old',
       'rename app-new',
@@ -269,6 +276,7 @@ function recovering(): Course {
     wish: 'recover',
     engaged: 'all',
     parked: 'any',
+    compared: new Set(),
     proven: new Set(),
     stopsInDoubt: 'any',
     outwaited: new Set(),
@@ -384,6 +392,7 @@ function explore(begin: World): { states: number; faults: string[] } {
       life.world,
       life.course.wish,
       [...life.course.proven],
+      [...life.course.compared],
       [...life.course.outwaited],
       [...life.course.givenUp],
       [...(life.course.stopsInDoubt === 'any' ? ['any'] : life.course.stopsInDoubt)],
@@ -436,6 +445,10 @@ function futures(life: Life): Life[] {
   if (decision.kind === 'turn') branch('turn back', () => ({ ...life.course, wish: 'back' }));
   if (decision.kind !== 'step') return next;
   const { step } = decision;
+  if (step.kind === 'compare') {
+    branch('compare', () => ({ ...life.course, compared: new Set([...life.course.compared, step.id]) }));
+    return next;
+  }
   if (step.kind === 'gate') {
     const { healthy } = life.world;
     branch(healthy ? 'gate passes' : 'gate fails', () =>

@@ -9,7 +9,8 @@ import { droppedName, failedName, parkedName, successorName } from './transactio
  *
  * Forward, for all members of a group (targets first, so that what others hold on to is there first):
  *
- * 1. create each successor aside, connect its networks; nothing is touched so far
+ * 1. create each successor aside, connect its networks, compare it with what it replaces; nothing is
+ *    touched so far
  * 2. rename each old aside, then each successor to the name: announces that a stop may be in flight
  * 3. give each old the policy that brings it back should the host lose power now
  * 4. stop the olds, start the successors, wait for the health gate
@@ -80,6 +81,8 @@ export type Course = {
   readonly engaged: 'all' | ReadonlySet<string>;
   /** Ids of olds that this transaction has renamed: those of other updaters are not ours to bring back. */
   readonly parked: 'any' | ReadonlySet<string>;
+  /** Ids of successors that were found to be faithful. */
+  readonly compared: ReadonlySet<string>;
   /** Ids of successors that passed the health gate. */
   readonly proven: ReadonlySet<string>;
   /** Ids of olds whose stop may still be going on in the engine though nobody waits for it. */
@@ -93,6 +96,8 @@ export type Course = {
 type StepArguments = {
   readonly create: { readonly member: number };
   readonly connect: { readonly id: string; readonly networkId: string; readonly member: number };
+  /** Hold what the engine made of a successor against what it is to replace. */
+  readonly compare: { readonly id: string; readonly member: number };
   readonly rename: { readonly id: string; readonly to: string };
   /** `afterPause`: the engine does not sync its directories, so two writes must not be reordered by a power cut. */
   readonly policy: { readonly id: string; readonly policy: RestartPolicy; readonly afterPause: boolean };
@@ -214,14 +219,17 @@ function whyNotForward(member: MemberFacts, course: Course): Decision | undefine
   return rival === undefined ? undefined : turn(`another update of "${member.name}" is in progress ("${rival}")`, true);
 }
 
-function prepare({ members }: TransactionFacts): Decision | undefined {
-  const missing = members.findIndex((member) => member.new === undefined);
-  if (missing >= 0) return stepOf('preparing', { kind: 'create', member: missing });
-  const unconnected = members.findIndex((member) => member.missingNetworks.length > 0);
-  const member = members[unconnected];
-  const networkId = member?.missingNetworks[0];
-  if (member?.new === undefined || networkId === undefined) return undefined;
-  return stepOf('preparing', { kind: 'connect', id: member.new.id, networkId, member: unconnected });
+function prepare({ members, course }: TransactionFacts): Decision | undefined {
+  for (const [member, { new: successor }] of members.entries()) {
+    if (successor === undefined) return stepOf('preparing', { kind: 'create', member });
+  }
+  for (const [member, { new: successor, missingNetworks }] of members.entries()) {
+    const [networkId] = missingNetworks;
+    if (successor === undefined || successor.place !== 'new') continue;
+    if (networkId !== undefined) return stepOf('preparing', { kind: 'connect', id: successor.id, networkId, member });
+    if (!course.compared.has(successor.id)) return stepOf('preparing', { kind: 'compare', id: successor.id, member });
+  }
+  return undefined;
 }
 
 function swap({ members, liveRestore }: TransactionFacts): Decision | undefined {
