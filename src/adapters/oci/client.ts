@@ -105,6 +105,7 @@ export function createClient({ hostOf, exchange, authorize, credentials, isInsec
       if (speaksNoTls(error)) {
         // Those who wait need to know no more: plain registries seldom have a challenge.
         host.scheme = 'http';
+        host.isKnown = true;
         met();
       }
       return await understood(host, 'http', speak).catch((plain: unknown) => {
@@ -130,6 +131,7 @@ async function understood(host: Host, scheme: Scheme, speak: Speak): Promise<Wir
   try {
     const answer = await speak(scheme);
     host.scheme = isMisunderstanding(scheme, answer) ? undefined : scheme;
+    host.isKnown = true;
     return answer;
   } catch (error) {
     if (error instanceof RegistryFailure) host.scheme = undefined;

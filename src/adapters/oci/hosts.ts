@@ -8,10 +8,12 @@ export type Host = {
   readonly throttle: Throttle;
   /** How it wants to be convinced, so that the next request does not have to be refused first. */
   challenge: Challenge | undefined;
-  /** What it speaks; undefined before it has answered. */
+  /** What it speaks; undefined while that is not known, or no longer. */
   scheme: Scheme | undefined;
+  /** Whether it has ever said what it speaks. */
+  isKnown: boolean;
   /**
-   * Resolves when the host is known or it is our turn to get to know it: the first request goes
+   * Resolves when the host is known, or it is our turn to get to know it: the first request goes
    * alone, because the others would only be refused along with it. Then call the result after the
    * first answer, or without one.
    */
@@ -39,12 +41,12 @@ const maxHosts = 256;
 
 function createHost(throttle: Throttle): Host {
   let introduction: Promise<void> | undefined;
-  const host: Host = { throttle, challenge: undefined, scheme: undefined, meet };
+  const host: Host = { throttle, challenge: undefined, scheme: undefined, isKnown: false, meet };
   return host;
 
   async function meet(signal?: AbortSignal): Promise<() => void> {
     for (;;) {
-      if (host.scheme !== undefined) return nothing;
+      if (host.isKnown) return nothing;
       if (introduction === undefined) return introduce();
       await until(introduction, signal);
     }
