@@ -230,6 +230,14 @@ describe('differences()', () => {
     expect(scene.compare(pinned, changed(after, { Config: { Image: 'repo@sha256:2' } }), image)).toEqual([]);
   });
 
+  test('the default bridge has another id whenever the engine starts', () => {
+    const plain = imageOf('plain');
+    const onBridge = scene.run(plain);
+    const bridge = { ...onBridge.settings.Networks['bridge'], NetworkID: idOf('before the restart') };
+    const stopped = { ...onBridge, settings: { ...onBridge.settings, Networks: { bridge } } };
+    expect(scene.compare(stopped, scene.update(stopped, plain), plain)).toEqual([]);
+  });
+
   test('a network that was never connected has no id yet', () => {
     const { EndpointID: _, ...front } = before.settings.Networks['front'] ?? {};
     expect(networkOf('front').id).toBe(front.NetworkID);

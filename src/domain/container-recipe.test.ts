@@ -520,6 +520,15 @@ describe('EndpointsConfig', () => {
     });
   });
 
+  test('the default bridge goes by its name, because it gets another id whenever the engine starts', () => {
+    const { run, recipe } = recipeScene();
+    const bridge = { networkId: networkOf('bridge').id, networkName: 'bridge', endpoint: {} };
+    const container = run(plain, inFront, [bridge]);
+    const { Networks } = container.settings;
+    const stale = { ...Networks, bridge: { ...Networks['bridge'], NetworkID: idOf('before the restart') } };
+    expect(recipe(withSettings(container, { Networks: stale }), plain).laterEndpoints).toEqual([bridge]);
+  });
+
   test('a container joined to another network than its mode’s is created in what is listed', () => {
     const body = { HostConfig: { NetworkMode: 'front' }, NetworkingConfig: { EndpointsConfig: { back: {} } } };
     expect(bodyOf(body).NetworkingConfig).toEqual({ EndpointsConfig: { back: {} } });

@@ -14,8 +14,10 @@ export function networkDifferences({ before, after }: Pair): readonly Difference
       return compare(field, was && 'connected', is && 'connected');
     }
     return [
-      // An endpoint that was never connected has no id yet.
-      ...(was.NetworkID && is.NetworkID ? compare(`${field}.NetworkID`, was.NetworkID, is.NetworkID) : []),
+      // One that was never connected has no id yet; the default bridge gets a new one whenever the engine starts.
+      ...(was.NetworkID && is.NetworkID && name !== defaultBridge
+        ? compare(`${field}.NetworkID`, was.NetworkID, is.NetworkID)
+        : []),
       ...(name === defaultBridge ? [] : compare(`${field}.Aliases`, aliasesOf(before, was), aliasesOf(after, is))),
       ...compare(`${field}.IPAMConfig`, addresses(was), addresses(is)),
       ...compare(`${field}.Links`, was.Links?.toSorted(), is.Links?.toSorted()),

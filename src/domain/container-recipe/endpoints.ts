@@ -41,10 +41,9 @@ type Connection = ContainerRecipe['laterEndpoints'][number] & { readonly isMain:
 function connectionFor(request: KnownRequest, name: string, endpoint: Endpoint): Connection {
   const { container, networks } = request;
   const { NetworkID = '' } = endpoint;
-  // An endpoint that was never connected has no id yet.
-  const network = networks.find((candidate) =>
-    NetworkID === '' ? candidate.name === name : candidate.id === NetworkID,
-  );
+  // An endpoint that was never connected has no id yet, and the default bridge gets a new one whenever the engine starts.
+  const goesByName = NetworkID === '' || name === defaultBridge;
+  const network = networks.find((candidate) => (goesByName ? candidate.name === name : candidate.id === NetworkID));
   if (network === undefined && name !== defaultBridge) {
     throw refusal(
       container,
