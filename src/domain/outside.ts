@@ -179,7 +179,7 @@ export type RemoteImage = {
   readonly configDigest: Digest;
   /** From the image config; undefined where the config has none or the content is not an image. */
   readonly platform: Platform | undefined;
-  /** When the image was built, milliseconds since the epoch; undefined where unknown or before 1980. */
+  /** When the image was built, milliseconds since the epoch; undefined where unknown, or no later than the first day of 1980. */
   readonly createdAtMs: number | undefined;
 };
 
@@ -191,7 +191,8 @@ export type RegistryCredentials =
       readonly username: string;
       readonly identityToken: string;
       readonly serverAddress: string;
-    };
+    }
+  | { readonly kind: 'registry-token'; readonly registryToken: string; readonly serverAddress: string };
 
 export type Clock = {
   /** Wall clock, milliseconds since the epoch: for timestamps, never for deadlines. */

@@ -51,13 +51,21 @@ function pullQuery({ reference, platform }: PullRequest): Record<string, string 
 
 /** Base64 for URLs, with its padding: https://docs.docker.com/reference/api/engine/#section/Authentication */
 function encodeCredentials(credentials: RegistryCredentials): string {
-  const { username, serverAddress } = credentials;
-  const secret =
-    credentials.kind === 'password' ? { password: credentials.password } : { identitytoken: credentials.identityToken };
-  return Buffer.from(JSON.stringify({ username, ...secret, serveraddress: serverAddress }))
+  return Buffer.from(JSON.stringify({ ...loginOf(credentials), serveraddress: credentials.serverAddress }))
     .toString('base64')
     .replaceAll('+', '-')
     .replaceAll('/', '_');
+}
+
+function loginOf(credentials: RegistryCredentials): Readonly<Record<string, string>> {
+  switch (credentials.kind) {
+    case 'password':
+      return { username: credentials.username, password: credentials.password };
+    case 'identity-token':
+      return { username: credentials.username, identitytoken: credentials.identityToken };
+    case 'registry-token':
+      return { registrytoken: credentials.registryToken };
+  }
 }
 
 function errorIn(line: unknown): string {

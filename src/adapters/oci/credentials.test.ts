@@ -183,7 +183,11 @@ test.each<[string, object | undefined, unknown]>([
     { 'ghcr.io': { identitytoken: 't' } },
     { kind: 'identity-token', username: '', identityToken: 't', serverAddress: 'ghcr.io' },
   ],
-  ['ghcr.io/a/b', { 'ghcr.io': { registrytoken: 't' } }, undefined],
+  [
+    'ghcr.io/a/b',
+    { 'ghcr.io': { registrytoken: 't' } },
+    { kind: 'registry-token', registryToken: 't', serverAddress: 'ghcr.io' },
+  ],
   ['ghcr.io/a/b', {}, undefined],
 ])('credentialsFor(%s) is what an engine needs', async (image, auths, expected) => {
   const registry = rig.registry({ dockerConfigPath: rig.dockerConfig({ auths }) });

@@ -87,8 +87,7 @@ const maxTags = 10_000;
 
 const maxImages = 1000;
 
-/** An engine cannot be given a token for the registry itself, only what it can get one with. */
 function forEngine({ registry, credential }: Login): RegistryCredentials | undefined {
-  if (credential === undefined || credential.kind === 'registry-token') return undefined;
+  if (credential === undefined) return undefined;
   return { ...credential, serverAddress: registry === 'docker.io' ? hubKey : registry };
 }

