@@ -18,6 +18,8 @@ import type { PlannedMember, PlannedTransaction } from '../domain/update-plan.ts
 export type PreparedTransaction = {
   readonly info: EngineInfo;
   readonly networks: readonly Network[];
+  /** The container that we run in, where this engine knows it; empty otherwise. */
+  readonly ownContainer: string;
   readonly members: readonly PreparedMember[];
 };
 
@@ -65,7 +67,7 @@ export async function prepareTransaction(
       throw error instanceof ServiceError ? new PreparationError(planned.container.id, error) : error;
     }
   }
-  return { info, networks, members };
+  return { info, networks, ownContainer: await knownOwnContainer(outside, signal), members };
 }
 
 async function prepareMember(
@@ -116,6 +118,12 @@ async function prepareMember(
     tag,
     laterEndpoints: recipe.laterEndpoints,
   };
+}
+
+/** An engine on another host does not know the container that we run in. */
+async function knownOwnContainer({ engine, instance }: Outside, signal?: AbortSignal): Promise<string> {
+  if (instance.containerId === undefined) return '';
+  return (await engine.inspectContainer(instance.containerId, signal))?.id ?? '';
 }
 
 /** Time has passed since the plan: what the transaction starts from is read again. */

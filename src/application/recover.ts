@@ -1,4 +1,4 @@
-import { type ContainerSummary, restartPolicyOf } from '../domain/container.ts';
+import { type ContainerSummary, isAlive, restartPolicyOf } from '../domain/container.ts';
 import { describeError } from '../domain/errors.ts';
 import { type Journal, readJournal } from '../domain/journal.ts';
 import type { Outside } from '../domain/outside.ts';
@@ -35,10 +35,10 @@ export async function recoverTransactions(
   ]);
   const found = await findOpen(outside, containers, info.nowMs);
   const transactions: RecoveredTransaction[] = [...found.left];
-  for (const { id, members, owner, createdAtMs } of found.open) {
+  for (const { id, members, owner, ownerContainer, createdAtMs } of found.open) {
     if (signal?.aborted) break;
     const names = members.map(({ name }) => name);
-    const reason = whyNotOurs(outside, owner, info.nowMs - createdAtMs);
+    const reason = await whyNotOurs(outside, { owner, ownerContainer, ageMs: info.nowMs - createdAtMs });
     if (reason !== undefined) {
       transactions.push({ containers: names, result: 'left', reason });
       continue;
@@ -89,6 +89,7 @@ type Found = {
   readonly id: string;
   readonly members: readonly Member[];
   readonly owner: string;
+  readonly ownerContainer: string;
   readonly createdAtMs: number;
 };
 
@@ -123,6 +124,7 @@ async function findOpen(
       id: journal.transaction,
       members,
       owner: journal.owner,
+      ownerContainer: journal.ownerContainer,
       createdAtMs: Math.max(known?.createdAtMs ?? 0, container.createdAtMs),
     });
   }
@@ -141,7 +143,7 @@ async function findOpen(
       targetImageId: undefined,
       laterNetworks: [],
     };
-    open.set(container.id, { id: '', members: [member], owner: '', createdAtMs: 0 });
+    open.set(container.id, { id: '', members: [member], owner: '', ownerContainer: '', createdAtMs: 0 });
   }
   return { open: [...open.values()], left };
 }
@@ -172,14 +174,23 @@ const inertAfterMs = 24 * 3_600_000;
 /** Longer than any transaction takes: the longest stop and the longest health check together. */
 const longestTransactionMs = 2 * 3_600_000;
 
-function whyNotOurs({ instance }: Outside, owner: string, ageMs: number): string | undefined {
+type Owner = { readonly owner: string; readonly ownerContainer: string; readonly ageMs: number };
+
+async function whyNotOurs(outside: Outside, { owner, ownerContainer, ageMs }: Owner): Promise<string | undefined> {
   if (owner === '') return undefined;
-  const state = instance.ownerState(owner);
+  const state = outside.instance.ownerState(owner);
   if (state === 'alive') return 'another instance of Upkeep is at it';
-  if (state === 'unknown' && ageMs >= 0 && ageMs < longestTransactionMs) {
+  if (state !== 'unknown' || ageMs < 0 || ageMs >= longestTransactionMs) return undefined;
+  if (ownerContainer === '')
     return 'another instance of Upkeep may be at it; it is taken over when it is two hours old';
-  }
-  return undefined;
+  return (await runsInAnother(outside, ownerContainer)) ? 'another instance of Upkeep is at it' : undefined;
+}
+
+/** The engine itself tells of an owner that ran in one of its containers. */
+async function runsInAnother({ engine, instance }: Outside, id: string): Promise<boolean> {
+  if (id === instance.containerId) return false;
+  const container = await engine.inspectContainer(id);
+  return container !== undefined && isAlive(container.state.status);
 }
 
 /** Only members whose successor exists: the others were not begun, or are repaired by the name of their old container. */

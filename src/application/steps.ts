@@ -86,6 +86,7 @@ async function createSuccessor(context: StepContext, { member: index }: StepOf<'
       policy: member.policy ?? { Name: '', MaximumRetryCount: 0 },
       wasRunning: member.wasRunning,
       owner: outside.instance.owner,
+      ownerContainer: prepared.ownContainer,
       members: transaction.members.map(({ name, oldId }) => ({ name, oldId })),
     }),
     apiVersion: prepared.info.apiVersion,

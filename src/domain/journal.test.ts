@@ -14,6 +14,7 @@ const journal: Journal = {
   policy: { Name: 'on-failure', MaximumRetryCount: 3 },
   wasRunning: true,
   owner: 'process:m:b:1:2:3',
+  ownerContainer: id('c'),
   members: [
     { name: 'vpn', oldId: id('b') },
     { name: 'web', oldId: id('a') },

@@ -20,6 +20,8 @@ export type Journal = {
   readonly wasRunning: boolean;
   /** See `Instance` in `outside.ts`. */
   readonly owner: string;
+  /** The container that the owner runs in, where this engine knows it; empty otherwise. */
+  readonly ownerContainer: string;
   /** All members, what others need first; the first is the leader, whose commit is everyone's. */
   readonly members: readonly JournalMember[];
 };
@@ -46,6 +48,7 @@ export function writeJournal(journal: Journal): Record<string, string> {
     [`${journalPrefix}policy`]: policyCode(journal.policy),
     [`${journalPrefix}run`]: journal.wasRunning ? '1' : '0',
     [`${journalPrefix}owner`]: journal.owner,
+    [`${journalPrefix}owner-container`]: journal.ownerContainer,
     [`${journalPrefix}members`]: journal.members.map(({ name, oldId }) => `${name}=${oldId}`).join(','),
   };
 }
@@ -86,6 +89,7 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
       policy,
       wasRunning: read('run') !== '0',
       owner: read('owner'),
+      ownerContainer: isId(read('owner-container')) ? read('owner-container') : '',
       members,
     },
   };
