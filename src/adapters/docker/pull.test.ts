@@ -44,11 +44,13 @@ describe('pullImage()', () => {
       reference,
       credentials: { kind: 'identity-token', username: '<token>', identityToken: 'it', serverAddress },
     });
+    await engine.pullImage({ reference, credentials: { kind: 'registry-token', registryToken: 'rt', serverAddress } });
     const sent = server.requests.map(({ headers }) => String(headers['x-registry-auth']));
     for (const header of sent) expect(header).toMatch(/^[A-Za-z0-9_-]+=*$/);
     expect(sent.map((header) => JSON.parse(Buffer.from(header, 'base64url').toString()))).toEqual([
       { username, password: 's~~e', serveraddress: serverAddress },
       { username: '<token>', identitytoken: 'it', serveraddress: serverAddress },
+      { registrytoken: 'rt', serveraddress: serverAddress },
     ]);
   });
 
