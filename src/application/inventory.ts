@@ -3,6 +3,7 @@ import type { EngineListing } from '../domain/engine-listing.ts';
 import type { Inventory, LastCheck, TrackedContainer } from '../domain/inventory.ts';
 import { haveSameLinks, listedDependencies } from '../domain/listed-dependencies.ts';
 import type { Instance } from '../domain/outside.ts';
+import { isSameList, isSameRecord } from '../domain/shallow.ts';
 import { createSelector } from '../domain/selection.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import { trackContainer, trackImages, type UncheckedContainer } from '../domain/tracked-container.ts';
@@ -29,15 +30,16 @@ export function createInventory({ settings, instance, listing, checks }: Invento
   let inventory = unknownInventory;
 
   /** Undefined for what is not watched. */
-  function unchecked(sources: Sources): UncheckedContainer | undefined {
+  function unchecked(sources: Sources, old: UncheckedContainer | undefined): UncheckedContainer | undefined {
     const selected = select(sources.container);
     if ('reason' in selected) return undefined;
-    return trackContainer({ ...sources, watched: selected, ownId: instance.containerId }, settings);
+    const facts = trackContainer({ ...sources, watched: selected, ownId: instance.containerId }, settings);
+    return old !== undefined && isSameFacts(old, facts) ? old : facts;
   }
 
   function entryOf(sources: Sources): Entry {
     const old = entries.get(sources.container.id);
-    const facts = old !== undefined && isSame(old.sources, sources) ? old.facts : unchecked(sources);
+    const facts = old !== undefined && isSameRecord(old.sources, sources) ? old.facts : unchecked(sources, old?.facts);
     if (facts === undefined) return { sources, facts };
     const check = checks.of(facts);
     const isUnchanged = old?.facts === facts && old.check === check;
@@ -84,8 +86,9 @@ const noNames: readonly string[] = [];
 
 const unknownInventory: Inventory = { revision: 0, known: false, containers: [], images: [], updatesAvailable: 0 };
 
-function isSame(one: Sources, other: Sources): boolean {
-  return one.container === other.container && one.image === other.image && one.dependsOn === other.dependsOn;
+function isSameFacts(one: UncheckedContainer, other: UncheckedContainer): boolean {
+  const sameLabels = isSameRecord(one.labelsInEffect, other.labelsInEffect);
+  return sameLabels && isSameRecord(one, { ...other, labelsInEffect: one.labelsInEffect });
 }
 
 /** The revision changes with the content only: what nobody watches may come and go. */
@@ -119,8 +122,4 @@ function createDependencyReader(settings: ServiceSettings): (containers: readonl
     last = containers;
     return dependencies;
   };
-}
-
-function isSameList(one: readonly unknown[], other: readonly unknown[]): boolean {
-  return one.length === other.length && one.every((item, index) => item === other[index]);
 }

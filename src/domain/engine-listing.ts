@@ -1,5 +1,6 @@
 import type { ContainerSummary, ImageSummary } from './container.ts';
 import { isImageId } from './container-reference.ts';
+import { isSameList, isSameRecord } from './shallow.ts';
 
 /** What an engine lists, as it is kept in memory: what has not changed is the same object as before. */
 export type EngineListing = {
@@ -73,15 +74,6 @@ function merge(old: ContainerSummary | undefined, read: ContainerSummary): Conta
   return isSameRecord(old, merged) ? old : merged;
 }
 
-function isSameRecord(one: Readonly<Record<string, unknown>>, other: Readonly<Record<string, unknown>>): boolean {
-  const names = Object.keys(one);
-  return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
-}
-
 function isSameImage(one: ImageSummary, other: ImageSummary): boolean {
   return isSameList(one.tags, other.tags) && isSameList(one.digests, other.digests);
-}
-
-function isSameList(one: readonly unknown[], other: readonly unknown[]): boolean {
-  return one.length === other.length && one.every((item, index) => item === other[index]);
 }
