@@ -2,7 +2,7 @@ import type { RequestListener, ServerResponse } from 'node:http';
 import type { Clock } from '../../domain/outside.ts';
 import { errorBody, jsonType, notFound, type Problem } from './errors.ts';
 import { normalTarget, pathOf } from './request-target.ts';
-import type { Route } from './route.ts';
+import { methodsOf, type Route } from './route.ts';
 
 /**
  * Lets requests through whose path and method are known, with the path in its normal form, and answers
@@ -12,7 +12,7 @@ export function createGate(routes: readonly Route[], clock: Clock, next: Request
   return (request, response) => {
     const target = normalTarget(request.url ?? '');
     const { method = '' } = request;
-    const allowed = methodsOf(decoded(pathOf(target)), routes);
+    const allowed = allowedAt(decoded(pathOf(target)), routes);
     if (allowed.includes(method)) {
       request.url = target;
       next(request, response);
@@ -38,14 +38,10 @@ function methodNotAllowed(allowed: readonly string[]): Problem {
 }
 
 /** What a known path answers to; empty for an unknown one. */
-function methodsOf(path: string, routes: readonly Route[]): readonly string[] {
-  const matching = routes.filter((route) =>
-    route.path.endsWith('*') ? path.startsWith(route.path.slice(0, -1)) : path === route.path,
-  );
-  return matching.flatMap(({ methods, answersHead }) => [
-    ...methods,
-    ...(answersHead && methods.includes('GET') ? ['HEAD'] : []),
-  ]);
+function allowedAt(path: string, routes: readonly Route[]): readonly string[] {
+  return routes
+    .filter((route) => (route.path.endsWith('*') ? path.startsWith(route.path.slice(0, -1)) : path === route.path))
+    .flatMap(methodsOf);
 }
 
 function writeProblem(response: ServerResponse, { status, message, headers = {} }: Problem, nowMs: number): void {

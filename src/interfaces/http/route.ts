@@ -40,6 +40,11 @@ export type Asked<Table extends QueryTable> = {
   readonly request: FastifyRequest;
 };
 
+/** What a route answers to, `HEAD` wherever there is a `GET` unless it says otherwise. */
+export function methodsOf({ methods, answersHead }: Route): readonly ('GET' | 'HEAD' | 'POST')[] {
+  return answersHead && methods.includes('GET') ? [...methods, 'HEAD'] : methods;
+}
+
 /** Ties a route's answer to the parameters that it declares; a `GET` unless it says otherwise. */
 export function defineRoute<Table extends QueryTable>(parts: RouteParts<Table>): Route {
   const { query: table, answer, methods = ['GET'], answersHead = true, ...rest } = parts;

@@ -4,7 +4,7 @@ import type { Clock, Log } from '../../domain/outside.ts';
 import { type Authenticate, createAuthentication } from './auth.ts';
 import { errorBody, HttpError, internalError, jsonType, notFound, type Problem, problemOf } from './errors.ts';
 import type { HttpSettings } from './http-settings.ts';
-import type { Route } from './route.ts';
+import { methodsOf, type Route } from './route.ts';
 
 export type RouterParts = {
   readonly routes: readonly Route[];
@@ -28,9 +28,9 @@ export function createRouter({ routes, settings, clock, log, createServer }: Rou
   for (const route of routes) {
     const check = authenticate[route.access];
     router.route({
-      method: [...route.methods],
+      method: [...methodsOf(route)],
       url: route.path,
-      exposeHeadRoute: route.answersHead,
+      exposeHeadRoute: false,
       schema: { response: serialisedReplies(route) },
       onRequest: (request, _, done) => {
         check(request.raw, request.query as Readonly<Record<string, unknown>>);

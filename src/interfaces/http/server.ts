@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { trackConnections } from './connections.ts';
 import { createCors } from './cors.ts';
 import { createEventStreams } from './event-streams.ts';
 import { answerClientError } from './client-error.ts';
@@ -42,22 +43,27 @@ export async function createHttpServer(parts: HttpParts): Promise<HttpServer> {
   });
   await router.ready();
   const server = router.server;
+  const connections = trackConnections(server);
+  let stopping: Promise<void> | undefined;
 
   return {
     server,
     streams,
-    async stop() {
-      streams.close();
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      const updatesStopped = runs.stop();
-      server.closeIdleConnections();
-      const grace = new AbortController();
-      await Promise.race([closed, clock.sleep(limits.graceMs, grace.signal).catch(() => undefined)]);
-      grace.abort();
-      server.closeAllConnections();
-      await Promise.all([closed, updatesStopped, router.close()]);
-    },
+    stop: () => (stopping ??= stop()),
   };
+
+  async function stop(): Promise<void> {
+    streams.close();
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    const updatesStopped = runs.stop();
+    connections.closeIdle();
+    const grace = new AbortController();
+    await Promise.race([closed, clock.sleep(limits.graceMs, grace.signal).catch(() => undefined)]);
+    grace.abort();
+    connections.closeAll();
+    await Promise.all([closed, updatesStopped]);
+    await router.close();
+  }
 }
 
 function serverFor(listener: RequestListener, { settings, clock, log }: HttpParts): Server {

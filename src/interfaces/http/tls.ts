@@ -2,7 +2,9 @@ import type { Server } from 'node:https';
 import { createServer } from 'node:https';
 import type { RequestListener, ServerOptions } from 'node:http';
 import { createSecureContext } from 'node:tls';
+import { ServiceError } from '../../domain/errors.ts';
 import type { Log } from '../../domain/outside.ts';
+import { quoted } from '../../domain/printable.ts';
 import type { TlsFiles } from './http-settings.ts';
 import { watchFiles } from './watched-file.ts';
 
@@ -12,14 +14,7 @@ export function createTlsServer(
   options: ServerOptions,
   { listener, log }: { readonly listener: RequestListener; readonly log: Log },
 ): Server {
-  const pair = watchFiles([certFile, keyFile], {
-    read: ([cert = '', key = '']) => {
-      // Half of a new pair must not take the place of the old one.
-      createSecureContext({ cert, key });
-      return { cert, key, minVersion: 'TLSv1.2' as const };
-    },
-    log,
-  });
+  const pair = watchPair({ certFile, keyFile }, log);
   let inForce = pair();
   const server = createServer({ ...options, ...inForce }, listener);
   server.prependListener('connection', () => {
@@ -29,4 +24,20 @@ export function createTlsServer(
     server.setSecureContext(current);
   });
   return server;
+}
+
+function watchPair({ certFile, keyFile }: TlsFiles, log: Log) {
+  try {
+    return watchFiles([certFile, keyFile], {
+      read: ([cert = '', key = '']) => {
+        // Half of a new pair must not take the place of the old one.
+        createSecureContext({ cert, key });
+        return { cert, key, minVersion: 'TLSv1.2' as const };
+      },
+      log,
+    });
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new ServiceError('invalid-input', `Cannot use the TLS certificate ${quoted(certFile)}: ${why}`, { cause });
+  }
 }

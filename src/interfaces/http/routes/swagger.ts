@@ -15,7 +15,7 @@ export function swaggerRoute({ settings, version, assetsFolder }: HttpParts, ena
   const callerOf = createCallerReader(settings);
   const assets = new Map<string, Asset>(Object.entries(ownAssets).map(([name, asset]) => [name, asset]));
   const assetNamed = (name: string): Asset | undefined => {
-    const type = copiedAssets[name];
+    const type = copiedAssets.get(name);
     if (!assets.has(name) && type !== undefined) {
       assets.set(name, { type, body: readFileSync(join(assetsFolder, name)) });
     }
@@ -56,11 +56,11 @@ const css = 'text/css; charset=utf-8';
 const javascript = 'text/javascript; charset=utf-8';
 
 /** Of the distribution of Swagger UI: https://swagger.io/docs/open-source-tools/swagger-ui/usage/installation/ */
-const copiedAssets: Readonly<Record<string, string>> = {
-  'swagger-ui.css': css,
-  'swagger-ui-bundle.js': javascript,
-  'favicon-32x32.png': 'image/png',
-};
+const copiedAssets: ReadonlyMap<string, string> = new Map([
+  ['swagger-ui.css', css],
+  ['swagger-ui-bundle.js', javascript],
+  ['favicon-32x32.png', 'image/png'],
+]);
 
 /**
  * Swagger UI puts styles into the document itself. Nothing asks for HTTPS here, which would leave the

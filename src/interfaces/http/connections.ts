@@ -1,0 +1,53 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Who is connected, and who of them waits for a reply. */
+export type Connections = {
+  /** Closes those that wait for nothing, silent ones too, and each of the others once it has its reply. */
+  readonly closeIdle: () => void;
+  readonly closeAll: () => void;
+};
+
+/** Node's own `closeIdleConnections` leaves those alone that have not asked for anything, or not finished shaking hands. */
+export function trackConnections(server: Server): Connections {
+  /** By the peer's address, since a connection under TLS has two sockets; the upper one takes the lower one's place. */
+  const open = new Map<string, Socket>();
+  const replies = new Map<ServerResponse, string>();
+  let isClosing = false;
+
+  function onConnection(socket: Socket): void {
+    const peer = peerOf(socket);
+    open.set(peer, socket);
+    socket.once('close', () => open.delete(peer));
+    if (isClosing) socket.destroy();
+  }
+
+  function onRequest({ socket }: IncomingMessage, response: ServerResponse): void {
+    const peer = peerOf(socket);
+    replies.set(response, peer);
+    response.once('close', () => {
+      replies.delete(response);
+      if (isClosing && ![...replies.values()].includes(peer)) socket.destroySoon();
+    });
+  }
+
+  server.on('connection', onConnection);
+  server.on('secureConnection', onConnection);
+  server.prependListener('request', onRequest);
+
+  return {
+    closeIdle() {
+      isClosing = true;
+      const waiting = new Set(replies.values());
+      for (const [response] of replies) if (!response.headersSent) response.setHeader('Connection', 'close');
+      for (const [peer, socket] of open) if (!waiting.has(peer)) socket.destroy();
+    },
+    closeAll() {
+      for (const socket of open.values()) socket.destroy();
+    },
+  };
+}
+
+function peerOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}

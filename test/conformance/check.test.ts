@@ -1,0 +1,148 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { CheckedContainer } from '../../src/application/check.ts';
+import { ServiceError } from '../../src/domain/errors.ts';
+import { digestOf, idOf } from '../support/builders.ts';
+import { type DescribedScene, expectErrorBody, startDescribed } from './described.ts';
+
+let scene: DescribedScene;
+beforeEach(async () => {
+  scene = await startDescribed();
+});
+afterEach(() => scene.stop());
+
+const check = (query = '', options = {}) => scene.ask(`/v1/check${query}`, { method: 'POST', ...options });
+
+describe('POST /v1/check', () => {
+  test('lists what was found, in listing order', async () => {
+    scene.service.script.checked = [
+      checked('web', {
+        status: 'stale',
+        updateAvailable: true,
+        latestDigest: digestOf('newer'),
+        reason: 'A newer image is available',
+      }),
+      checked('api', { latestDigest: digestOf('manifest api'), latestImageId: digestOf('image api') }),
+      checked('local', { status: 'local', digest: undefined }),
+      checked('held', { status: 'held', updateAvailable: true }),
+    ];
+    const reply = await check();
+    expect(reply.status).toBe(200);
+    const { containers, count } = reply.json();
+    expect(count).toBe(4);
+    expect(containers.map((each: { name: string }) => each.name)).toEqual(['web', 'api', 'local', 'held']);
+    expect(containers[0]).toEqual({
+      name: 'web',
+      image: 'web:1',
+      image_id: digestOf('image web'),
+      digest: digestOf('manifest web'),
+      update_available: true,
+      latest_image_id: '',
+      latest_digest: digestOf('newer'),
+      status: 'stale',
+      reason: 'A newer image is available',
+      timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
+    });
+    expect(containers[1]).toMatchObject({
+      update_available: false,
+      latest_image_id: digestOf('image api'),
+      latest_digest: digestOf('manifest api'),
+    });
+    expect(containers[2]).toMatchObject({ digest: '', status: 'local' });
+    expect(containers[3]).toMatchObject({ update_available: true, status: 'held' });
+  });
+
+  test('says nothing of an error where there is none', async () => {
+    scene.service.script.checked = [checked('web')];
+    expect((await check()).json().containers[0]).not.toHaveProperty('error');
+  });
+
+  test('a container that could not be checked says so in its own entry', async () => {
+    scene.service.script.checked = [
+      checked('web', {
+        status: 'unknown',
+        error: 'Cannot reach registry',
+        updateAvailable: true,
+        latestDigest: digestOf('x'),
+        latestImageId: digestOf('x'),
+      }),
+    ];
+    const reply = await check();
+    expect(reply.status).toBe(200);
+    expect(reply.json().containers[0]).toMatchObject({
+      error: 'Cannot reach registry',
+      update_available: false,
+      latest_image_id: '',
+      latest_digest: '',
+      status: 'unknown',
+    });
+  });
+
+  test('of nothing is an empty list', async () => {
+    expect((await check('?container=nope')).json()).toMatchObject({ containers: [], count: 0 });
+  });
+
+  test('when the time is up, answers 200 with what there is', async () => {
+    scene.service.script.checkEnds = new Promise(() => undefined);
+    scene.service.script.checked = [checked('web', { status: 'unknown', error: 'check timed out' })];
+    const beganMs = performance.now();
+    const reply = await check('?timeout=80ms');
+    expect(performance.now() - beganMs).toBeLessThan(1000);
+    expect(reply.status).toBe(200);
+    expect(reply.json().containers[0].error).toBe('check timed out');
+  });
+
+  test('when not even the list came in time, answers 408', async () => {
+    scene.service.script.checkEnds = new Promise(() => undefined);
+    scene.service.script.failure = new ServiceError('timeout', 'Cannot check containers: it did not end in time');
+    const reply = await check('?timeout=80ms');
+    expect(reply.status).toBe(408);
+    expectErrorBody(reply);
+  });
+
+  test('its timeout is capped by the option, and nonsense means the option', async () => {
+    const { ask, stop, service } = await startDescribed({ settings: { checkTimeoutMs: 60 } });
+    service.script.checkEnds = new Promise(() => undefined);
+    for (const query of ['', '?timeout=1h', '?timeout=x', '?timeout=0']) {
+      const beganMs = performance.now();
+      expect((await ask(`/v1/check${query}`, { method: 'POST' })).status).toBe(200);
+      expect(performance.now() - beganMs).toBeLessThan(1000);
+    }
+    await stop();
+  });
+
+  test('is not answered with GET', async () => {
+    expect((await scene.ask('/v1/check')).status).toBe(405);
+  });
+
+  test('ends when its client goes', async () => {
+    scene.service.script.checkEnds = new Promise(() => undefined);
+    const controller = new AbortController();
+    const asked = check('', { signal: controller.signal });
+    await sleep(30);
+    controller.abort();
+    await expect(asked).rejects.toThrow();
+    await sleep(30);
+    expect(scene.lines.some(({ fields }) => fields['path'] === '/v1/check')).toBe(true);
+  });
+});
+
+function checked(name: string, parts: Partial<CheckedContainer> = {}): CheckedContainer {
+  return {
+    id: idOf(`container ${name}`),
+    name,
+    image: `${name}:1`,
+    reference: `${name}:1`,
+    imageId: digestOf(`image ${name}`),
+    digest: digestOf(`manifest ${name}`),
+    status: 'fresh',
+    reason: 'Runs the newest image of its tag',
+    updateAvailable: false,
+    latestDigest: undefined,
+    latestImageId: undefined,
+    pullDigest: undefined,
+    eligibleAtMs: undefined,
+    error: undefined,
+    ...parts,
+  };
+}

@@ -1,0 +1,383 @@
+import { get, type IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ServiceEvent } from '../../src/domain/event.ts';
+import type { ContainerOutcome } from '../../src/domain/session.ts';
+import { eventsToken, type HttpScene, type SceneOptions, startHttp } from '../support/http-scene.ts';
+import { createScriptedService, type ScriptedService } from '../support/scripted-service.ts';
+
+let service: ScriptedService;
+let scene: HttpScene;
+const readers: Reader[] = [];
+
+beforeEach(() => start());
+afterEach(async () => {
+  for (const reader of readers.splice(0)) reader.end();
+  await scene.stop();
+});
+
+async function start(options: SceneOptions = {}): Promise<void> {
+  await scene?.stop();
+  service = createScriptedService();
+  scene = await startHttp(service, options);
+}
+
+describe('GET /v1/events', () => {
+  test('stays open, is a stream of events, and is neither kept nor compressed', async () => {
+    const reader = await follow({ headers: { 'accept-encoding': 'gzip, deflate, br' } });
+    expect(reader.response.statusCode).toBe(200);
+    expect(reader.response.headers).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+      'x-content-type-options': 'nosniff',
+    });
+    expect(reader.response.headers['content-encoding']).toBeUndefined();
+    await sleep(50);
+    expect(reader.isOpen()).toBe(true);
+  });
+
+  test('begins with the time after which to come back', async () => {
+    const reader = await follow();
+    await reader.until((text) => text.length > 0);
+    expect(reader.text()).toBe('retry: 5000\n\n');
+  });
+
+  test('sends a comment as a sign of life', async () => {
+    await start({ limits: { heartbeatMs: 30 } });
+    const reader = await follow();
+    await reader.until((text) => text.split('\n\n').filter((frame) => frame.startsWith(':')).length >= 3);
+  });
+
+  test('sends each event with an id, its kind, and one line of JSON', async () => {
+    const reader = await follow();
+    service.announce(started('run-1'));
+    const [frame = ''] = await reader.frames(1);
+    expect(frame).toMatch(/^id: [\da-f]{12}-1\nevent: scan_started\ndata: \{.*\}$/);
+    const { type, timestamp, data } = dataOf(frame);
+    expect(type).toBe('scan_started');
+    expect(timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect(data).toEqual({
+      run_id: 'run-1',
+      trigger: 'http',
+      cleanup: true,
+      no_restart: false,
+      monitor_only: false,
+      lifecycle_hooks: false,
+      rolling_restart: false,
+      label_precedence: false,
+      no_pull: false,
+      run_once: false,
+      use_compose_depends_on: true,
+      skip_self_update: false,
+      revive_stopped: false,
+    });
+  });
+
+  test.each([
+    [
+      'scan_completed',
+      completed({ updated: 2, failed: 1 }),
+      { run_id: 'run-1', scanned: 5, updated: 2, failed: 1, restarted: 0, skipped: 0 },
+    ],
+    [
+      'scan_failed',
+      { kind: 'scan_failed', runId: 'run-1', purpose: 'check', error: 'Cannot list', atMs: 0 },
+      { run_id: 'run-1', error: 'Cannot list' },
+    ],
+    [
+      'image_cleanup',
+      {
+        kind: 'image_cleanup',
+        runId: 'run-1',
+        images: [{ imageId: 'sha256:1', imageName: 'nginx:1', containerId: 'abc', containerName: 'web' }],
+        atMs: 0,
+      },
+      {
+        run_id: 'run-1',
+        images: [{ image_id: 'sha256:1', image_name: 'nginx:1', container_id: 'abc', container_name: 'web' }],
+      },
+    ],
+    [
+      'update_started',
+      {
+        kind: 'update_started',
+        runId: 'run-1',
+        container: 'web',
+        image: 'nginx:1',
+        from: 'sha256:1',
+        to: 'sha256:2',
+        atMs: 0,
+      },
+      { run_id: 'run-1', container: 'web', image: 'nginx:1', from: 'sha256:1', to: 'sha256:2' },
+    ],
+    [
+      'update_completed',
+      { kind: 'update_completed', runId: 'run-1', outcome: outcome('updated'), atMs: 0 },
+      { run_id: 'run-1', container: 'web', image: 'nginx:1', from: 'sha256:1', to: 'sha256:2' },
+    ],
+    [
+      'update_failed',
+      { kind: 'update_failed', runId: 'run-1', outcome: outcome('rolled_back'), atMs: 0 },
+      {
+        run_id: 'run-1',
+        container: 'web',
+        image: 'nginx:1',
+        from: 'sha256:1',
+        to: 'sha256:2',
+        error: 'It was not healthy',
+        rolled_back: true,
+      },
+    ],
+    [
+      'update_failed',
+      { kind: 'update_failed', runId: 'run-1', outcome: outcome('failed'), atMs: 0 },
+      {
+        run_id: 'run-1',
+        container: 'web',
+        image: 'nginx:1',
+        from: 'sha256:1',
+        to: 'sha256:2',
+        error: 'It was not healthy',
+        rolled_back: false,
+      },
+    ],
+  ] as const)('tells of %s', async (kind, event, data) => {
+    const reader = await follow();
+    service.announce(event);
+    const [frame = ''] = await reader.frames(1);
+    expect(frame).toContain(`\nevent: ${kind}\n`);
+    expect(dataOf(frame).data).toEqual(data);
+  });
+
+  test('keeps steps on the way to itself', async () => {
+    const reader = await follow();
+    service.announce({
+      kind: 'container_checked',
+      runId: 'r',
+      container: 'web',
+      image: 'x',
+      status: 'fresh',
+      reason: '',
+    });
+    service.announce({ kind: 'containers_selected', runId: 'r', names: ['web'] });
+    service.announce({ kind: 'phase_entered', runId: 'r', container: 'web', phase: 'stopping' });
+    service.announce({ kind: 'scan_skipped', trigger: 'schedule', reason: 'x', atMs: 0 });
+    service.announce(completed({}));
+    expect(dataOf((await reader.frames(1))[0]).type).toBe('scan_completed');
+  });
+
+  test('no text from outside can end a line', async () => {
+    const reader = await follow();
+    service.announce({
+      kind: 'scan_failed',
+      runId: 'x\ndata: evil',
+      purpose: 'check',
+      error: 'a\r\nevent: evil\n\nid: 7\u2028\u0000',
+      atMs: 0,
+    });
+    service.announce(completed({}));
+    const frames = await reader.frames(2);
+    expect(frames[0]?.split('\n')).toHaveLength(3);
+    expect(dataOf(frames[0]).data.error).toBe('a\r\nevent: evil\n\nid: 7\u2028\u0000');
+  });
+
+  test('sends every event to every reader, in order', async () => {
+    const all = await Promise.all(Array.from({ length: 20 }, () => follow()));
+    for (let each = 0; each < 30; each += 1) {
+      service.announce(started(`run-${each}`));
+      if (each % 7 === 0) await sleep(1);
+    }
+    for (const reader of all) {
+      const frames = await reader.frames(30);
+      expect(frames.map((frame) => dataOf(frame).data.run_id)).toEqual(
+        Array.from({ length: 30 }, (_, each) => `run-${each}`),
+      );
+    }
+  });
+
+  test('a new reader hears nothing of what was before it came', async () => {
+    service.announce(started('before'));
+    const reader = await follow();
+    service.announce(started('after'));
+    expect(dataOf((await reader.frames(1))[0]).data.run_id).toBe('after');
+  });
+});
+
+describe('Last-Event-ID', () => {
+  test('resumes where a dropped connection ended: nothing twice, nothing missing', async () => {
+    const first = await follow();
+    for (const run of ['1', '2']) service.announce(started(run));
+    const frames = await first.frames(2);
+    first.end();
+    for (const run of ['3', '4']) service.announce(started(run));
+    const second = await follow({ headers: { 'last-event-id': idOf(frames[1]) } });
+    service.announce(started('5'));
+    expect((await second.frames(3)).map((frame) => dataOf(frame).data.run_id)).toEqual(['3', '4', '5']);
+  });
+
+  test('of an event long gone sends all that is kept', async () => {
+    const first = await follow();
+    for (let each = 0; each < 80; each += 1) service.announce(started(String(each)));
+    const [frame] = await first.frames(1);
+    const second = await follow({ headers: { 'last-event-id': idOf(frame) } });
+    const frames = await second.frames(50);
+    expect(dataOf(frames[0]).data.run_id).toBe('30');
+    expect(dataOf(frames[49]).data.run_id).toBe('79');
+  });
+
+  test('of another life of the service sends all that is kept of this one', async () => {
+    service.announce(started('1'));
+    const reader = await follow({ headers: { 'last-event-id': '0123456789ab-999' } });
+    expect(dataOf((await reader.frames(1))[0]).data.run_id).toBe('1');
+  });
+
+  test.each(['', 'garbage', '12', '-1', 'x'.repeat(5000), 'abc-', 'zz zz-1'])(
+    'that is none, %j, begins with what comes next',
+    async (id) => {
+      service.announce(started('before'));
+      const reader = await follow({ headers: { 'last-event-id': id } });
+      service.announce(started('after'));
+      expect(dataOf((await reader.frames(1))[0]).data.run_id).toBe('after');
+    },
+  );
+});
+
+describe('readers', () => {
+  test('beyond the most there may be are refused with 503, and let in when one goes', async () => {
+    await start({ limits: { mostStreams: 2 } });
+    const first = await follow();
+    await follow();
+    const refused = await scene.ask('/v1/events', { token: eventsToken });
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '30']);
+    expect(refused.json().error).toMatch(/too many/);
+    first.end();
+    while (scene.http.streams.count() > 1) await sleep(2);
+    expect((await follow()).response.statusCode).toBe(200);
+  });
+
+  test('that go are forgotten', async () => {
+    const all = await Promise.all(Array.from({ length: 10 }, () => follow()));
+    expect(scene.http.streams.count()).toBe(10);
+    for (const reader of all) reader.end();
+    while (scene.http.streams.count() > 0) await sleep(2);
+  });
+
+  test('one that never reads is disconnected, and the others hear everything in time', async () => {
+    await start({ limits: { streamBufferBytes: 50_000 } });
+    const lazy = await follow({ paused: true });
+    const keen = await follow();
+    const big = 'x'.repeat(20_000);
+    let slowestMs = 0;
+    let sent = 0;
+    while (scene.http.streams.count() === 2) {
+      expect(sent).toBeLessThan(2000);
+      const beganMs = performance.now();
+      service.announce({ kind: 'scan_failed', runId: String((sent += 1)), purpose: 'check', error: big, atMs: 0 });
+      slowestMs = Math.max(slowestMs, performance.now() - beganMs);
+      await sleep(1);
+    }
+    const frames = await keen.frames(sent);
+    expect(frames.map((frame) => dataOf(frame).data.run_id)).toEqual(
+      Array.from({ length: sent }, (_, each) => String(each + 1)),
+    );
+    expect(slowestMs).toBeLessThan(20);
+    expect(scene.lines.some(({ message }) => message.includes('too slow'))).toBe(true);
+    lazy.end();
+  });
+
+  test('are told nothing while the service stops: their streams end', async () => {
+    const reader = await follow();
+    const beganMs = performance.now();
+    await scene.stop();
+    expect(performance.now() - beganMs).toBeLessThan(1000);
+    await reader.ended;
+    expect(reader.text()).toBe('retry: 5000\n\n');
+  });
+});
+
+function started(runId: string): ServiceEvent {
+  return { kind: 'scan_started', runId, purpose: 'update', trigger: 'http', atMs: Date.now() };
+}
+
+function completed(counts: Partial<Record<'updated' | 'failed', number>>): ServiceEvent {
+  const all = { scanned: 5, updated: 0, failed: 0, restarted: 0, skipped: 0, ...counts };
+  return { kind: 'scan_completed', runId: 'run-1', purpose: 'update', ...all, session: undefined, atMs: Date.now() };
+}
+
+function outcome(kind: ContainerOutcome['outcome']): ContainerOutcome {
+  const ids = { oldImageId: 'sha256:1', newImageId: 'sha256:2', oldDigest: '', newDigest: '' };
+  return {
+    name: 'web',
+    image: 'nginx:1',
+    outcome: kind,
+    reason: kind === 'updated' ? '' : 'It was not healthy',
+    ...ids,
+  };
+}
+
+type Reader = {
+  readonly response: IncomingMessage;
+  readonly text: () => string;
+  readonly isOpen: () => boolean;
+  readonly until: (isEnough: (text: string) => boolean) => Promise<void>;
+  /** So many events, without what is none. */
+  readonly frames: (count: number) => Promise<string[]>;
+  readonly end: () => void;
+  readonly ended: Promise<void>;
+};
+
+type FollowOptions = { readonly headers?: Readonly<Record<string, string>>; readonly paused?: boolean };
+
+function follow({ headers = {}, paused = false }: FollowOptions = {}): Promise<Reader> {
+  return new Promise((resolve, reject) => {
+    const request = get(
+      `${scene.url}/v1/events`,
+      { agent: false, headers: { authorization: `Bearer ${eventsToken}`, ...headers } },
+      (response) => {
+        let text = '';
+        let isOpen = true;
+        const ended = new Promise<void>((resolveEnd) =>
+          response.on('close', () => {
+            isOpen = false;
+            resolveEnd();
+          }),
+        );
+        response.on('error', () => undefined);
+        if (!paused) response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+        const until = async (isEnough: (text: string) => boolean): Promise<void> => {
+          const deadlineMs = performance.now() + 5000;
+          while (!isEnough(text)) {
+            if (performance.now() > deadlineMs) throw new Error(`never came: ${text.slice(-500)}`);
+            await sleep(2);
+          }
+        };
+        const framesOf = () => text.split('\n\n').filter((frame) => frame.startsWith('id: '));
+        const reader: Reader = {
+          response,
+          text: () => text,
+          isOpen: () => isOpen,
+          until,
+          frames: async (count) => {
+            await until(() => framesOf().length >= count);
+            return framesOf().slice(0, count);
+          },
+          end: () => request.destroy(),
+          ended,
+        };
+        readers.push(reader);
+        resolve(reader);
+      },
+    );
+    request.on('error', reject);
+  });
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a test says what it expects in there
+function dataOf(frame = ''): any {
+  return JSON.parse(/^data: (.*)$/m.exec(frame)?.[1] ?? 'null');
+}
+
+function idOf(frame = ''): string {
+  return /^id: (.*)$/m.exec(frame)?.[1] ?? '';
+}

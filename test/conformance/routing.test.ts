@@ -1,0 +1,241 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { allGroups, startHttp } from '../support/http-scene.ts';
+import { createScriptedService } from '../support/scripted-service.ts';
+import { type DescribedScene, expectErrorBody, startDescribed } from './described.ts';
+
+/** Every endpoint: group, method, path. */
+const endpoints = [
+  ['health', 'GET', '/livez'],
+  ['health', 'GET', '/readyz'],
+  ['health', 'GET', '/startupz'],
+  ['update', 'POST', '/v1/update'],
+  ['metrics', 'GET', '/v1/metrics'],
+  ['metrics', 'GET', '/v1/status'],
+  ['containers', 'GET', '/v1/containers'],
+  ['containers', 'GET', '/v1/containers/details'],
+  ['check', 'POST', '/v1/check'],
+  ['history', 'GET', '/v1/history'],
+  ['images', 'GET', '/v1/images'],
+  ['config', 'GET', '/v1/config'],
+  ['events', 'GET', '/v1/events'],
+  ['swagger', 'GET', '/swagger/index.html'],
+] as const;
+
+const plain = endpoints.filter(([group]) => group !== 'events');
+
+let scene: DescribedScene;
+beforeAll(async () => {
+  scene = await startDescribed();
+});
+afterAll(() => scene.stop());
+
+describe('the groups', () => {
+  test.each(allGroups)('%s alone serves its own endpoints and no others', async (group) => {
+    const { ask, stop } = await startHttp(createScriptedService(), { settings: { groups: [group] } });
+    for (const [itsGroup, method, path] of endpoints) {
+      // A HEAD of the events would do, but of them alone, so an unknown token tells the same.
+      const { status } = await ask(path, { method, token: itsGroup === 'events' ? 'wrong' : undefined } as never);
+      if (itsGroup !== group) expect([path, status]).toEqual([path, 404]);
+      else expect([path, [200, 204, 401].includes(status)]).toEqual([path, true]);
+    }
+    await stop();
+  });
+
+  test('a group that is off is unknown to every method', async () => {
+    const { ask, stop } = await startHttp(createScriptedService(), { settings: { groups: ['health'] } });
+    for (const method of ['GET', 'POST', 'HEAD', 'DELETE', 'OPTIONS'])
+      expect((await ask('/v1/update', { method })).status).toBe(404);
+    await stop();
+  });
+});
+
+describe('methods', () => {
+  const others = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'SEARCH', 'PURGE'];
+  const wrong = endpoints.flatMap(([, method, path]) =>
+    others.filter((other) => other !== method).map((other) => [other, path, method] as const),
+  );
+
+  test.each(wrong)('%s %s is refused with 405 and the methods allowed', async (method, path, right) => {
+    const reply = await scene.ask(path, { method });
+    expect(reply.status).toBe(405);
+    const allowed = right === 'GET' && !path.startsWith('/swagger') ? 'GET, HEAD' : right;
+    expect(reply.headers['allow']).toBe(allowed);
+    expectErrorBody(reply);
+  });
+
+  test('405 is decided before anyone is asked for a token', async () => {
+    expect((await scene.ask('/v1/update', { method: 'GET', token: null })).status).toBe(405);
+    expect((await scene.ask('/v1/events', { method: 'POST', token: null })).status).toBe(405);
+  });
+
+  test.each(plain.filter(([group, method]) => method === 'GET' && group !== 'swagger'))(
+    '%s: HEAD answers like %s %s, without the body',
+    async (_, method, path) => {
+      const [get, head] = [await scene.ask(path, { method }), await scene.ask(path, { method: 'HEAD' })];
+      expect(head.status).toBe(get.status);
+      expect(head.text).toBe('');
+      expect(head.headers['content-type']).toBe(get.headers['content-type']);
+      expect(head.headers['content-length']).toBe(get.headers['content-length']);
+    },
+  );
+
+  test('HEAD of the events tells the type and ends', async () => {
+    const { status, headers, text } = await scene.ask('/v1/events', {
+      method: 'HEAD',
+      token: 'events-token-for-tests',
+    });
+    expect([status, headers['content-type'], text]).toEqual([200, 'text/event-stream; charset=utf-8', '']);
+    expect(scene.http.streams.count()).toBe(0);
+  });
+
+  test.each(['/swagger/index.html', '/swagger/doc.json', '/swagger/anything', '/swagger/'])(
+    'HEAD %s is refused',
+    async (path) => {
+      const { status, headers } = await scene.ask(path, { method: 'HEAD' });
+      expect([status, headers['allow']]).toEqual([405, 'GET']);
+    },
+  );
+
+  test('HEAD of an update is refused and updates nothing', async () => {
+    const before = scene.service.asked.length;
+    expect((await scene.ask('/v1/update', { method: 'HEAD' })).status).toBe(405);
+    expect(scene.service.asked).toHaveLength(before);
+  });
+});
+
+describe('paths', () => {
+  test.each([
+    '/',
+    '/v1',
+    '/v1/',
+    '/v2/containers',
+    '/v1/nope',
+    '/v1/containers/web',
+    '/V1/containers',
+    '/v1/Containers',
+    '/LIVEZ',
+    '/livez/',
+    '/readyz/',
+    '/swagger',
+    '/v1/containers//',
+    '//v1/containers',
+    '/v1//containers',
+    '/%zz',
+    '/v1/%2e%2e/livez',
+    '/v1/containers%00',
+    '/v1/containers;x=1',
+    '*',
+    '/..%2f..%2fetc/passwd',
+    '/swagger/../livez',
+    '/swagger/%2e%2e%2fpackage.json',
+    '/swagger/nope.js',
+    '/swagger/__proto__',
+    '/swagger/constructor',
+  ])('%s is unknown', async (path) => {
+    const reply = await scene.ask(path, { token: null });
+    expect(reply.status).toBe(404);
+    expectErrorBody(reply);
+  });
+
+  test('404 comes before 401', async () => {
+    expect((await scene.ask('/v1/nope', { token: null })).status).toBe(404);
+  });
+
+  test.each(plain.filter(([, , path]) => path.startsWith('/v1/')))(
+    '%s: %s %s/ is the same',
+    async (_, method, path) => {
+      const { status } = await scene.ask(path, { method });
+      expect((await scene.ask(`${path}/`, { method })).status).toBe(status);
+      expect((await scene.ask(`${path}/?x=y`, { method })).status).toBe(status);
+    },
+  );
+
+  test('letters may be escaped, and the target may be absolute', async () => {
+    expect((await scene.ask('/v1/%63ontainers')).status).toBe(200);
+    expect((await scene.ask(`http://other.test/livez`)).status).toBe(200);
+    expect((await scene.ask(`http://other.test/v1/containers/?name=x`)).status).toBe(200);
+  });
+
+  test('parameters that are not known are no concern', async () => {
+    expect((await scene.ask('/livez?x=1&&=&%zz')).status).toBe(200);
+    expect((await scene.ask('/v1/containers?limit=abc')).status).toBe(200);
+  });
+});
+
+describe('bodies', () => {
+  const mebibyte = 1_048_576;
+  const targets = [
+    ...plain.map(([, method, path]) => [method, path] as const),
+    ['GET', '/nope'],
+    ['DELETE', '/v1/check'],
+    ['POST', '/swagger/index.html'],
+  ] as const;
+
+  test.each(targets)('%s %s refuses one byte more than a mebibyte with 413, without a token', async (method, path) => {
+    const reply = await scene.ask(path, { method, token: null, body: Buffer.alloc(mebibyte + 1) });
+    expect(reply.status).toBe(413);
+    expectErrorBody(reply);
+  });
+
+  test.each(targets)('%s %s refuses it in chunks too', async (method, path) => {
+    const reply = await scene.ask(path, { method, token: null, body: Buffer.alloc(mebibyte + 1), chunked: true });
+    expect(reply.status).toBe(413);
+    expectErrorBody(reply);
+  });
+
+  test.each(targets)('%s %s takes a mebibyte, and ignores it', async (method, path) => {
+    const { status } = await scene.ask(path, { method });
+    expect((await scene.ask(path, { method, body: Buffer.alloc(mebibyte) })).status).toBe(status);
+    expect((await scene.ask(path, { method, body: Buffer.alloc(mebibyte), chunked: true })).status).toBe(status);
+  });
+
+  test.each([
+    'application/json',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/vnd.docker.distribution.events.v1+json',
+    'nonsense',
+    '///;;',
+    '',
+  ])('of type %j is ignored', async (type) => {
+    for (const body of ['', '{', '{"image":"x"}']) {
+      const { status } = await scene.ask('/v1/check', { method: 'POST', headers: { 'content-type': type }, body });
+      expect(status).toBe(200);
+    }
+    expect(scene.service.asked.at(-1)).toMatchObject({ images: [], containers: [] });
+  });
+
+  test('the reply to a body that is too large is read whole, though the client sends on', async () => {
+    const reply = await scene.ask('/v1/update', { method: 'POST', body: Buffer.alloc(8 * mebibyte), chunked: true });
+    expect(reply.status).toBe(413);
+  });
+
+  test('a client that asks first is told at once', async () => {
+    const text = await exchange(
+      scene.port,
+      `POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Length: ${mebibyte + 1}\r\nExpect: 100-continue\r\n\r\n`,
+    );
+    expect(text).toMatch(/^HTTP\/1\.1 413 /);
+    const small = await exchange(
+      scene.port,
+      'POST /nope HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nExpect: 100-continue\r\nConnection: close\r\n\r\nx',
+    );
+    expect(small).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 404 /);
+  });
+
+  test('an expectation that nobody knows is passed over', async () => {
+    expect((await scene.ask('/livez', { headers: { expect: 'the worst' } })).status).toBe(200);
+  });
+});
+
+function exchange(port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(text));
+    let received = '';
+    socket.on('data', (chunk) => (received += chunk.toString()));
+    socket.on('close', () => resolve(received));
+    socket.on('error', reject);
+  });
+}
