@@ -85,6 +85,19 @@ describe('GET /v1/containers', () => {
   });
 });
 
+test.each(['/v1/containers', '/v1/containers?name=x', '/v1/containers/details', '/v1/images', '/v1/images?id=x'])(
+  '%s does not say that there is nothing before the engine has been asked',
+  async (path) => {
+    const service = createScriptedService();
+    const { ask, stop } = await startHttp(service);
+    service.script.inventory = { revision: 0, known: false, containers: [], images: [] };
+    const reply = await ask(path);
+    expect(reply.status).toBe(503);
+    expectErrorBody(reply);
+    await stop();
+  },
+);
+
 describe('GET /v1/containers/details', () => {
   test('tells all that is known', async () => {
     const service = createScriptedService();

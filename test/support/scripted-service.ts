@@ -2,21 +2,16 @@ import type { CheckedContainer } from '../../src/application/check.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { ServiceEvent } from '../../src/domain/event.ts';
 import type { ContainerOutcome, Session } from '../../src/domain/session.ts';
-import type {
-  HistoryEntry,
-  InventoryView,
-  LoggedEvent,
-  Service,
-  ServiceStatus,
-  TrackedImage,
-  WatchedContainer,
-} from '../../src/interfaces/http/service.ts';
+import type { ServiceStatus } from '../../src/application/application.ts';
+import type { Inventory, TrackedContainer, TrackedImage } from '../../src/domain/inventory.ts';
+import type { HistoryEntry, LoggedEvent, Service } from '../../src/interfaces/http/service.ts';
 import { digestOf, idOf } from './builders.ts';
 
 /** What the HTTP interface is given in tests of it alone: it does what the test says, when the test says so. */
 export type ScriptedService = Service & {
   readonly script: {
-    inventory: InventoryView;
+    /** Known, with nothing newer, unless it says otherwise. */
+    inventory: Pick<Inventory, 'revision' | 'containers' | 'images'> & Partial<Inventory>;
     history: readonly HistoryEntry[];
     status: ServiceStatus;
     /** Rejects instead, where set. */
@@ -115,7 +110,7 @@ export function createScriptedService(): ScriptedService {
       if (script.failure !== undefined) throw script.failure;
       return { containers: script.checked, unmatched: [], unwatched: [], startedAtMs: 0, durationMs: 0 };
     },
-    inventory: () => script.inventory,
+    inventory: () => ({ known: true, updatesAvailable: 0, ...script.inventory }),
     history: () => script.history,
     status: () => script.status,
     async ready() {
@@ -128,10 +123,12 @@ export function createScriptedService(): ScriptedService {
         listeners.add(listener);
         return () => void listeners.delete(listener);
       },
+      isGone: (id) => ring.length > 0 && id < (ring[0]?.id ?? 0) - 1,
       lastId: () => lastId,
     },
     announce(event) {
-      const logged = { id: (lastId += 1), event, atMs: Date.now() };
+      if (!('atMs' in event)) return;
+      const logged: LoggedEvent = { kind: event.kind, id: (lastId += 1), event, atMs: Date.now() };
       ring.push(logged);
       if (ring.length > kept) ring.shift();
       for (const listener of listeners) listener(logged);
@@ -139,7 +136,7 @@ export function createScriptedService(): ScriptedService {
   };
 }
 
-export function watchedContainer(name: string, parts: Partial<WatchedContainer> = {}): WatchedContainer {
+export function watchedContainer(name: string, parts: Partial<TrackedContainer> = {}): TrackedContainer {
   return {
     name,
     image: `${name}:1`,
@@ -156,6 +153,7 @@ export function watchedContainer(name: string, parts: Partial<WatchedContainer> 
     createdAtMs: Date.UTC(2026, 0, 1, 12, 30, 0, 250),
     status: 'running',
     health: 'none',
+    staleness: undefined,
     updateAvailable: false,
     latestDigest: '',
     checkedAtMs: undefined,

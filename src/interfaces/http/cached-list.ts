@@ -1,11 +1,12 @@
+import type { Inventory } from '../../domain/inventory.ts';
 import type { Clock } from '../../domain/outside.ts';
+import { HttpError } from './errors.ts';
 import { stamp } from './stamp.ts';
-import type { InventoryView } from './service.ts';
 
 export type ListOf<Item> = {
   /** What the list is called in the reply. */
   readonly name: string;
-  readonly items: (view: InventoryView) => readonly Item[];
+  readonly items: (view: Inventory) => readonly Item[];
   readonly entry: (item: Item) => object;
 };
 
@@ -16,10 +17,10 @@ export type CachedList<Item> = {
   readonly only: (keep: (item: Item) => boolean) => string;
 };
 
-/** Serves large lists from text that is made once: a reader costs no more than copying it. */
+/** Serves large lists from text that is made once: a reader costs no more than copying it. Before there is one, 503. */
 export function createCachedList<Item>(
   { name, items, entry }: ListOf<Item>,
-  inventory: () => InventoryView,
+  inventory: () => Inventory,
   clock: Clock,
 ): CachedList<Item> {
   let revision = -1;
@@ -27,13 +28,18 @@ export function createCachedList<Item>(
   let madeInSecond = -1;
   let reply = Buffer.alloc(0);
 
+  const known = (): Inventory => {
+    const view = inventory();
+    if (view.known) return view;
+    throw new HttpError(503, 'the container engine has not been listed yet', { 'Retry-After': '5' });
+  };
   const write = (chosen: readonly Item[]): string =>
     `{"${name}":${JSON.stringify(chosen.map(entry))},"count":${chosen.length}`;
   const finish = (text: string): string => `${text},${JSON.stringify(stamp(clock)).slice(1)}`;
 
   return {
     all() {
-      const view = inventory();
+      const view = known();
       const second = Math.floor(clock.nowMs() / 1000);
       if (view.revision === revision && second === madeInSecond) return reply;
       if (view.revision !== revision) entries = write(items(view));
@@ -42,6 +48,6 @@ export function createCachedList<Item>(
       reply = Buffer.from(finish(entries));
       return reply;
     },
-    only: (keep) => finish(write(items(inventory()).filter(keep))),
+    only: (keep) => finish(write(items(known()).filter(keep))),
   };
 }

@@ -5,7 +5,7 @@ import type { HttpParts } from '../parts.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { array, choice, integer, object, stamped, text, time, truth } from '../schemas.ts';
 import { selectionParameters, timeoutUpTo } from '../selection.ts';
-import type { Service } from '../service.ts';
+import type { CheckedContainer } from '../service.ts';
 import { stamp } from '../stamp.ts';
 import { toTimestamp } from '../timestamps.ts';
 
@@ -59,8 +59,6 @@ const entrySchema = object(
 );
 
 const resultSchema = stamped({ containers: array(entrySchema), count: integer('Number of entries') });
-
-type CheckedContainer = Awaited<ReturnType<Service['check']>>['containers'][number];
 
 function entryOf(container: CheckedContainer, nowMs: number) {
   const { name, image, imageId, digest = '', status, reason, error } = container;

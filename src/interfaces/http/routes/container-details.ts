@@ -1,10 +1,10 @@
+import type { TrackedContainer } from '../../../domain/inventory.ts';
 import { createCachedList } from '../cached-list.ts';
 import { containerFilter, containerParameters } from '../container-filter.ts';
 import { jsonType } from '../errors.ts';
 import type { HttpParts } from '../parts.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { array, choice, integer, map, object, stamped, text, time, truth } from '../schemas.ts';
-import type { WatchedContainer } from '../service.ts';
 import { toTimestamp } from '../timestamps.ts';
 
 /** `GET /v1/containers/details`: all that is known of the watched containers, from memory. */
@@ -60,7 +60,7 @@ const entrySchema = object(
 
 const listSchema = stamped({ containers: array(entrySchema), count: integer('Number of entries') });
 
-function entryOf(container: WatchedContainer) {
+function entryOf(container: TrackedContainer) {
   return {
     name: container.name,
     image: container.image,

@@ -1,3 +1,4 @@
+import type { TrackedImage } from '../../../domain/inventory.ts';
 import { createCachedList } from '../cached-list.ts';
 import { isOfImage } from '../container-filter.ts';
 import { jsonType } from '../errors.ts';
@@ -5,7 +6,6 @@ import type { HttpParts } from '../parts.ts';
 import { text as textParameter } from '../query.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { array, integer, object, stamped, text } from '../schemas.ts';
-import type { TrackedImage } from '../service.ts';
 
 /** `GET /v1/images`: the images of the watched containers, from memory. */
 export function imagesRoute({ service, clock }: HttpParts): Route {
