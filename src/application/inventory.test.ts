@@ -384,8 +384,8 @@ async function act({ sandbox, registry }: SandboxScene, step: Step): Promise<voi
   }
 }
 
-function contentOf({ revision: _, ...content }: Inventory): string {
-  return JSON.stringify(content);
+function contentOf(inventory: Inventory): string {
+  return JSON.stringify({ ...inventory, revision: 0 });
 }
 
 /** By a service that has just begun; and what it shows is what a check would look at. */

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { labelNames } from './label-names.ts';
-import { readLabels, type LabelWishes } from './labels.ts';
+import { labelsInEffect, readLabels, type LabelWishes } from './labels.ts';
 
 const nothing: LabelWishes = {
   enable: undefined,
@@ -205,5 +205,27 @@ describe('readLabels()', () => {
         }
       }),
     );
+  });
+});
+
+describe('labelsInEffect()', () => {
+  test('tells the labels that are heard, verbatim, and not those that another one wins over', () => {
+    expect(
+      labelsInEffect({
+        'upkeep.enable': ' True ',
+        [`${dropIn}.enable`]: 'false',
+        [`${dropIn}.scope`]: 'blue',
+        'upkeep.stop-timeout': 'soon',
+        [`${dropIn}.stop-timeout`]: '10s',
+        'upkeep.enabel': 'true',
+        'com.centurylinklabs.zodiac.original-image': 'app:1',
+        'traefik.enable': 'true',
+      }),
+    ).toEqual({
+      'upkeep.enable': ' True ',
+      [`${dropIn}.scope`]: 'blue',
+      [`${dropIn}.stop-timeout`]: '10s',
+      'com.centurylinklabs.zodiac.original-image': 'app:1',
+    });
   });
 });

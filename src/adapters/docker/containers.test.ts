@@ -71,6 +71,15 @@ describe('listContainers()', () => {
     ]);
   });
 
+  test('asks for ids, and for nothing when there are none to ask for', async () => {
+    const all = [listed('one'), listed('two')];
+    const { engine, server } = await connectedEngine({ script: { 'GET /containers/json': all } });
+    const ids = ['two'.padEnd(64, '0')];
+    expect((await engine.listContainers({ ids })).map(({ name }) => name)).toEqual(['two']);
+    expect(await engine.listContainers({ ids: [] })).toEqual([]);
+    expect(server.requests.map(({ query }) => JSON.parse(query['filters'] ?? ''))).toEqual([{ id: ids }]);
+  });
+
   test('passes over an entry without an id', async () => {
     const { engine } = await connectedEngine({ script: { 'GET /containers/json': [{}, null, 7, listed('web')] } });
     expect(await engine.listContainers()).toHaveLength(1);

@@ -2,6 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { create, eventually, inspect, run, untilStatus, type GetFixture } from './fixture.ts';
 
 export function readingRows(fixture: GetFixture): void {
+  describe('ping()', () => {
+    test('resolves when the engine answers', async () => {
+      await expect(fixture().engine.ping()).resolves.toBeUndefined();
+    });
+  });
+
   describe('info()', () => {
     test('tells product, versions, platform and clock', async () => {
       const { engine, clock } = fixture();
@@ -62,6 +68,20 @@ export function readingRows(fixture: GetFixture): void {
       await create(fixture(), 'without-label', 'service', { Labels: { marked: 'x' } });
       const found = await fixture().engine.listContainers({ label: 'mark' });
       expect(found.map(({ name }) => name).toSorted()).toEqual(['with-value', 'without-value']);
+    });
+
+    test('finds containers by their ids, newest first, and leaves out those that are gone', async () => {
+      const { engine } = fixture();
+      const ids = [];
+      for (const name of ['one', 'two', 'three']) ids.push(await create(fixture(), name, 'service'));
+      const [one = '', two = '', three = ''] = ids;
+      await engine.removeContainer(two);
+      const names = async (wanted: readonly string[]) =>
+        (await engine.listContainers({ ids: wanted })).map(({ name }) => name);
+      expect(await names([one, two, three])).toEqual(['three', 'one']);
+      expect(await names([two])).toEqual([]);
+      expect(await names([])).toEqual([]);
+      expect(await names([one.slice(0, 12)])).toEqual([]);
     });
 
     test('takes both filters together', async () => {
