@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest';
+import type { ServiceEvent } from '../../domain/event.ts';
+import type { ContainerOutcome } from '../../domain/session.ts';
+import { createMetrics } from './metrics.ts';
+
+const prefixes = ['upkeep_', 'watchtower_'];
+const gauges = [
+  'containers_scanned',
+  'containers_updated',
+  'containers_failed',
+  'containers_restarted',
+  'containers_skipped',
+];
+const counters = ['containers_restarted_total', 'scans_total', 'scans_skipped_total', 'metrics_dropped_total'];
+
+describe('createMetrics()', () => {
+  test.each(prefixes.flatMap((prefix) => [...gauges, ...counters].map((name) => prefix + name)))(
+    '%s is there from the start, without labels, at 0',
+    async (name) => {
+      const text = await scene().text();
+      expect(text.split('\n')).toContain(`${name} 0`);
+      expect(text).toContain(`# TYPE ${name} ${name.endsWith('_total') ? 'counter' : 'gauge'}\n`);
+      expect(text).toMatch(new RegExp(`# HELP ${name} \\S`));
+    },
+  );
+
+  test.each([
+    'watchtower_scans_skipped 0',
+    'upkeep_updates_available 7',
+    'upkeep_rollbacks_total 0',
+    'upkeep_last_run_timestamp_seconds 0',
+    'upkeep_run_duration_seconds_count 0',
+    'upkeep_pull_duration_seconds_count 0',
+    'upkeep_downtime_seconds_count 0',
+    'upkeep_registry_duration_seconds_count 0',
+    `upkeep_build_info{version="1.2.3",node="${process.version}"} 1`,
+  ])('%s is there from the start', async (line) => {
+    expect((await scene().text()).split('\n')).toContain(line);
+  });
+
+  test.each([
+    'process_cpu_seconds_total',
+    'process_start_time_seconds',
+    'process_resident_memory_bytes',
+    'process_heap_bytes',
+  ])('%s measures this process', async (name) => expect(await valueOf(scene(), name)).toBeGreaterThan(0));
+
+  test('has exactly one space on every sample line, whatever has happened', async () => {
+    const metrics = scene();
+    metrics.hear(completed({ updated: 1 }));
+    const samples = (await metrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    expect(samples.length).toBeGreaterThan(50);
+    for (const line of samples) expect(line).toMatch(/^[a-z_]+(?:\{[^ ]*\})? [\d.e+-]+$/);
+  });
+
+  test('shows the counters of the last update under both prefixes', async () => {
+    const metrics = scene();
+    metrics.hear(completed({ scanned: 9, updated: 4, failed: 3, restarted: 2, skipped: 1 }));
+    metrics.hear(completed({ scanned: 8, updated: 0, failed: 1, restarted: 5, skipped: 0 }));
+    for (const prefix of prefixes) {
+      expect(await Promise.all(gauges.map((name) => valueOf(metrics, prefix + name)))).toEqual([8, 0, 1, 5, 0]);
+      expect(await valueOf(metrics, `${prefix}containers_restarted_total`)).toBe(7);
+      expect(await valueOf(metrics, `${prefix}scans_total`)).toBe(2);
+    }
+    expect(await valueOf(metrics, 'upkeep_last_run_timestamp_seconds')).toBe(1_767_225_600);
+    expect(await valueOf(metrics, 'upkeep_run_duration_seconds_sum')).toBe(5);
+  });
+
+  test('a check is no update', async () => {
+    const metrics = scene();
+    metrics.hear({ ...completed({ scanned: 9 }), purpose: 'check', session: undefined });
+    metrics.hear({ kind: 'scan_failed', runId: 'r', purpose: 'check', error: 'x', atMs: 0 });
+    expect(await valueOf(metrics, 'upkeep_containers_scanned')).toBe(0);
+    expect(await valueOf(metrics, 'upkeep_scans_total')).toBe(0);
+  });
+
+  test('an update that failed as a whole is counted', async () => {
+    const metrics = scene();
+    metrics.hear({ kind: 'scan_failed', runId: 'r', purpose: 'update', error: 'x', atMs: 0 });
+    expect(await valueOf(metrics, 'watchtower_scans_total')).toBe(1);
+  });
+
+  test('counts updates that gave way under all three names', async () => {
+    const metrics = scene();
+    metrics.hear({ kind: 'scan_skipped', trigger: 'http', reason: 'busy', atMs: 0 });
+    for (const name of ['upkeep_scans_skipped_total', 'watchtower_scans_skipped_total', 'watchtower_scans_skipped']) {
+      expect(await valueOf(metrics, name)).toBe(1);
+    }
+  });
+
+  test('measures pulls, downtime and answers, and counts rollbacks', async () => {
+    let nowMs = 0;
+    const metrics = scene(() => nowMs);
+    const run = { runId: 'r' };
+    metrics.hear({ kind: 'containers_selected', ...run, names: ['web'] });
+    nowMs = 200;
+    metrics.hear({ kind: 'container_checked', ...run, container: 'web', image: 'x', status: 'stale', reason: '' });
+    metrics.hear({ kind: 'phase_entered', ...run, container: 'web', phase: 'pulling' });
+    nowMs = 3200;
+    metrics.hear({ kind: 'phase_entered', ...run, container: 'web', phase: 'preparing' });
+    metrics.hear({ kind: 'update_failed', ...run, outcome: outcome('rolled_back', 1500), atMs: 0 });
+    expect(await valueOf(metrics, 'upkeep_registry_duration_seconds_sum')).toBe(0.2);
+    expect(await valueOf(metrics, 'upkeep_pull_duration_seconds_sum')).toBe(3);
+    expect(await valueOf(metrics, 'upkeep_downtime_seconds_sum')).toBe(1.5);
+    expect(await valueOf(metrics, 'upkeep_rollbacks_total')).toBe(1);
+  });
+
+  test('two in one process do not share their numbers', async () => {
+    const [one, other] = [scene(), scene()];
+    one.hear(completed({ scanned: 3 }));
+    expect(await valueOf(other, 'upkeep_containers_scanned')).toBe(0);
+  });
+});
+
+function scene(monotonicMs = () => 0) {
+  const clock = { monotonicMs, nowMs: () => Date.now() };
+  return createMetrics({ clock, updatesAvailable: () => 7, version: '1.2.3' });
+}
+
+async function valueOf(metrics: ReturnType<typeof scene>, name: string): Promise<number> {
+  const line = (await metrics.text()).split('\n').find((each) => each.startsWith(`${name} `));
+  return Number(line?.split(' ')[1]);
+}
+
+function completed(counts: object): ServiceEvent & { readonly kind: 'scan_completed' } {
+  const session = { runId: 'r', trigger: 'http', startedAtMs: 0, durationMs: 2500, containers: [] } as const;
+  const none = { scanned: 0, updated: 0, failed: 0, restarted: 0, skipped: 0 };
+  return {
+    kind: 'scan_completed',
+    runId: 'r',
+    purpose: 'update',
+    ...none,
+    ...counts,
+    session,
+    atMs: Date.UTC(2026, 0, 1),
+  };
+}
+
+function outcome(kind: ContainerOutcome['outcome'], downtimeMs: number): ContainerOutcome {
+  const ids = { oldImageId: '', newImageId: '', oldDigest: '', newDigest: '' };
+  return { name: 'web', image: 'nginx', outcome: kind, reason: 'x', ...ids, downtimeMs };
+}

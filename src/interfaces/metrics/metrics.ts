@@ -1,0 +1,166 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { ServiceEvent } from '../../domain/event.ts';
+import type { Clock } from '../../domain/outside.ts';
+import { addProcessMetrics } from './process-metrics.ts';
+
+export type Metrics = {
+  /** For `subscribe`. */
+  readonly hear: (event: ServiceEvent) => void;
+  /** All metrics in the text format 0.0.4. */
+  readonly text: () => Promise<string>;
+};
+
+export type MetricsParts = {
+  readonly clock: Pick<Clock, 'monotonicMs' | 'nowMs'>;
+  /** Containers for which something newer is known. */
+  readonly updatesAvailable: () => number;
+  readonly version: string;
+};
+
+/**
+ * Counts what is announced. The families that clients of the Watchtower family read are there under
+ * both prefixes, without labels; all of them from the start, because a graph cannot tell "none yet"
+ * from "gone".
+ */
+export function createMetrics({ clock, updatesAvailable, version }: MetricsParts): Metrics {
+  const registry = new Registry();
+  const pair = familyIn(registry);
+
+  const lastRun = {
+    scanned: pair.gauge('containers_scanned', 'Containers scanned by the last update'),
+    updated: pair.gauge('containers_updated', 'Containers updated by the last update'),
+    failed: pair.gauge('containers_failed', 'Containers whose update failed in the last update'),
+    restarted: pair.gauge('containers_restarted', 'Containers restarted for a linked one in the last update'),
+    skipped: pair.gauge('containers_skipped', 'Containers skipped by the last update'),
+  };
+  const restarted = pair.counter('containers_restarted_total', 'Containers restarted for a linked one');
+  const scans = pair.counter('scans_total', 'Updates since the start');
+  const skipped = pair.counter('scans_skipped_total', 'Updates that gave way to one that was running');
+  const skippedOfOld = new Gauge({
+    name: 'watchtower_scans_skipped',
+    // A counter by nature, which would have to be called otherwise: https://prometheus.io/docs/practices/naming/
+    help: 'The same, by the name that the first Watchtower had for it',
+    registers: [registry],
+  });
+  pair.counter('metrics_dropped_total', 'Events that were not counted');
+  const rollbacks = pair.own.counter('rollbacks_total', 'Containers that got their old image back');
+  const lastRunAt = pair.own.gauge('last_run_timestamp_seconds', 'When the last update ended, 0 before the first');
+  pair.own.gauge('updates_available', 'Containers for which something newer is known', updatesAvailable);
+  const runTime = pair.own.histogram('run_duration_seconds', 'How long updates took', minutes);
+  const pullTime = pair.own.histogram('pull_duration_seconds', 'How long images took to be pulled', minutes);
+  const downtime = pair.own.histogram('downtime_seconds', 'How long updated containers were down', seconds);
+  const registryTime = pair.own.histogram(
+    'registry_duration_seconds',
+    'From the begin of a scan to the verdict on each of its containers',
+    seconds,
+  );
+  addProcessMetrics(registry, { version, startedAtMs: clock.nowMs() });
+
+  const questions = new Map<string, number>();
+  const pulls = new Map<string, number>();
+  const since = (beganMs: number): number => (clock.monotonicMs() - beganMs) / 1000;
+
+  function endPull(key: string): void {
+    const beganMs = pulls.get(key);
+    if (beganMs !== undefined) pullTime.observe(since(beganMs));
+    pulls.delete(key);
+  }
+
+  /** What an interrupted run leaves behind must not pile up. */
+  function forget(runId: string): void {
+    questions.delete(runId);
+    for (const key of pulls.keys()) if (key.startsWith(`${runId} `)) pulls.delete(key);
+  }
+
+  function hear(event: ServiceEvent): void {
+    switch (event.kind) {
+      case 'containers_selected':
+        questions.set(event.runId, clock.monotonicMs());
+        break;
+      case 'container_checked': {
+        const beganMs = questions.get(event.runId);
+        if (beganMs !== undefined) registryTime.observe(since(beganMs));
+        break;
+      }
+      case 'phase_entered': {
+        const key = `${event.runId} ${event.container}`;
+        endPull(key);
+        if (event.phase === 'pulling') pulls.set(key, clock.monotonicMs());
+        break;
+      }
+      case 'update_completed':
+      case 'update_failed': {
+        const { name, downtimeMs, outcome } = event.outcome;
+        endPull(`${event.runId} ${name}`);
+        if (downtimeMs !== undefined) downtime.observe(downtimeMs / 1000);
+        if (outcome === 'rolled_back') rollbacks.inc();
+        break;
+      }
+      case 'scan_completed':
+        forget(event.runId);
+        if (event.purpose === 'check') break;
+        for (const name of ['scanned', 'updated', 'failed', 'restarted', 'skipped'] as const) {
+          lastRun[name].set(event[name]);
+        }
+        restarted.inc(event.restarted);
+        scans.inc();
+        lastRunAt.set(Math.floor(event.atMs / 1000));
+        if (event.session !== undefined) runTime.observe(event.session.durationMs / 1000);
+        break;
+      case 'scan_failed':
+        forget(event.runId);
+        if (event.purpose === 'update') scans.inc();
+        break;
+      case 'scan_skipped':
+        skipped.inc();
+        skippedOfOld.inc();
+        break;
+      case 'scan_started':
+      case 'pull_progress':
+      case 'update_started':
+      case 'image_cleanup':
+        break;
+    }
+  }
+
+  return { hear, text: () => registry.metrics() };
+}
+
+const seconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const minutes = [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800];
+
+type Count = { readonly inc: (by?: number) => void };
+type Level = { readonly set: (value: number) => void };
+
+/** Makes metrics under our prefix, and under the family's as well; `own`: under ours alone. */
+function familyIn(registry: Registry) {
+  const registers = [registry];
+  const names = (name: string) => [`upkeep_${name}`, `watchtower_${name}`];
+  const asBoth = <Metric>(metrics: readonly Metric[], use: (metric: Metric) => void) => void metrics.forEach(use);
+  return {
+    gauge(name: string, help: string): Level {
+      const gauges = names(name).map((each) => new Gauge({ name: each, help, registers }));
+      return { set: (value) => asBoth(gauges, (gauge) => gauge.set(value)) };
+    },
+    counter(name: string, help: string): Count {
+      const counters = names(name).map((each) => new Counter({ name: each, help, registers }));
+      return { inc: (by = 1) => asBoth(counters, (counter) => counter.inc(by)) };
+    },
+    own: {
+      gauge: (name: string, help: string, read?: () => number): Level =>
+        new Gauge({
+          name: `upkeep_${name}`,
+          help,
+          registers,
+          ...(read && {
+            collect() {
+              this.set(read());
+            },
+          }),
+        }),
+      counter: (name: string, help: string): Count => new Counter({ name: `upkeep_${name}`, help, registers }),
+      histogram: (name: string, help: string, buckets: number[]) =>
+        new Histogram({ name: `upkeep_${name}`, help, buckets, registers }),
+    },
+  };
+}
