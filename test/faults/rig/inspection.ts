@@ -54,7 +54,8 @@ function compare(
     faults.push(`"${name}" runs neither the old nor the new image`);
   if (isNew && !shape.good) faults.push(`"${name}" stayed on a bad version`);
   if (!isNew && now.Id !== old.Id) faults.push(`"${name}" is not the container it was`);
-  for (const part of ['RestartPolicy', 'PortBindings', 'Binds'] as const) {
+  if (policy(now) !== policy(old)) faults.push(`"${name}" has another restart policy`);
+  for (const part of ['PortBindings', 'Binds'] as const) {
     if (JSON.stringify(now.HostConfig[part]) !== JSON.stringify(old.HostConfig[part]))
       faults.push(`"${name}" has another ${part}`);
   }
@@ -62,6 +63,12 @@ function compare(
   if (networks(now) !== networks(old))
     faults.push(`"${name}" is in other networks: ${networks(now)} instead of ${networks(old)}`);
   return faults;
+}
+
+/** Docker 20.10 stores an omitted policy as an empty name, which means `no`. */
+function policy({ HostConfig }: Inspected): string {
+  const { Name, MaximumRetryCount } = HostConfig.RestartPolicy as { Name: string; MaximumRetryCount?: number };
+  return `${Name || 'no'} ${MaximumRetryCount ?? 0}`;
 }
 
 function volumes({ Mounts }: Inspected): string {
