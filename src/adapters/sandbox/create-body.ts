@@ -15,7 +15,7 @@ export function readCreateBody(body: Readonly<Record<string, unknown>>, profile:
     throw new Refusal(400, 'Config cannot be empty in order to create a container');
   // Bodies come from our own code: what it got wrong shows as a container that is not as it should be.
   const config = { ...emptyConfig, ...known(body, configFields), Image: body['Image'] } as ContainerConfig;
-  const given = (body['HostConfig'] ?? {}) as HostConfig;
+  const given = body['HostConfig'] as HostConfig | undefined;
   const networking = (body['NetworkingConfig'] ?? {}) as { readonly EndpointsConfig?: Record<string, Endpoint> | null };
   const hostConfig = readHostConfig(given, profile);
   checkPolicy(hostConfig);
@@ -34,13 +34,16 @@ export function checkRestartPolicy(name: string, maximumRetryCount: number): voi
 
 const policyNames: readonly string[] = ['', 'no', 'always', 'unless-stopped', 'on-failure'];
 
-function readHostConfig(given: HostConfig, profile: EngineProfile): HostConfig {
+function readHostConfig(asked: HostConfig | undefined, profile: EngineProfile): HostConfig {
+  const given = asked ?? {};
   const fields = profile.knowsAnnotations ? [...hostConfigFields, 'Annotations'] : hostConfigFields;
   const memory = Number(given['Memory'] ?? 0);
   const swap = Number(given['MemorySwap'] ?? 0);
   return {
     ...emptyHostConfig,
     ...known(given, fields),
+    // Without host settings the engine notes its runtime only when it starts the container.
+    ...(asked && { Runtime: given['Runtime'] || defaultRuntime }),
     NetworkMode: given.NetworkMode || 'default',
     IpcMode: given.IpcMode || 'private',
     ShmSize: Number(given['ShmSize'] ?? 0) || defaultShmSize,
@@ -131,6 +134,9 @@ const configFields: readonly string[] = [
   'Shell',
 ];
 
+/** https://docs.docker.com/reference/cli/dockerd/ (default-runtime) */
+export const defaultRuntime = 'runc';
+
 /** 64 MB, Docker's default: https://docs.docker.com/reference/cli/dockerd/ (default-shm-size) */
 const defaultShmSize = 67_108_864;
 
@@ -220,4 +226,5 @@ const hostConfigFields: readonly string[] = [
   'StorageOpt',
   'Sysctls',
   'Init',
+  'Runtime',
 ];

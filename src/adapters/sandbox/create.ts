@@ -1,37 +1,62 @@
 import type { ContainerRecipe } from '../../domain/container-recipe.ts';
 import type { ContainerConfig, Endpoint, HostConfig } from '../../domain/container.ts';
-import { formatPlatform, samePlatform } from '../../domain/platform.ts';
-import { readCreateBody } from './create-body.ts';
+import { formatPlatform, samePlatform, type Platform } from '../../domain/platform.ts';
+import { readCreateBody, type CreateBody } from './create-body.ts';
 import { withImageDefaults } from './image-defaults.ts';
 import { findContainer, getImage } from './lookup.ts';
 import { createMounts } from './mounts.ts';
 import { claimName } from './names.ts';
 import { plannedEndpoints } from './networks.ts';
 import { Refusal } from './refusal.ts';
-import { announceContainer, engineNowMs, type SandboxContainer, type World } from './world.ts';
+import type { SandboxImage } from './release.ts';
+import { removeOrphanedVolumes } from './volumes.ts';
+import {
+  announceContainer,
+  engineNowMs,
+  type SandboxContainer,
+  type SandboxMount,
+  type SandboxState,
+  type World,
+} from './world.ts';
 
-/** `POST /containers/create`: all or nothing; the name is taken last, so that a refusal leaves nothing behind. */
+/** `POST /containers/create`: all or nothing. The name is taken first and given back by a refusal. */
 export function createContainer(
   world: World,
   name: string,
-  recipe: Pick<ContainerRecipe, 'body' | 'platform'>,
+  { body, platform }: Pick<ContainerRecipe, 'body' | 'platform'>,
 ): SandboxContainer {
-  const { config: asked, hostConfig: wanted, endpoints } = readCreateBody(recipe.body, world.profile);
-  checkEndpoints(world, endpoints);
-  const { image } = getImage(world, asked.Image);
-  const { platform } = recipe;
-  if (platform !== undefined && !samePlatform(platform, image.platform))
-    throw new Refusal(
-      404,
-      `image with reference ${asked.Image} was found but does not match the specified platform: wanted ${formatPlatform(platform)}, actual: ${formatPlatform(image.platform)}`,
-    );
-  const config = withImageDefaults(asked, image.config);
+  const asked = readCreateBody(body, world.profile);
+  checkEndpoints(world, asked.endpoints);
+  const { image } = getImage(world, asked.config.Image);
+  checkPlatform(image, asked.config.Image, platform);
+  const config = withImageDefaults(asked.config, image.config);
   if (!config.Entrypoint?.length && !config.Cmd?.length) throw new Refusal(400, 'No command specified');
   const id = world.ids.next('container');
-  const hostConfig = withContainerIds(world, wanted);
-  const links = linksOf(world, hostConfig);
+  const hostConfig = withContainerIds(world, asked.hostConfig);
   claimName(world, name, id);
-  const container: SandboxContainer = {
+  try {
+    const container = assemble(world, { id, name, image, config, hostConfig, endpoints: asked.endpoints });
+    world.containers.set(id, container);
+    announceContainer(world, 'create', container);
+    return container;
+  } catch (error) {
+    world.names.delete(name);
+    throw error;
+  }
+}
+
+type Parts = {
+  readonly id: string;
+  readonly name: string;
+  readonly image: SandboxImage;
+  readonly config: ContainerConfig;
+  readonly hostConfig: HostConfig;
+  readonly endpoints: CreateBody['endpoints'];
+};
+
+function assemble(world: World, { id, name, image, config, hostConfig, endpoints }: Parts): SandboxContainer {
+  const mounts = createMounts(world, config, hostConfig);
+  return {
     id,
     name,
     imageId: image.id,
@@ -39,18 +64,10 @@ export function createContainer(
     createdAtMs: engineNowMs(world),
     config: { ...config, Hostname: hostnameOf(config, hostConfig, id) },
     hostConfig,
-    mounts: createMountsOrFreeName(world, name, config, hostConfig),
+    mounts,
     endpoints: plannedEndpoints(world, hostConfig.NetworkMode ?? 'default', endpoints),
-    links,
-    state: {
-      status: 'created',
-      exitCode: 0,
-      error: '',
-      startedAt: undefined,
-      finishedAt: undefined,
-      health: 'none',
-      healthOutput: '',
-    },
+    links: linksOf(world, hostConfig, mounts),
+    state: neverStarted,
     restartCount: 0,
     failuresInARow: 0,
     manuallyStopped: false,
@@ -59,18 +76,25 @@ export function createContainer(
     logs: [],
     hostPorts: [],
   };
-  world.containers.set(id, container);
-  announceContainer(world, 'create', container);
-  return container;
 }
 
-function createMountsOrFreeName(world: World, name: string, config: ContainerConfig, hostConfig: HostConfig) {
-  try {
-    return createMounts(world, config, hostConfig);
-  } catch (error) {
-    world.names.delete(name);
-    throw error;
-  }
+const neverStarted: SandboxState = {
+  status: 'created',
+  exitCode: 0,
+  error: '',
+  startedAt: undefined,
+  finishedAt: undefined,
+  health: 'none',
+  healthOutput: '',
+};
+
+function checkPlatform(image: SandboxImage, reference: string, wanted: Platform | undefined): void {
+  if (wanted === undefined || samePlatform(wanted, image.platform)) return;
+  const mismatch = `wanted ${formatPlatform(wanted)}, actual: ${formatPlatform(image.platform)}`;
+  throw new Refusal(
+    404,
+    `image with reference ${reference} was found but does not match the specified platform: ${mismatch}`,
+  );
 }
 
 function checkEndpoints({ profile }: World, endpoints: Readonly<Record<string, Endpoint>>): void {
@@ -98,14 +122,20 @@ function withContainerIds(world: World, hostConfig: HostConfig): HostConfig {
   };
 }
 
-function linksOf(world: World, { Links: links }: HostConfig): ReadonlyMap<string, string> {
-  const byAlias = new Map<string, string>();
+/** What was mounted for a container that cannot be linked goes again. */
+function linksOf(
+  world: World,
+  { Links: links }: HostConfig,
+  mounts: readonly SandboxMount[],
+): ReadonlyMap<string, SandboxContainer> {
+  const byAlias = new Map<string, SandboxContainer>();
   for (const link of links ?? []) {
     const [target = '', alias = target] = link.split(':');
     const found = findContainer(world, target);
+    if (found === undefined) removeOrphanedVolumes(world, mounts);
     if (found === undefined)
       throw new Refusal(400, `could not get container for ${target}: No such container: ${target}`);
-    byAlias.set(alias, found.id);
+    byAlias.set(alias, found);
   }
   return byAlias;
 }

@@ -33,7 +33,7 @@ function bindMount(world: World, bind: string): SandboxMount {
   if (source === '' || !destination.startsWith('/')) throw new Refusal(400, `invalid volume specification: '${bind}'`);
   const readOnly = mode.split(',').includes('ro');
   if (!source.startsWith('/'))
-    return { anonymous: false, point: volumePoint(world, source, destination, mode, readOnly) };
+    return { anonymous: false, point: volumePoint(world, source, destination, mode || 'z', readOnly) };
   return {
     anonymous: false,
     point: {

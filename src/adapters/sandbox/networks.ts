@@ -59,16 +59,32 @@ export function leaveNetworks(world: World, container: SandboxContainer): void {
 /** Refused for a running container that is there already; for a stopped one the engine takes it as done. */
 export function connectNetwork(world: World, container: SandboxContainer, networkId: string, asked: Endpoint): void {
   const network = getNetwork(world, networkId);
-  if (network.driver === 'host')
-    throw new Refusal(400, 'container cannot be disconnected from host network or connected to host network');
+  checkCompany(container, network);
   const running = container.process !== undefined;
   if (container.endpoints.has(network.name)) {
     if (!running) return;
     throw new Refusal(403, `endpoint with name ${container.name} already exists in network ${network.name}`);
   }
-  const endpoint = withOwnAlias(world, container, network, blankEndpoint(world, asked));
+  const endpoint = withOwnAliases(world, container, network, blankEndpoint(world, asked));
   checkEndpoint(network, endpoint);
   container.endpoints.set(network.name, running ? join(world, container, network, endpoint) : endpoint);
+}
+
+/** The host's network, another container's and none at all go with no other. */
+function checkCompany({ endpoints, hostConfig, process }: SandboxContainer, network: SandboxNetwork): void {
+  const isShared = hostConfig.NetworkMode?.startsWith('container:') && process !== undefined;
+  if (network.driver === 'host' && !endpoints.has('host'))
+    throw new Refusal(400, 'container cannot be disconnected from host network or connected to host network');
+  if (isShared || (endpoints.has('host') && network.driver !== 'host'))
+    throw new Refusal(
+      400,
+      'container sharing network namespace with another container or host cannot be connected to any other network',
+    );
+  if (endpoints.has('none') !== (network.driver === 'null') && endpoints.size > 0)
+    throw new Refusal(
+      400,
+      'container cannot be connected to multiple networks with one of the networks in private (none) mode',
+    );
 }
 
 function nameOf(world: World, idOrName: string): string {
@@ -119,7 +135,7 @@ function checkEndpoint(network: SandboxNetwork, endpoint: Endpoint): void {
 }
 
 function join(world: World, container: SandboxContainer, network: SandboxNetwork, endpoint: Endpoint): Endpoint {
-  const joined = { ...withOwnAlias(world, container, network, endpoint), NetworkID: network.id };
+  const joined = { ...withOwnAliases(world, container, network, endpoint), NetworkID: network.id };
   announceEndpoint(world, 'connect', network, container);
   if (network.driver === 'host' || network.driver === 'null')
     return { ...joined, EndpointID: world.ids.next('endpoint') };
@@ -135,16 +151,16 @@ function join(world: World, container: SandboxContainer, network: SandboxNetwork
   };
 }
 
-/** On user networks a container answers to its short id, which the engine writes into its settings. */
-function withOwnAlias(
+/** On user networks a container answers to its short id and its host name, which the engine writes into its settings. */
+function withOwnAliases(
   { profile }: World,
   container: SandboxContainer,
   network: SandboxNetwork,
   endpoint: Endpoint,
 ): Endpoint {
-  const own = container.id.slice(0, 12);
-  if (isBuiltIn(network) || !profile.ownIdIsAlias || endpoint.Aliases?.includes(own)) return endpoint;
-  return { ...endpoint, Aliases: [...(endpoint.Aliases ?? []), own] };
+  if (isBuiltIn(network) || !profile.ownNamesAreAliases) return endpoint;
+  const { Hostname = '' } = container.config;
+  return { ...endpoint, Aliases: [...new Set([...(endpoint.Aliases ?? []), container.id.slice(0, 12), Hostname])] };
 }
 
 function isBuiltIn({ name }: SandboxNetwork): boolean {

@@ -1,7 +1,9 @@
 import { restartDelayMs, restartsByItself } from './restart-policy.ts';
 import { watchHealth } from './health.ts';
+import { defaultRuntime } from './create-body.ts';
 import { claimHostPorts } from './host-ports.ts';
 import { joinNetworks, leaveNetworks } from './networks.ts';
+import { checkLinks, joinNetworkOfAnother, meetNeighbours } from './neighbours.ts';
 import { releaseProcess } from './process-end.ts';
 import { Refusal } from './refusal.ts';
 import {
@@ -21,9 +23,12 @@ import { removeContainer } from './remove.ts';
  */
 export function startProcess(world: World, container: SandboxContainer): void {
   try {
-    checkNeighbours(world, container);
+    joinNetworkOfAnother(world, container);
     joinNetworks(world, container);
+    checkLinks(container);
     container.hostPorts = claimHostPorts(world, container);
+    meetNeighbours(world, container);
+    container.hostConfig = { Runtime: defaultRuntime, ...container.hostConfig };
     if (container.behaviour.startError !== undefined) throw new Refusal(400, container.behaviour.startError);
     if (world.condition.diskFull && container.state.startedAt === undefined) throw new Refusal(500, noSpaceLeft);
   } catch (error) {
@@ -108,34 +113,6 @@ function removeSoon(world: World, container: SandboxContainer): void {
 
 /** A `--rm` container can still be inspected right after its stop; measured: some milliseconds. */
 const autoRemoveMs = 5;
-
-/** Those whose namespaces or links it uses must run. */
-function checkNeighbours(world: World, container: SandboxContainer): void {
-  const { NetworkMode: network = '', IpcMode: ipc = '', PidMode: pid = '' } = container.hostConfig;
-  const target = sharedWith(network);
-  if (target !== undefined) {
-    const neighbour = world.containers.get(target);
-    if (neighbour === undefined) throw new Refusal(404, `No such container: ${target}`);
-    if (!neighbour.process) throw new Refusal(409, `cannot join network of a non running container: ${target}`);
-  }
-  for (const [kind, mode] of [
-    ['IPC', ipc],
-    ['PID', pid],
-  ] as const) {
-    const id = sharedWith(mode);
-    if (id !== undefined && !world.containers.get(id)?.process)
-      throw new Refusal(500, `can't join ${kind} of container ${id}: container ${id} is not running`);
-  }
-  for (const [alias, id] of container.links) {
-    const linked = world.containers.get(id);
-    if (linked !== undefined && !linked.process)
-      throw new Refusal(500, `Cannot link to a non running container: /${linked.name} AS /${container.name}/${alias}`);
-  }
-}
-
-function sharedWith(mode: string): string | undefined {
-  return mode.startsWith('container:') ? mode.slice('container:'.length) : undefined;
-}
 
 /** What a shell says of a command that could not be run (127), and Docker of a container that could not be started (128). */
 function failStart(world: World, container: SandboxContainer, { message }: Refusal): void {

@@ -4,8 +4,8 @@ export type EngineProfile = {
   readonly apiVersion: string;
   /** Since API 1.44: https://docs.docker.com/reference/api/engine/version-history/#v144-api-changes */
   readonly severalEndpointsAtCreate: boolean;
-  /** Until API 1.44 the short id is an alias on user networks; since then it is in `DNSNames`. */
-  readonly ownIdIsAlias: boolean;
+  /** Until API 1.44 the short id and the host name are aliases on user networks; since then they are in `DNSNames`. */
+  readonly ownNamesAreAliases: boolean;
   /** An alias on the default bridge is refused at create, not only at start. */
   readonly refusesBridgeAliasAtCreate: boolean;
   /** What is stored for a restart policy that nobody gave. */
@@ -25,7 +25,7 @@ export const profiles: Readonly<Record<EngineVersion, EngineProfile>> = {
     version: '20.10.24',
     apiVersion: '1.41',
     severalEndpointsAtCreate: false,
-    ownIdIsAlias: true,
+    ownNamesAreAliases: true,
     refusesBridgeAliasAtCreate: false,
     policyNotGiven: '',
     liveRestoreDeletesAutoRemove: true,
@@ -36,7 +36,7 @@ export const profiles: Readonly<Record<EngineVersion, EngineProfile>> = {
     version: '28.5.2',
     apiVersion: '1.51',
     severalEndpointsAtCreate: true,
-    ownIdIsAlias: false,
+    ownNamesAreAliases: false,
     refusesBridgeAliasAtCreate: true,
     policyNotGiven: 'no',
     liveRestoreDeletesAutoRemove: false,

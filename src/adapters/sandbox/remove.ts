@@ -19,7 +19,7 @@ export function removeContainer(
   leaveNetworks(world, container);
   world.containers.delete(container.id);
   if (world.names.get(container.name) === container.id) world.names.delete(container.name);
-  if (withVolumes) removeOrphanedVolumes(world, container);
+  if (withVolumes) removeOrphanedVolumes(world, container.mounts);
   announceContainer(world, 'destroy', container);
 }
 

@@ -1,4 +1,4 @@
-import { announce, type SandboxContainer, type SandboxVolume, type World } from './world.ts';
+import { announce, type SandboxMount, type SandboxVolume, type World } from './world.ts';
 
 /** The volume of that name; made when there is none, as the engine does. */
 export function ensureVolume(world: World, name: string, anonymous = false): SandboxVolume {
@@ -11,8 +11,8 @@ export function ensureVolume(world: World, name: string, anonymous = false): San
 }
 
 /** Deletes the volumes that nobody named and no other container uses, as the engine does for `--rm`. */
-export function removeOrphanedVolumes(world: World, container: SandboxContainer): void {
-  for (const { point, anonymous } of container.mounts) {
+export function removeOrphanedVolumes(world: World, mounts: readonly SandboxMount[]): void {
+  for (const { point, anonymous } of mounts) {
     const { Name: name } = point;
     if (!anonymous || name === undefined || isUsed(world, name)) continue;
     if (world.volumes.delete(name)) announce(world, 'volume', 'destroy', name, { driver: 'local' });

@@ -66,13 +66,13 @@ export type SandboxContainer = {
   /** Of its image on the day of creation: it outlives the image. */
   readonly behaviour: Behaviour;
   readonly createdAtMs: number;
-  readonly config: ContainerConfig;
+  config: ContainerConfig;
   hostConfig: HostConfig;
   readonly mounts: readonly SandboxMount[];
   /** By network name. */
   readonly endpoints: Map<string, Endpoint>;
-  /** Container ids by alias: legacy links follow the object, not the name. */
-  readonly links: ReadonlyMap<string, string>;
+  /** By alias: legacy links follow the object, not the name. */
+  readonly links: ReadonlyMap<string, SandboxContainer>;
   state: SandboxState;
   restartCount: number;
   /** Ended soon after its start so many times in a row. */

@@ -112,9 +112,13 @@ export async function inspect({ engine }: EngineFixture, idOrName: string): Prom
   return container;
 }
 
-/** Waits until the question has an answer: at most 10 s of the fixture's clock. */
-export async function eventually<T>({ clock }: EngineFixture, ask: () => Promise<T | undefined | false>): Promise<T> {
-  const deadlineMs = clock.monotonicMs() + 10_000;
+/** Waits until the question has an answer, by the fixture's clock. */
+export async function eventually<T>(
+  { clock }: Pick<EngineFixture, 'clock'>,
+  ask: () => Promise<T | undefined | false>,
+  timeoutMs = 10_000,
+): Promise<T> {
+  const deadlineMs = clock.monotonicMs() + timeoutMs;
   for (;;) {
     const answer = await ask();
     if (answer !== undefined && answer !== false) return answer;

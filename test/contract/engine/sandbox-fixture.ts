@@ -19,7 +19,10 @@ const behaviours: Readonly<Record<Program, Behaviour>> = {
       { stream: 'stdout', text: 'three' },
     ],
   },
-  missing: { startError: 'unable to start container process: exec: "/nothing-here": no such file or directory' },
+  missing: {
+    startError:
+      'failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "/nothing-here": stat /nothing-here: no such file or directory: unknown',
+  },
   healthy: {},
   sick: { health: { kind: 'unhealthy', output: 'sick\n' } },
   defaults: {},
