@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/outside.ts';
 import { maxAnswerBytes, readError, readJson, type EngineError } from './answer.ts';
@@ -51,6 +52,8 @@ export function createClient({ connection, clock, deadlines, pinnedVersion }: Cl
   }
 
   async function send(call: Call): Promise<Reply> {
+    // A check has many calls under way with one signal; that is no leak.
+    if (call.signal !== undefined) setMaxListeners(0, call.signal);
     const reply = await sendOnce(call);
     if (reply.kind === 'ok' || reply.status !== 400 || !versionRefused.test(reply.message)) return reply;
     // The engine was replaced by one that does not speak that version; it has done nothing.
