@@ -1,8 +1,9 @@
-import { emptyListing, type EngineListing } from '../domain/engine-listing.ts';
+import { emptyListing, type EngineListing, isOrderInDoubt } from '../domain/engine-listing.ts';
 import { describeError } from '../domain/errors.ts';
 import type { Outside } from '../domain/outside.ts';
 import { createChanges } from './engine-changes.ts';
 import { createListingReader } from './listing-reader.ts';
+import { createSecondLooks } from './second-looks.ts';
 import { orStopped } from './stopped.ts';
 
 /** What the engine lists, in memory. */
@@ -33,6 +34,10 @@ export function createEngineMirror(outside: Pick<Outside, 'engine' | 'clock' | '
   const listed = new Promise<void>((resolve) => (firstListed = resolve));
 
   const pause = (ms: number) => clock.sleep(ms, signal).catch(() => undefined);
+  const secondLooks = createSecondLooks(
+    () => pause(secondLookMs),
+    () => signal.aborted,
+  );
 
   async function listen(): Promise<void> {
     for await (const event of engine.events(signal)) changes.hear(event);
@@ -74,7 +79,8 @@ export function createEngineMirror(outside: Pick<Outside, 'engine' | 'clock' | '
   async function readOnce(): Promise<void> {
     const reading = changes.take();
     const read = await reader.read(reading, listing ?? emptyListing, signal);
-    if (reading.fresh.size > 0) void pause(secondLookMs).then(() => changes.addAgain(reading.fresh));
+    if (!reading.all && isOrderInDoubt(listing ?? emptyListing, read)) secondLooks.add(changes.addAll);
+    else if (reading.fresh.size > 0) secondLooks.add(() => changes.addAgain(reading.fresh));
     if (listing === undefined) await reader.findReferences(read, signal);
     listing = reader.refer(read);
     // An engine does not answer about a container that it is busy with: nothing else waits for that.
@@ -104,7 +110,7 @@ export function createEngineMirror(outside: Pick<Outside, 'engine' | 'clock' | '
 const gatherMs = 20;
 
 /** Docker 20.10 announces the end of a process before its list shows it. */
-const secondLookMs = 500;
+const secondLookMs = 250;
 
 /** What no event told, or what was missed. */
 const resyncMs = 60_000;

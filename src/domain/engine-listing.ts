@@ -46,6 +46,16 @@ export function withReferences(listing: EngineListing, references: ReadonlyMap<s
   return withContainers(listing, containers);
 }
 
+/**
+ * Whether a container has come that was created in the same second as one that was there before: then
+ * only a list of all tells their order.
+ */
+export function isOrderInDoubt(before: EngineListing, after: EngineListing): boolean {
+  const known = new Set(before.containers.map(({ id }) => id));
+  const seconds = new Set(before.containers.map(({ createdAtMs }) => createdAtMs));
+  return after.containers.some(({ id, createdAtMs }) => !known.has(id) && seconds.has(createdAtMs));
+}
+
 export function withImages(listing: EngineListing, read: readonly ImageSummary[]): EngineListing {
   const known = new Map(listing.images.map((image) => [image.id, image]));
   const images = read.map((image) => {
