@@ -35,6 +35,10 @@ describeInLab('a successor on a real engine', (lab) => {
     skip(!isSpoken(shape, apiVersion), `with API ${apiVersion}`);
     const first = await scene.run(shape);
     const second = await scene.succeed(first, 'one', 'one');
+    if (!shape.created && !shape.changesWhenStopped) {
+      const [running, stopped] = await scene.recipesAroundStop(first);
+      expect(stopped).toEqual(running);
+    }
     const running = await scene.replace(shape, first, second);
     expect(withoutPins(comparable(running.raw))).toEqual(withoutPins(comparable(first.raw)));
     expect(shape.keeps?.(running.raw)).toEqual(shape.keeps?.(first.raw));

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Container, Image } from '../../../src/domain/container.ts';
 import { differences } from '../../../src/domain/container-difference.ts';
-import { recipeFor } from '../../../src/domain/container-recipe.ts';
+import { type ContainerRecipe, recipeFor } from '../../../src/domain/container-recipe.ts';
 import type { Engine } from '../../../src/domain/outside.ts';
 import type { Inspected } from '../../lab/engine-client.ts';
 import type { Lab } from '../../lab/lab.ts';
@@ -45,8 +45,25 @@ export function createScene(lab: Lab, engine: Engine) {
   ): Promise<Seen> {
     const [oldImage, newImage] = [await imageCalled(from), await imageCalled(to)];
     await engine.tagImage(newImage.id, reference);
+    const recipe = await recipeOf(container, oldImage, newImage, replacedIds);
+    successors += 1;
+    const outcome = await engine.createContainer(`successor-${successors}`, recipe);
+    if (outcome.kind !== 'done') throw new Error(outcome.message);
+    for (const { networkId, endpoint } of recipe.laterEndpoints)
+      expect(await engine.connectNetwork({ containerId: outcome.id, networkId, endpoint })).toEqual({ kind: 'done' });
+    const seen = await see(outcome.id);
+    expect(differences(container, seen.container, { oldImage, newImage, replacedIds })).toEqual([]);
+    return seen;
+  }
+
+  async function recipeOf(
+    container: Container,
+    oldImage: Image,
+    newImage: Image,
+    replacedIds: ReadonlyMap<string, string>,
+  ): Promise<ContainerRecipe> {
     const info = await engine.info();
-    const recipe = recipeFor({
+    return recipeFor({
       container,
       oldImage,
       image: container.settings.Config.Image,
@@ -58,14 +75,15 @@ export function createScene(lab: Lab, engine: Engine) {
       networks: await engine.listNetworks(),
       replacedIds,
     });
-    successors += 1;
-    const outcome = await engine.createContainer(`successor-${successors}`, recipe);
-    if (outcome.kind !== 'done') throw new Error(outcome.message);
-    for (const { networkId, endpoint } of recipe.laterEndpoints)
-      expect(await engine.connectNetwork({ containerId: outcome.id, networkId, endpoint })).toEqual({ kind: 'done' });
-    const seen = await see(outcome.id);
-    expect(differences(container, seen.container, { oldImage, newImage, replacedIds })).toEqual([]);
-    return seen;
+  }
+
+  /** What would be made of the container now, and what once it is stopped. */
+  async function recipesAroundStop({ container }: Seen): Promise<readonly [ContainerRecipe, ContainerRecipe]> {
+    const image = await imageCalled('one');
+    const running = await recipeOf(container, image, image, new Map());
+    await engine.stopContainer(container.id, { timeoutSeconds: 0 });
+    const stopped = await see(container.id);
+    return [running, await recipeOf(stopped.container, image, image, new Map())];
   }
 
   /** The successor, in its predecessor's place: it has the name and the restart policy, and runs. */
@@ -120,5 +138,5 @@ export function createScene(lab: Lab, engine: Engine) {
     for (const { id } of await engine.listContainers()) await change('DELETE', `/containers/${id}?force=1&v=1`);
   }
 
-  return { run, create, succeed, replace, see, clear };
+  return { run, create, succeed, recipesAroundStop, replace, see, clear };
 }

@@ -14,6 +14,8 @@ export type Shape = {
   readonly other?: Readonly<Record<string, unknown>>;
   /** It needs what not every machine has: it is created, never started. */
   readonly created?: true;
+  /** Stopped it is gone, or its engine, from 28 on, no longer shows the MAC address of its second network. */
+  readonly changesWhenStopped?: true;
   /** The engine's API must know it. */
   readonly since?: `1.${number}`;
   /** Newer engines refuse it. */
@@ -241,7 +243,7 @@ const life: readonly Shape[] = [
   { name: 'restart unless-stopped', body: host({ RestartPolicy: { Name: 'unless-stopped' } }) },
   { name: 'restart on-failure', body: host({ RestartPolicy: { Name: 'on-failure', MaximumRetryCount: 3 } }) },
   { name: 'restart no', body: host({ RestartPolicy: { Name: 'no' } }) },
-  { name: 'auto-remove', body: host({ AutoRemove: true }) },
+  { name: 'auto-remove', body: host({ AutoRemove: true }), changesWhenStopped: true },
   {
     name: 'log options',
     body: host({ LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', tag: '{{.Name}}' } } }),
@@ -323,10 +325,17 @@ const networking: readonly Shape[] = [
     name: 'two networks',
     body: front({ Aliases: ['a'] }),
     connect: { back: { Aliases: ['b'], IPAMConfig: { IPv4Address: '10.231.2.88' } } },
+    changesWhenStopped: true,
     keeps: (container) => networks(container)['back']?.['IPAddress'],
   },
-  { name: 'the default bridge and a network', body: {}, connect: { back: {} } },
-  { name: 'another network than that of its mode', body: front({}), connect: { back: {} }, disconnect: ['front'] },
+  { name: 'the default bridge and a network', body: {}, connect: { back: {} }, changesWhenStopped: true },
+  {
+    name: 'another network than that of its mode',
+    body: front({}),
+    connect: { back: {} },
+    disconnect: ['front'],
+    changesWhenStopped: true,
+  },
   {
     name: 'a MAC address',
     body: { MacAddress: '02:11:22:33:44:55' },
@@ -348,6 +357,7 @@ const networking: readonly Shape[] = [
       },
     },
     since: '1.44',
+    changesWhenStopped: true,
     keeps: (container) => Object.values(networks(container)).map(({ MacAddress }) => MacAddress),
   },
   { name: 'the priority of a gateway', body: front({ GwPriority: 5 }), since: '1.48' },
