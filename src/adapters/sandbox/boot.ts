@@ -21,8 +21,9 @@ export function goDown(world: World, kind: RestartKind): void {
 }
 
 /**
- * What a start finds and does, before the first call is answered; measured, see the table of
- * restart policies in `docs/testing.md`.
+ * What a start finds and does, before the first call is answered. The rules are Docker's, where its
+ * documentation is silent as measured (`test/contract/boot.ts`):
+ * https://docs.docker.com/engine/containers/start-containers-automatically/
  */
 export function comeUp(world: World): void {
   const { profile } = world;

@@ -71,6 +71,8 @@ export function createCalls({ world, restart, faults, latencyMs, unreachable }: 
     checkAlive();
     if (!world.condition.up || closed.signal.aborted) return notSent;
     const running = answerOf(effect);
+    // Who is killed now never hears of it.
+    running.catch(() => undefined);
     if (fault?.kind === 'crash' && fault.when === 'during') crash();
     const answer = await orLost(
       running,

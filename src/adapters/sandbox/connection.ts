@@ -59,8 +59,9 @@ export function createConnection(world: World, calls: Calls): Engine {
         await pullImage(world, request, AbortSignal.any([signal, world.condition.connection.signal]));
         return { kind: 'done' as const };
       });
-      if (outcome.kind !== 'done')
-        throw new ServiceError('pull-failed', `Cannot pull "${request.reference}": ${outcome.message}`);
+      if (outcome.kind === 'done') return;
+      const code = outcome.kind === 'unknown' ? 'engine-unreachable' : 'pull-failed';
+      throw new ServiceError(code, `Cannot pull "${request.reference}": ${outcome.message}`);
     },
     tagImage: (imageId, reference) =>
       calls.change<CallOutcome>({ kind: 'tagImage', target: reference, detail: imageId }, () => {

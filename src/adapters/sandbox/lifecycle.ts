@@ -60,7 +60,8 @@ const defaultStopSeconds = 10;
 function signalToStop(world: World, container: SandboxContainer, { timeoutSeconds, signal }: StopOptions): void {
   const { process, config, behaviour } = container;
   if (process === undefined) return;
-  const number = signalNumber(signal ?? config.StopSignal ?? 'SIGTERM');
+  const chosen = world.profile.stopTakesSignal ? signal : undefined;
+  const number = signalNumber(chosen ?? config.StopSignal ?? 'SIGTERM');
   announceContainer(world, 'kill', container, { signal: number });
   if (number === '9') return endProcess(world, container, killed);
   if (behaviour.ignoresTerm !== true && !process.dying) {

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { familiarReference, tryParseImageReference, type ImageReference } from '../../domain/image-reference.ts';
-import type { PullProgress, PullRequest } from '../../domain/outside.ts';
+import type { PullRequest } from '../../domain/outside.ts';
 import { formatPlatform, type Platform } from '../../domain/platform.ts';
 import { storeImage } from './images.ts';
 import { imageFor } from './registry.ts';
@@ -40,29 +40,38 @@ function chooseImage(request: PullRequest, manifest: Manifest, platform: Platfor
 
 type Download = { readonly request: PullRequest; readonly reference: ImageReference; readonly image: SandboxImage };
 
-async function downloadLayers(
-  world: World,
-  { request, reference, image }: Download,
-  signal: AbortSignal,
-): Promise<void> {
+async function downloadLayers(world: World, download: Download, signal: AbortSignal): Promise<void> {
+  const { request, image } = download;
   const layers = world.images.has(image.id) ? [] : image.layers;
   const totalBytes = layers.map(({ bytes }) => bytes).reduce((sum, bytes) => sum + bytes, 0);
-  const report = (progress: Partial<PullProgress>) =>
-    request.onProgress?.({ layersDone: 0, layers: layers.length, bytes: 0, totalBytes, ...progress });
-  let bytes = 0;
-  for (const [layersDone, layer] of layers.entries()) {
-    report({ layersDone, bytes });
-    for (const share of [0.5, 1]) {
-      if (world.pullStepMs > 0) await world.clock.sleep(world.pullStepMs, signal);
+  const report = (layersDone: number, bytes: number) =>
+    request.onProgress?.({ layersDone, layers: layers.length, bytes, totalBytes });
+  let before = 0;
+  for (const [layersDone, { bytes }] of layers.entries()) {
+    for (const share of [0, 0.5, 1]) {
+      if (share > 0 && world.pullStepMs > 0) await world.clock.sleep(world.pullStepMs, signal);
       signal.throwIfAborted();
-      const fault = world.condition.diskFull ? noSpaceLeft : world.registries?.pullFault(reference);
-      if (fault !== undefined && share > 0.5) throw pullFailed(request.reference, fault);
-      report({ layersDone, bytes: bytes + Math.round(layer.bytes * share) });
+      if (share === 1) await meetFault(world, download, signal);
+      report(layersDone, before + Math.round(bytes * share));
     }
-    bytes += layer.bytes;
+    before += bytes;
   }
-  report({ layersDone: layers.length, bytes });
+  report(layers.length, totalBytes);
 }
+
+/** Comes when half of a layer is there. */
+async function meetFault(world: World, { request, reference }: Download, signal: AbortSignal): Promise<void> {
+  const fault = world.registries?.pullFault(reference);
+  if (world.condition.diskFull) throw pullFailed(request.reference, noSpaceLeft);
+  if (fault === undefined) return;
+  if (fault.kind === 'breaks') throw pullFailed(request.reference, fault.message);
+  const patienceMs = request.idleTimeoutMs ?? defaultPatienceMs;
+  await world.clock.sleep(patienceMs, signal);
+  throw pullFailed(request.reference, `no progress for ${patienceMs / 1000} s`);
+}
+
+/** As `PullRequest` promises. */
+const defaultPatienceMs = 600_000;
 
 function keep(world: World, reference: ImageReference, manifest: Manifest, image: SandboxImage): void {
   const byDigest = { ...reference, tag: undefined, digest: manifest.digest };

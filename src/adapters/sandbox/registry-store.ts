@@ -15,8 +15,8 @@ export type RegistryStore = {
   readonly behaveAgain: (target: string) => void;
   /** One request for a manifest; throws what a registry adapter throws. */
   readonly fetch: (reference: ImageReference, visitor?: Visitor) => Promise<Manifest>;
-  /** What would break off a pull in the middle, in the engine's words; undefined: nothing. */
-  readonly pullFault: (reference: ImageReference) => string | undefined;
+  /** What goes wrong in the middle of a pull. */
+  readonly pullFault: (reference: ImageReference) => PullFault | undefined;
   /** How many requests have been made since the start. */
   readonly requests: () => number;
 };
@@ -26,6 +26,9 @@ export type Visitor = {
   readonly credentials?: RegistryCredentials | undefined;
   readonly signal?: AbortSignal | undefined;
 };
+
+/** `breaks`: in the engine's words. */
+export type PullFault = { readonly kind: 'breaks'; readonly message: string } | { readonly kind: 'stalls' };
 
 export type Misbehaviour =
   /** Nobody may, as Docker Hub answers 401 and ghcr.io 403. */
@@ -40,7 +43,9 @@ export type Misbehaviour =
   | { readonly kind: 'silent'; readonly deadlineMs: number }
   | { readonly kind: 'slow'; readonly ms: number }
   /** Answers for manifests, and breaks off in the middle of a blob. */
-  | { readonly kind: 'breaks-pulls'; readonly message?: string };
+  | { readonly kind: 'breaks-pulls'; readonly message?: string }
+  /** Answers for manifests, and sends nothing of a blob, without ever giving up. */
+  | { readonly kind: 'stalls-pulls' };
 
 export function createRegistryStore(clock: Clock): RegistryStore {
   const manifests = new Map<string, Manifest>();
@@ -89,6 +94,7 @@ export function createRegistryStore(clock: Clock): RegistryStore {
       case 'rate-limited':
         return countRequest(behaviour, reference);
       case 'breaks-pulls':
+      case 'stalls-pulls':
         return undefined;
     }
   }
@@ -119,7 +125,9 @@ export function createRegistryStore(clock: Clock): RegistryStore {
     fetch,
     pullFault: (reference) => {
       const behaviour = misbehaviourOf(reference);
-      return behaviour?.kind === 'breaks-pulls' ? (behaviour.message ?? 'unexpected EOF') : undefined;
+      if (behaviour?.kind === 'stalls-pulls') return { kind: 'stalls' };
+      if (behaviour?.kind !== 'breaks-pulls') return undefined;
+      return { kind: 'breaks', message: behaviour.message ?? 'unexpected EOF' };
     },
     requests: () => requests,
   };
