@@ -3,6 +3,7 @@
 // With CI=true also the static checks and the unit tests on newer Nodes, and nothing may be skipped for want of a lab.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { enterLab } from '../test/lab/enter.mjs';
@@ -15,12 +16,13 @@ process.env.NO_COLOR = '1';
 /** Far beyond what any suite takes: a suite that hangs must not take the others' results with it. */
 const deadlineMs = 15 * 60_000;
 
+/** Longest first, because two run at a time: much of what the longest do is waiting. */
 const suites = [
-  { name: 'unit', folder: 'src' },
-  { name: 'contract', folder: 'test/contract', lab: true },
-  { name: 'conformance', folder: 'test/conformance', lab: true },
   { name: 'faults', folder: 'test/faults', lab: true },
   { name: 'integration', folder: 'test/integration', lab: true },
+  { name: 'contract', folder: 'test/contract', lab: true },
+  { name: 'conformance', folder: 'test/conformance', lab: true },
+  { name: 'unit', folder: 'src' },
   { name: 'check', ciOnly: true, command: ['node', 'scripts/check.mjs', '--without-tests'] },
   { name: 'unit on Node 22', ciOnly: true, project: 'unit', node: 'node-22' },
   { name: 'unit on Node 24', ciOnly: true, project: 'unit', node: 'node-24' },
@@ -48,11 +50,14 @@ if (build.code !== 0) {
   total.failed += 1;
 }
 
+let otherNodes;
 let interrupted = false;
+const queue = [...chosen];
 process.on('SIGINT', () => {
   interrupted = true;
+  queue.length = 0;
 });
-for (const suite of chosen) if (!interrupted) await runSuite(suite);
+await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, work));
 if (interrupted) process.exit(130);
 if (total.passed + total.failed === 0) {
   console.log('FAIL no test was run');
@@ -60,6 +65,10 @@ if (total.passed + total.failed === 0) {
 }
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exitCode = total.failed > 0 ? 1 : 0;
+
+async function work() {
+  for (let suite = queue.shift(); suite; suite = queue.shift()) await runSuite(suite);
+}
 
 async function runSuite(suite) {
   const startedAt = performance.now();
@@ -99,14 +108,12 @@ async function runVitest({ name, project = name, lab, node }) {
   return { ...counts, failed: Math.max(counts.failed, broken ? 1 : 0), output };
 }
 
-/** Resolves to the path of the binary; its package is installed when it is not there. */
+/** Resolves to the path of the binary, which a package carries. */
 async function otherNode(name) {
-  const folder = join(root, 'test/nodes');
-  const binary = join(folder, 'node_modules', name, 'bin/node');
-  if (existsSync(binary)) return binary;
-  const { code, output } = await run(['npm', 'ci', '--prefix', folder, '--no-audit', '--no-fund']);
+  otherNodes ??= run(['npm', 'ci', '--prefix', join(root, 'test/nodes'), '--no-audit', '--no-fund']);
+  const { code, output } = await otherNodes;
   if (code !== 0) console.log(output.trimEnd());
-  return binary;
+  return join(root, 'test/nodes/node_modules', name, 'bin/node');
 }
 
 function readReport(file) {

@@ -51,7 +51,7 @@ function run(dir, command, { stdio, onChild }) {
   const inside = ['bash', join(here, 'inside.sh'), dir, process.execPath, join(dir, 'bin/inside.js'), ...command];
   return new Promise((resolve, reject) => {
     const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', 'unshare', ...namespaces, '--', ...inside], {
-      env: { ...process.env, UPKEEP_LAB_DIR: dir, PATH: `${process.env.PATH}:/usr/local/sbin:/usr/sbin:/sbin` },
+      env: { ...process.env, LAB_DIR: dir, PATH: `${process.env.PATH}:/usr/local/sbin:/usr/sbin:/sbin` },
       stdio,
     });
     onChild(child);

@@ -6,7 +6,7 @@ import { startEngine } from './engine.ts';
 import { pushImage, pushIndex } from './push.ts';
 import { startRegistry } from './registry.ts';
 
-const dir = process.env['UPKEEP_LAB_DIR'] ?? '';
+const dir = process.env['LAB_DIR'] ?? '';
 const [command = 'bash', ...args] = process.argv.slice(2);
 
 // `docker` in a shell of the lab finds it under its default address, too.
@@ -23,8 +23,8 @@ const child = spawn(command, args, {
   stdio: 'inherit',
   env: {
     ...process.env,
-    UPKEEP_LAB_SOCKET: engine.socket,
-    UPKEEP_LAB_REGISTRY: registry.host,
+    LAB_SOCKET: engine.socket,
+    LAB_REGISTRY: registry.host,
   },
 });
 // An interrupt from the keyboard is for the command; we end when it ends.

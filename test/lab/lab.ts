@@ -29,9 +29,9 @@ export type Lab = {
 export const lab: Lab | undefined = readLab();
 
 function readLab(): Lab | undefined {
-  const dir = process.env['UPKEEP_LAB_DIR'];
-  const socket = process.env['UPKEEP_LAB_SOCKET'];
-  const host = process.env['UPKEEP_LAB_REGISTRY'];
+  const dir = process.env['LAB_DIR'];
+  const socket = process.env['LAB_SOCKET'];
+  const host = process.env['LAB_REGISTRY'];
   if (!dir || !socket || !host) return undefined;
   const pidFile = join(dirname(socket), 'pid');
   return {
