@@ -136,7 +136,7 @@ const storage: readonly Shape[] = [
     name: 'a mount that creates its source',
     body: host({
       Mounts: [
-        { Type: 'bind', Source: '/tmp/upkeep-fidelity', Target: '/made', BindOptions: { CreateMountpoint: true } },
+        { Type: 'bind', Source: '/run/upkeep-fidelity', Target: '/made', BindOptions: { CreateMountpoint: true } },
       ],
     }),
     since: '1.42',
