@@ -1,11 +1,11 @@
 import type { ContainerSummary, ImageSummary } from '../domain/container.ts';
-import type { EngineListing } from '../domain/engine-listing.ts';
+import { emptyListing, type EngineListing } from '../domain/engine-listing.ts';
 import type { Inventory, LastCheck, TrackedContainer } from '../domain/inventory.ts';
-import { haveSameLinks, listedDependencies } from '../domain/listed-dependencies.ts';
+import { haveSameLinks, type ListedDependencies, readListedDependencies } from '../domain/listed-dependencies.ts';
 import type { Instance } from '../domain/outside.ts';
-import { isSameList, isSameRecord } from '../domain/shallow.ts';
-import { createSelector } from '../domain/selection.ts';
+import { createSelector, type UnwatchedContainer, type WatchedContainer } from '../domain/selection.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
+import { isSameList, isSameRecord } from '../domain/shallow.ts';
 import { trackContainer, trackImages, type UncheckedContainer } from '../domain/tracked-container.ts';
 import type { LastChecks } from './last-checks.ts';
 
@@ -23,76 +23,83 @@ export type InventoryParts = {
  */
 export function createInventory({ settings, instance, listing, checks }: InventoryParts): () => Inventory {
   const select = createSelector(settings);
-  const readDependencies = createDependencyReader(settings);
   let entries: ReadonlyMap<string, Entry> = new Map();
-  let shown: EngineListing | undefined;
+  let links: ListedDependencies = () => [];
+  let shown: EngineListing = emptyListing;
   let shownChecks = -1;
   let inventory = unknownInventory;
 
-  /** Undefined for what is not watched. */
-  function unchecked(sources: Sources, old: UncheckedContainer | undefined): UncheckedContainer | undefined {
-    const selected = select(sources.container);
-    if ('reason' in selected) return undefined;
-    const facts = trackContainer({ ...sources, watched: selected, ownId: instance.containerId }, settings);
-    return old !== undefined && isSameFacts(old, facts) ? old : facts;
+  function entryOf(container: ContainerSummary, image: ImageSummary | undefined): Entry {
+    const known = entries.get(container.id);
+    const same = known?.container === container ? known : undefined;
+    const selected = same?.selected ?? select(container);
+    if ('reason' in selected) return same ?? { container, selected, watched: undefined };
+    const watched = describe(selected, image, known?.watched, same !== undefined);
+    return same?.watched === watched ? same : { container, selected, watched };
   }
 
-  function entryOf(sources: Sources): Entry {
-    const old = entries.get(sources.container.id);
-    const facts = old !== undefined && isSameRecord(old.sources, sources) ? old.facts : unchecked(sources, old?.facts);
-    if (facts === undefined) return { sources, facts };
+  function describe(
+    watched: WatchedContainer,
+    image: ImageSummary | undefined,
+    known: Description | undefined,
+    isSame: boolean,
+  ): Description {
+    const dependsOn = isSame && known?.links === links ? known.dependsOn : keep(known?.dependsOn, links(watched));
+    const isUntouched = isSame && known !== undefined && known.image === image && known.dependsOn === dependsOn;
+    const ownId = instance.containerId;
+    const facts = isUntouched ? known.facts : trackContainer({ watched, image, dependsOn, ownId }, settings);
     const check = checks.of(facts);
-    const isUnchanged = old?.facts === facts && old.check === check;
-    return { sources, facts, check, tracked: isUnchanged ? old.tracked : { ...facts, ...check } };
+    if (isUntouched && known.check === check) return known.links === links ? known : { ...known, links };
+    const tracked = { ...facts, ...check };
+    const isShown = known !== undefined && isSameContainer(known.tracked, tracked);
+    return { links, image, dependsOn, facts, check, tracked: isShown ? known.tracked : tracked };
   }
 
   return () => {
     const now = listing();
     if (now === undefined || (now === shown && checks.revision() === shownChecks)) return inventory;
+    if (!haveSameLinks(shown.containers, now.containers)) links = readListedDependencies(now.containers, settings);
     [shown, shownChecks] = [now, checks.revision()];
-    const dependencies = readDependencies(now.containers);
     const images = new Map(now.images.map((image) => [image.id, image]));
-    const made = now.containers.map((container) =>
-      entryOf({
-        container,
-        image: images.get(container.imageId),
-        dependsOn: dependencies.get(container.id) ?? noNames,
-      }),
-    );
-    entries = new Map(made.map((entry) => [entry.sources.container.id, entry]));
-    inventory = follow(
+    const made = now.containers.map((container) => entryOf(container, images.get(container.imageId)));
+    entries = new Map(made.map((entry) => [entry.container.id, entry]));
+    inventory = inventoryOf(
+      made.flatMap(({ watched }) => watched?.tracked ?? []),
       inventory,
-      made.flatMap(({ tracked }) => tracked ?? []),
     );
     return inventory;
   };
 }
 
-/** Compared by identity: what has not changed is the same object. */
-type Sources = {
+/** A container with what was made of it, for as long as it is the same object. */
+type Entry = {
   readonly container: ContainerSummary;
+  readonly selected: WatchedContainer | UnwatchedContainer;
+  readonly watched: Description | undefined;
+};
+
+type Description = {
+  readonly links: ListedDependencies;
   readonly image: ImageSummary | undefined;
   readonly dependsOn: readonly string[];
+  readonly facts: UncheckedContainer;
+  readonly check: LastCheck;
+  readonly tracked: TrackedContainer;
 };
-
-type Entry = {
-  readonly sources: Sources;
-  readonly facts: UncheckedContainer | undefined;
-  readonly check?: LastCheck;
-  readonly tracked?: TrackedContainer | undefined;
-};
-
-const noNames: readonly string[] = [];
 
 const unknownInventory: Inventory = { revision: 0, known: false, containers: [], images: [], updatesAvailable: 0 };
 
-function isSameFacts(one: UncheckedContainer, other: UncheckedContainer): boolean {
+function keep(before: readonly string[] | undefined, now: readonly string[]): readonly string[] {
+  return before !== undefined && isSameList(before, now) ? before : now;
+}
+
+function isSameContainer(one: TrackedContainer, other: TrackedContainer): boolean {
   const sameLabels = isSameRecord(one.labelsInEffect, other.labelsInEffect);
   return sameLabels && isSameRecord(one, { ...other, labelsInEffect: one.labelsInEffect });
 }
 
 /** The revision changes with the content only: what nobody watches may come and go. */
-function follow(before: Inventory, containers: readonly TrackedContainer[]): Inventory {
+function inventoryOf(containers: readonly TrackedContainer[], before: Inventory): Inventory {
   if (before.known && isSameList(before.containers, containers)) return before;
   return {
     revision: before.revision + 1,
@@ -100,26 +107,5 @@ function follow(before: Inventory, containers: readonly TrackedContainer[]): Inv
     containers,
     images: trackImages(containers),
     updatesAvailable: containers.filter(({ updateAvailable }) => updateAvailable).length,
-  };
-}
-
-type Dependencies = ReadonlyMap<string, readonly string[]>;
-
-/** Reads them anew only when a container has come, gone or been renamed. */
-function createDependencyReader(settings: ServiceSettings): (containers: readonly ContainerSummary[]) => Dependencies {
-  let last: readonly ContainerSummary[] = [];
-  let dependencies: Dependencies = new Map();
-  return (containers) => {
-    if (!haveSameLinks(last, containers)) {
-      const before = dependencies;
-      dependencies = new Map(
-        [...listedDependencies(containers, settings)].map(([id, names]) => {
-          const old = before.get(id);
-          return [id, old !== undefined && isSameList(old, names) ? old : names];
-        }),
-      );
-    }
-    last = containers;
-    return dependencies;
   };
 }

@@ -56,10 +56,23 @@ export function buildDependencyGraph<Each extends LinkedContainer>(
   const soft = new Map<string, readonly SoftDependency[]>();
   for (const container of sorted) {
     hard.set(container.id, withoutSelf(container, hardDependencies(container, lookup), warnings));
-    soft.set(container.id, withoutSelf(container, softDependencies(container, lookup, options, warnings), warnings));
+    const { dependsOn } = readLabels(container.settings.Config.Labels ?? {}).wishes;
+    const known = softDependencies(container, lookup, { ...options, dependsOn }, warnings);
+    soft.set(container.id, withoutSelf(container, known, warnings));
   }
   const graph = { containers: new Map(sorted.map((container) => [container.id, container])), hard, soft };
   return { ...graph, warnings: [...warnings, ...cycleWarnings(graph)].slice(0, mostWarnings) };
+}
+
+/** The same about one container alone: ids of those it needs, each once. `dependsOn` is what its label says. */
+export function dependenciesOf(
+  container: LinkedContainer,
+  lookup: ContainerLookup<LinkedContainer>,
+  options: GraphOptions & { readonly dependsOn: readonly string[] | undefined },
+): readonly string[] {
+  const hard = hardDependencies(container, lookup).flatMap(({ targetId }) => targetId ?? []);
+  const soft = softDependencies(container, lookup, options, []).map(({ targetId }) => targetId);
+  return [...new Set([...hard, ...soft])].filter((id) => id !== container.id);
 }
 
 /** Ids of the containers that one needs, hard and soft, each once. */
@@ -123,10 +136,9 @@ function beforeColon(text: string): string {
 function softDependencies(
   container: LinkedContainer,
   lookup: Lookup,
-  { useComposeDependsOn }: GraphOptions,
+  { useComposeDependsOn, dependsOn }: GraphOptions & { readonly dependsOn: readonly string[] | undefined },
   warnings: string[],
 ): readonly SoftDependency[] {
-  const { dependsOn } = readLabels(container.settings.Config.Labels ?? {}).wishes;
   if (dependsOn !== undefined) return fromLabel(container, dependsOn, lookup, warnings);
   const compose = useComposeDependsOn ? fromCompose(container, lookup) : [];
   return distinct([...compose, ...fromAliases(container, lookup)], ({ targetId }) => targetId);

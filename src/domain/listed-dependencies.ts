@@ -1,22 +1,28 @@
 import type { ContainerSummary } from './container.ts';
-import type { LinkedContainer } from './container-lookup.ts';
-import { buildDependencyGraph, type GraphOptions, neededBy } from './dependency-graph.ts';
+import { createContainerLookup, type LinkedContainer } from './container-lookup.ts';
+import { dependenciesOf, type GraphOptions } from './dependency-graph.ts';
+import type { WatchedContainer } from './selection.ts';
+
+/** The names of the containers that one of the list needs. */
+export type ListedDependencies = (watched: Pick<WatchedContainer, 'container' | 'wishes'>) => readonly string[];
 
 /**
- * The names of the containers that each one needs, by its id, as far as a list without inspection
- * tells: by label, by compose, by a shared network. Links, shared volumes and other namespaces are
- * known to a plan only, which inspects all.
+ * Whom containers need, as far as a list without inspection tells: by label, by compose, by a shared
+ * network. Links, shared volumes and other namespaces are known to a plan only, which inspects all.
  */
-export function listedDependencies(
+export function readListedDependencies(
   containers: readonly ContainerSummary[],
   options: GraphOptions,
-): ReadonlyMap<string, readonly string[]> {
-  const graph = buildDependencyGraph(containers.map(linked), options);
-  const namesOf = (id: string) => neededBy(graph, id).flatMap((needed) => graph.containers.get(needed)?.name ?? []);
-  return new Map(containers.map(({ id }) => [id, namesOf(id)]));
+): ListedDependencies {
+  const linked = new Map(containers.map((container) => [container.id, link(container)]));
+  const lookup = createContainerLookup([...linked.values()]);
+  return ({ container, wishes: { dependsOn } }) => {
+    const ids = dependenciesOf(link(container), lookup, { ...options, dependsOn });
+    return ids.flatMap((id) => linked.get(id)?.name ?? []);
+  };
 }
 
-/** Whether both lists have the same dependencies, because nothing that tells of them has changed. */
+/** Whether both lists tell the same about who needs whom, because none has come, gone or been renamed. */
 export function haveSameLinks(one: readonly ContainerSummary[], other: readonly ContainerSummary[]): boolean {
   return (
     one.length === other.length &&
@@ -27,15 +33,7 @@ export function haveSameLinks(one: readonly ContainerSummary[], other: readonly 
   );
 }
 
-function linked({ id, name, image, labels, networkMode }: ContainerSummary): LinkedContainer {
-  return {
-    id,
-    name,
-    settings: {
-      Config: { Image: image, Labels: labels },
-      HostConfig: { NetworkMode: networkMode },
-      Mounts: [],
-      Networks: {},
-    },
-  };
+function link({ id, name, image, labels, networkMode }: ContainerSummary): LinkedContainer {
+  const Config = { Image: image, Labels: labels };
+  return { id, name, settings: { Config, HostConfig: { NetworkMode: networkMode }, Mounts: [], Networks: {} } };
 }
