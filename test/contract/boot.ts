@@ -24,7 +24,7 @@ export function bootContract(name: string, setup: (options: { liveRestore: boole
     afterAll(() => fixture?.close());
 
     test.each(Object.entries(expected))('after a %s', async (kind, table) => {
-      for (const [name, prepare] of Object.entries(scenes)) await prepare(fixture, containerName(name));
+      await Promise.all(Object.entries(scenes).map(([name, prepare]) => prepare(fixture, containerName(name))));
       await fixture.restart(kind as RestartKind);
       expect(await statuses(fixture)).toEqual(table);
     });

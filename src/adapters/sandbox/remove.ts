@@ -1,5 +1,4 @@
 import { loseProcess } from './process-end.ts';
-import { leaveNetworks } from './networks.ts';
 import { removeOrphanedVolumes } from './volumes.ts';
 import { announceContainer, type SandboxContainer, type World } from './world.ts';
 
@@ -16,7 +15,6 @@ export function removeContainer(
     loseProcess(world, container, killed);
     announceContainer(world, 'die', container, { exitCode: String(killed) });
   }
-  leaveNetworks(world, container);
   world.containers.delete(container.id);
   if (world.names.get(container.name) === container.id) world.names.delete(container.name);
   if (withVolumes) removeOrphanedVolumes(world, container.mounts);
