@@ -1,13 +1,16 @@
 #!/usr/bin/env node
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
+import { fileURLToPath } from 'node:url';
 import type { Application } from './application/application.ts';
 import type { CommandName } from './config/commands.ts';
+import type { HttpSettings, TokenSource } from './config/http-settings.ts';
 import type { Configuration } from './config/load.ts';
 import type { Settings } from './config/settings.ts';
 import type { Clock, Log, Outside } from './domain/outside.ts';
 import { defaultSettings, type ServiceSettings } from './domain/settings.ts';
-import type { CommandFunction } from './interfaces/cli/context.ts';
+import type { CommandContext, CommandFunction } from './interfaces/cli/context.ts';
 import type { Interrupt } from './interfaces/cli/interrupt.ts';
 import type { Terminal } from './interfaces/cli/terminal.ts';
 
@@ -50,7 +53,8 @@ async function main(argv: readonly string[]): Promise<number> {
 
 type Command = Configuration & { readonly kind: 'command' };
 
-async function runCommand({ command, settings, aliases, warnings }: Command): Promise<number> {
+async function runCommand(configuration: Command): Promise<number> {
+  const { command, settings, aliases, warnings } = configuration;
   const { carryOut, tellFailure } = await import('./interfaces/cli/cli.ts');
   const surroundings = await openSurroundings(settings);
   const { terminal, log } = surroundings;
@@ -68,7 +72,14 @@ async function runCommand({ command, settings, aliases, warnings }: Command): Pr
   try {
     const service = await (command === 'demo' ? openDemo(surroundings) : openService(command, settings, surroundings));
     const { application } = service;
-    const code = await carryOut(service.command, { application, settings, ...surroundings, signal: interrupt.signal });
+    const { signal } = interrupt;
+    const http = command === 'demo' ? await demoApi(settings.http) : settings.http;
+    // Lines of the log would tear the table that the demonstration draws.
+    const apiLog = command === 'demo' && terminal.out.isTerminal ? { ...log, info: log.debug } : log;
+    const parts = { application, clock: surroundings.clock, log: apiLog };
+    const serve = http.groups.length > 0 ? apiOf(http, configuration, parts) : undefined;
+    const context = { application, settings, ...surroundings, signal, ...(serve && { serve }) };
+    const code = await carryOut(service.command, context);
     await service.close();
     const runsUntilAsked = command === 'demo' || (command === 'run' && !settings.run.once);
     return runsUntilAsked ? code : (interrupt.exitCode() ?? code);
@@ -90,7 +101,9 @@ async function openSurroundings(settings: Settings): Promise<Surroundings> {
     ...settings.log,
     colour: settings.log.colour && terminal.err.isTerminal,
     stream: { write: terminal.err.write, isTTY: terminal.err.isTerminal },
-    secrets: settings.registry.repoPass === undefined ? [] : [settings.registry.repoPass],
+    secrets: [settings.registry.repoPass, textOf(settings.http.token), textOf(settings.http.eventsToken)].filter(
+      (secret) => secret !== undefined,
+    ),
     nowMs: clock.nowMs,
   });
   return { terminal, clock, log };
@@ -181,6 +194,79 @@ async function reachEngineAndRegistries(
     insecureRegistries: async (signal) => (await engine.info(signal)).insecureRegistries,
   });
   return { engine, registry };
+}
+
+type ApiParts = { readonly application: Application; readonly clock: Clock; readonly log: Log };
+
+/** The HTTP API and the metrics it shows, loaded when they are served. */
+function apiOf(
+  http: HttpSettings,
+  { command, settings: { service, run }, options }: Command,
+  { application, clock, log }: ApiParts,
+): NonNullable<CommandContext['serve']> {
+  return async () => {
+    const { createHttpServer } = await import('./interfaces/http/server.ts');
+    const { listen } = await import('./interfaces/http/listen.ts');
+    const { createMetrics } = await import('./interfaces/metrics/metrics.ts');
+    const { describeSelection } = await import('./config/selection-words.ts');
+    const updatesAvailable = () => application.status().updatesAvailable;
+    const metrics = createMetrics({ clock, updatesAvailable, version: version() });
+    application.subscribe(metrics.hear);
+    const filterDescription = describeSelection(service);
+    const shared = { noRestart: false, rollingRestart: service.updateConcurrency === 1, lifecycleHooks: false };
+    const { server, stop } = await createHttpServer({
+      settings: http,
+      service: application,
+      clock,
+      log,
+      version: version(),
+      configuration: { config: { ...service, ...shared, scope: service.scope ?? '', filterDescription }, options },
+      runOptions: {
+        ...service,
+        ...shared,
+        labelPrecedence: service.labelTakesPrecedence,
+        runOnce: run.once,
+        skipSelfUpdate: false,
+        reviveStopped: false,
+      },
+      metrics: metrics.text,
+      assetsFolder: fileURLToPath(new URL('./swagger-ui/', import.meta.url)),
+    });
+    // A list that is asked for right after the start should be there; an engine that is away must not keep us.
+    const listed = application.follow().catch(() => undefined);
+    await Promise.race([listed, clock.sleep(2000)]);
+    const address = await listen(server, http).catch((error: unknown) => {
+      // The demonstration must not fail because something else is there.
+      if (command === 'demo') return listen(server, { ...http, port: 0 });
+      throw error;
+    });
+    log.info('listening', { address, groups: http.groups.join(',') });
+    return {
+      address,
+      tokens: { api: textOf(http.token) ?? '', events: textOf(http.eventsToken) ?? '' },
+      stop: async () => {
+        await stop();
+        await application.close();
+      },
+    };
+  };
+}
+
+/** Everything on, for this machine alone unless told otherwise, with tokens made up where none are given. */
+async function demoApi(http: HttpSettings): Promise<HttpSettings> {
+  const { endpointGroups } = await import('./config/endpoint-groups.ts');
+  const madeUp = (): TokenSource => ({ kind: 'value', value: randomBytes(9).toString('base64url') });
+  return {
+    ...http,
+    host: http.host ?? '127.0.0.1',
+    groups: http.groups.length > 0 ? http.groups : endpointGroups,
+    token: http.token ?? madeUp(),
+    eventsToken: http.eventsToken ?? madeUp(),
+  };
+}
+
+function textOf(token: TokenSource | undefined): string | undefined {
+  return token?.kind === 'file' ? readFileSync(token.path, 'utf8').trim() : token?.value;
 }
 
 function version(): string {

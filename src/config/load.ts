@@ -7,6 +7,7 @@ import { optionEntries, type OptionKey, type OptionValues } from './options.ts';
 import { parseValue } from './parse.ts';
 import { readFileValue } from './secrets.ts';
 import { makeSettings, type Settings } from './settings.ts';
+import { showOptions, type ShownOption } from './shown-options.ts';
 
 export type Configuration =
   | {
@@ -15,6 +16,8 @@ export type Configuration =
       readonly settings: Settings;
       /** The variables of the Watchtower family that are in effect. */
       readonly aliases: readonly string[];
+      /** Every option, for people to see. */
+      readonly options: readonly ShownOption[];
       /** Sentences about what was given and has no effect. */
       readonly warnings: readonly string[];
     }
@@ -41,6 +44,7 @@ export function loadConfiguration(argv: readonly string[], environment: Environm
     command: line.command,
     settings: made.settings,
     aliases,
+    options: showOptions(values, sources),
     warnings: [...unknownVariables(environment), ...made.warnings],
   };
 }

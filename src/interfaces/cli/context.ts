@@ -12,6 +12,18 @@ export type CommandContext = {
   readonly log: Log;
   /** Aborts when the user asks to stop. */
   readonly signal: AbortSignal;
+  /** Begins to serve the HTTP API; undefined where it is not wanted. */
+  readonly serve?: () => Promise<ServedApi>;
+};
+
+/** The HTTP API while it is served. */
+export type ServedApi = {
+  /** `http://127.0.0.1:8080` */
+  readonly address: string;
+  /** What its users have to present, for the demonstration to tell. */
+  readonly tokens: { readonly api: string; readonly events: string };
+  /** Ends what it serves, and with it the updates that were asked for there, at a safe point. */
+  readonly stop: () => Promise<void>;
 };
 
 /** Carries the command out and answers with the exit code. */

@@ -1,5 +1,5 @@
 import type { OutcomeKind, Session } from '../../../domain/session.ts';
-import { exitCodes, type CommandContext, type CommandFunction } from '../context.ts';
+import { exitCodes, type CommandContext, type CommandFunction, type ServedApi } from '../context.ts';
 import { createDemoTeller } from '../demo-teller.ts';
 
 /** The world that the demonstration plays in. */
@@ -12,12 +12,13 @@ export type DemoStage = {
 /** `upkeep demo`: the service as it is, in a world of its own that never stands still. */
 export function createDemo(stage: DemoStage): CommandFunction {
   return async (context) => {
-    const { application, settings, signal } = context;
+    const { application, settings, signal, serve } = context;
     const { rounds = Number.POSITIVE_INFINITY } = settings.run;
     const teller = createDemoTeller(context);
     const sessions: Session[] = [];
     let played = 0;
-    teller.introduce(introduction);
+    const api = await serve?.();
+    teller.introduce([...introduction, ...(api === undefined ? [] : apiLines(api))]);
     try {
       while (played < rounds && (await isTimeForMore(context, played))) {
         played += 1;
@@ -26,6 +27,7 @@ export function createDemo(stage: DemoStage): CommandFunction {
       }
     } finally {
       teller.conclude(conclusionOf(sessions, stage));
+      await api?.stop();
     }
     return exitCodes.done;
   };
@@ -37,6 +39,15 @@ const introduction = [
   'Ctrl-C ends it. Also try: upkeep demo | cat; upkeep demo --json --rounds 2; on a real engine: upkeep check.',
   '',
 ];
+
+function apiLines({ address, tokens: { api, events } }: ServedApi): readonly string[] {
+  return [
+    `HTTP API: ${address}, with documentation at ${address}/swagger/index.html`,
+    `API token: ${api}, events token: ${events}`,
+    `For instance: curl -H "Authorization: Bearer ${api}" ${address}/v1/containers`,
+    '',
+  ];
+}
 
 /** Long enough to read what became of the round before. */
 const pauseMs = 3000;

@@ -10,12 +10,30 @@ import { recoverFirst } from '../recover-first.ts';
 export async function run(context: CommandContext): Promise<number> {
   const { application, settings, log } = context;
   const stopLogging = logEvents(application, log);
+  const api = settings.run.once ? undefined : await context.serve?.();
   try {
     await recoverFirst(context);
-    return settings.run.once ? await runOnce(context) : await runAtIntervals(context);
+    if (settings.run.once) return await runOnce(context);
+    return api === undefined ? await runAtIntervals(context) : await runWithApi(context);
   } finally {
+    await api?.stop();
     stopLogging();
   }
+}
+
+/** Who has the API decides there when to update, unless told that the interval counts too. */
+async function runWithApi({ application, settings, log, signal }: CommandContext): Promise<number> {
+  const { intervalMs: everyMs, updateOnStart } = settings.run;
+  const words = `every ${formatDuration(everyMs)}`;
+  const polls = settings.http.periodicPolls;
+  log.info(
+    polls
+      ? `Updates ${words}, besides those that the API is asked for`
+      : 'No periodic updates, because the HTTP API is on: --http-api-periodic-polls brings them back',
+  );
+  const schedule = polls ? ({ kind: 'interval', words, everyMs } as const) : undefined;
+  await application.keepUpdating({ schedule, updateOnStart }, signal);
+  return exitCodes.done;
 }
 
 async function runOnce({ application, signal }: CommandContext): Promise<number> {
