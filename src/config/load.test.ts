@@ -35,6 +35,7 @@ const effects: Readonly<Record<OptionKey, readonly [text: string, expected: unkn
   updateConcurrency: ['1', 1, (s) => s.service.updateConcurrency],
   dryRun: ['true', true, (s) => s.request.dryRun],
   intervalMs: ['3600', 3_600_000, (s) => s.run.intervalMs],
+  schedule: ['@every 6h', 6 * 3_600_000, (s) => (s.run.schedule.kind === 'interval' ? s.run.schedule.everyMs : 0)],
   updateOnStart: ['true', true, (s) => s.run.updateOnStart],
   runOnce: ['true', true, (s) => s.run.once],
   timeZone: ['Europe/Berlin', true, () => true],
@@ -434,6 +435,44 @@ describe('TLS to the engine', () => {
     expect(faultsOf([], { ...remote, DOCKER_CERT_PATH: half }).message).toContain('expected a folder with ca.pem, or');
     writeFileSync(join(half, 'cert.pem'), 'x');
     expect(faultsOf([], { ...remote, DOCKER_CERT_PATH: half }).message).toContain('both cert.pem and key.pem');
+  });
+});
+
+describe('the schedule', () => {
+  const nextAfter = (from: string, argv: readonly string[], environment: Readonly<Record<string, string>> = {}) => {
+    const { schedule } = settingsOf(argv, environment).run;
+    if (schedule.kind === 'interval') return schedule.words;
+    return new Date(schedule.nextRunAfter(Date.parse(from)) ?? Number.NaN).toISOString();
+  };
+
+  test('is an interval of a day unless told otherwise', () => {
+    expect(nextAfter('', [])).toBe('every 1d');
+    expect(nextAfter('', ['-i', '90'])).toBe('every 1m30s');
+    expect(nextAfter('', [], { WATCHTOWER_SCHEDULE: ' ' })).toBe('every 1d');
+  });
+
+  test('is in the time zone of TZ', () => {
+    const argv = ['-s', '0 4 * * *'];
+    expect(nextAfter('2026-07-01T00:00Z', argv, { TZ: 'Europe/Berlin' })).toBe('2026-07-01T02:00:00.000Z');
+    expect(nextAfter('2026-07-01T00:00Z', argv, { TZ: ':Asia/Kolkata' })).toBe('2026-07-01T22:30:00.000Z');
+    expect(nextAfter('2026-07-01T00:00Z', ['-s', 'TZ=UTC 0 4 * * *'], { TZ: 'Europe/Berlin' })).toBe(
+      '2026-07-01T04:00:00.000Z',
+    );
+  });
+
+  test("and an interval of one's own are one too many", () => {
+    expect(faultsOf(['--schedule', '@daily'], { WATCHTOWER_POLL_INTERVAL: '300' })).toEqual({
+      kind: 'faults',
+      exitCode: 1,
+      message: 'Cannot use both WATCHTOWER_POLL_INTERVAL and --schedule: each says when to update',
+    });
+  });
+
+  test('that cannot be read, or never comes up, is refused', () => {
+    for (const text of ['0 4 * *', '0 0 30 2 *', 'TZ=Nowhere @daily'])
+      expect(faultsOf(['--schedule', text]).message).toMatch(
+        /^Cannot use --schedule ".+": expected a schedule that comes up/,
+      );
   });
 });
 

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Schedule } from '../domain/schedule.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { CommandName } from './commands.ts';
 import type { Fault } from './fault.ts';
 import { type HttpSettings, makeHttpSettings } from './http-settings.ts';
 import type { OptionValues } from './options.ts';
+import { intervalSchedule, readSchedule } from './schedule.ts';
 import { readEngineCertificates, readNamedFile, type EngineCertificates } from './secrets.ts';
 
 /** All that the process is told from outside, ready to use. */
@@ -29,6 +31,7 @@ export type RequestSettings = {
 export type RunSettings = {
   readonly once: boolean;
   readonly intervalMs: number;
+  readonly schedule: Schedule;
   readonly updateOnStart: boolean;
   /** Of the demonstration; undefined: until it is interrupted. */
   readonly rounds: number | undefined;
@@ -125,6 +128,7 @@ export function makeSettings(given: Given): MadeSettings {
     run: {
       once: values.runOnce,
       intervalMs: values.intervalMs,
+      schedule: scheduleOf(given, faults),
       updateOnStart: values.updateOnStart,
       rounds: values.rounds,
     },
@@ -148,6 +152,18 @@ export function makeSettings(given: Given): MadeSettings {
     output: { json: values.json, colour, live: canMoveCursor, exitCode: values.exitCode },
   };
   return { settings, faults, warnings };
+}
+
+/** Each has a date of its own for the next update; as in the Watchtower family, nobody can mean both. */
+function scheduleOf({ values, sourceOf }: Given, faults: Fault[]): Schedule {
+  const interval = intervalSchedule(values.intervalMs);
+  if (values.schedule === undefined) return interval;
+  if (sourceOf('intervalMs') !== 'intervalMs') {
+    const message = `Cannot use both ${sourceOf('intervalMs')} and ${sourceOf('schedule')}: each says when to update`;
+    faults.push({ kind: 'value', message });
+  }
+  const timeZone = values.timeZone?.replace(/^:/, '') ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return readSchedule(values.schedule, timeZone) ?? interval;
 }
 
 /** As Docker's own client: a folder of certificates means TLS, `--tlsverify` means that the engine's is checked. */

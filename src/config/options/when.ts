@@ -1,4 +1,5 @@
 import type { Option } from '../option.ts';
+import { readSchedule } from '../schedule.ts';
 
 const commands = ['run'] as const;
 
@@ -15,6 +16,24 @@ export const whenOptions = {
     maxMs: 365 * 86_400_000,
     meaning: 'Time between two updates',
     example: '6h',
+    commands,
+  },
+  schedule: {
+    group: 'when',
+    kind: 'text',
+    flag: 'schedule',
+    short: 's',
+    env: ['SCHEDULE'],
+    placeholder: 'CRON',
+    default: undefined,
+    defaultMeaning: 'none: every --interval',
+    accepts: {
+      test: (text) => readSchedule(text, 'UTC') !== undefined,
+      expected: 'a schedule that comes up: "0 4 * * *", "30 0 4 * * *" (seconds first), "@daily" or "@every 6h"',
+    },
+    meaning:
+      'When to update, instead of an interval: five fields of cron as in "0 4 * * *", six with seconds first, or @daily and the like; after TZ=Europe/Berlin, in that time zone',
+    example: '@daily',
     commands,
   },
   updateOnStart: {
@@ -46,7 +65,7 @@ export const whenOptions = {
     default: undefined,
     defaultMeaning: "the system's",
     accepts: { test: isTimeZone, expected: 'a time zone such as Europe/Berlin or UTC' },
-    meaning: 'The time zone of the times in readable logs',
+    meaning: 'The time zone of --schedule, and of the times in readable logs',
     example: 'Europe/Berlin',
     commands: ['run', 'check', 'update', 'demo'],
   },
