@@ -48,7 +48,9 @@ describe('createMetrics()', () => {
   test('has exactly one space on every sample line, whatever has happened', async () => {
     const metrics = scene();
     metrics.hear(completed({ updated: 1 }));
-    const samples = (await metrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    const lines = (await metrics.text()).split('\n');
+    expect(lines.pop()).toBe('');
+    const samples = lines.filter((line) => !line.startsWith('#'));
     expect(samples.length).toBeGreaterThan(50);
     for (const line of samples) expect(line).toMatch(/^[a-z_]+(?:\{[^ ]*\})? [\d.e+-]+$/);
   });

@@ -123,7 +123,12 @@ export function createMetrics({ clock, updatesAvailable, version }: MetricsParts
     }
   }
 
-  return { hear, text: () => registry.metrics() };
+  return { hear, text: async () => withoutBlankLines(await registry.metrics()) };
+}
+
+/** Collectors that split every line at its one space, as Netdata's does, fail on an empty one. */
+function withoutBlankLines(text: string): string {
+  return text.replaceAll(/\n{2,}/g, '\n');
 }
 
 const seconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
