@@ -102,7 +102,10 @@ describe('keepUpdating()', () => {
     expect(complaints).toEqual([]);
     await clock.advance(2 * hourMs);
     expect(begun).toHaveLength(3);
-    expect(complaints).toEqual(['The update ended early', 'The update ended early']);
+    expect(complaints).toEqual([
+      'The update failed for a reason of our own',
+      'The update failed for a reason of our own',
+    ]);
   });
 
   test('ends when it is asked to, after the update that runs has come to its safe point', async () => {

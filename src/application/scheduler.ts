@@ -1,4 +1,5 @@
-import { describeError, ServiceError } from '../domain/errors.ts';
+import { formatDuration } from '../domain/duration.ts';
+import { ServiceError } from '../domain/errors.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { Trigger } from '../domain/session.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
@@ -22,14 +23,22 @@ export type SchedulerParts = Pick<Outside, 'clock' | 'log'> & {
 export function createScheduler({ clock, log, update }: SchedulerParts): Scheduler {
   let agenda: Agenda | undefined;
 
+  function tellNext(signal: AbortSignal): void {
+    const atMs = agenda?.nextAtMs();
+    if (atMs === undefined || signal.aborted) return;
+    const inMs = Math.round((atMs - clock.nowMs()) / 1000) * 1000;
+    log.info(`Next update in ${formatDuration(inMs)}`, { atMs });
+  }
+
   /** A run that fails as a whole, because the engine is away for instance, is told by its event; the next one may succeed. */
   async function attempt(trigger: Trigger, signal: AbortSignal): Promise<void> {
     try {
       await update(trigger, signal);
     } catch (error) {
-      const level = error instanceof ServiceError ? 'debug' : 'error';
-      log[level]('The update ended early', { trigger, error: describeError(error) });
+      if (error instanceof ServiceError) log.debug('The update ended early', { trigger, error: error.message });
+      else log.error('The update failed for a reason of our own', { trigger, error });
     }
+    tellNext(signal);
   }
 
   return {
@@ -40,7 +49,8 @@ export function createScheduler({ clock, log, update }: SchedulerParts): Schedul
         running.add(run);
       };
       agenda = schedule && createAgenda(schedule, clock);
-      if (updateOnStart && !signal.aborted) begin('start');
+      if (!updateOnStart) tellNext(signal);
+      else if (!signal.aborted) begin('start');
       while (!signal.aborted) {
         const dueInMs = agenda?.dueInMs() ?? lookAgainMs;
         if (dueInMs > 0) {

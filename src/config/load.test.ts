@@ -34,8 +34,8 @@ const effects: Readonly<Record<OptionKey, readonly [text: string, expected: unkn
   cleanup: ['true', true, (s) => s.service.cleanup],
   updateConcurrency: ['1', 1, (s) => s.service.updateConcurrency],
   dryRun: ['true', true, (s) => s.request.dryRun],
-  intervalMs: ['3600', 3_600_000, (s) => s.run.intervalMs],
-  schedule: ['@every 6h', 6 * 3_600_000, (s) => (s.run.schedule.kind === 'interval' ? s.run.schedule.everyMs : 0)],
+  intervalMs: ['3600', 3_600_000, everyMs],
+  schedule: ['@every 6h', 21_600_000, everyMs],
   updateOnStart: ['true', true, (s) => s.run.updateOnStart],
   runOnce: ['true', true, (s) => s.run.once],
   timeZone: ['Europe/Berlin', true, () => true],
@@ -481,6 +481,10 @@ test('the defaults of the options are those of the domain', async () => {
   expect(settingsOf([]).service).toEqual(defaultSettings);
   expect(Object.keys(options)).toHaveLength(Object.keys(effects).length);
 });
+
+function everyMs({ run: { schedule } }: Settings): number | undefined {
+  return schedule.kind === 'interval' ? schedule.everyMs : undefined;
+}
 
 function load(argv: readonly string[], environment: Readonly<Record<string, string>> = {}): Configuration {
   return loadConfiguration(argv, environment);

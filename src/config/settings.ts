@@ -30,7 +30,6 @@ export type RequestSettings = {
 
 export type RunSettings = {
   readonly once: boolean;
-  readonly intervalMs: number;
   readonly schedule: Schedule;
   readonly updateOnStart: boolean;
   /** Of the demonstration; undefined: until it is interrupted. */
@@ -127,7 +126,6 @@ export function makeSettings(given: Given): MadeSettings {
     request: { images: values.images, containers: command === 'run' ? [] : names, dryRun: values.dryRun },
     run: {
       once: values.runOnce,
-      intervalMs: values.intervalMs,
       schedule: scheduleOf(given, faults),
       updateOnStart: values.updateOnStart,
       rounds: values.rounds,

@@ -1,6 +1,7 @@
 import { loadConfiguration } from '../../src/config/load.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import type { Log, LogFields } from '../../src/domain/outside.ts';
+import { createScheduler } from '../../src/application/scheduler.ts';
 import type { CommandContext } from '../../src/interfaces/cli/context.ts';
 import { createFakeApplication, type FakeAnswers, type FakeApplication } from './fake-application.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
@@ -21,7 +22,7 @@ export function createCommandScene(
   answers: FakeAnswers = {},
   options: FakeTerminalOptions = {},
 ): CommandScene {
-  const application = createFakeApplication(answers);
+  const fakeApplication = createFakeApplication(answers);
   const clock = createFakeClock();
   const fake = createFakeTerminal(options);
   const interrupt = new AbortController();
@@ -29,6 +30,12 @@ export function createCommandScene(
   const writer = (level: string) => (message: string, fields?: LogFields) => void logged.push([level, message, fields]);
   const log: Log = { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
   const { terminal } = fake;
+  const { keepUpdating } = createScheduler({
+    clock,
+    log,
+    update: (trigger, signal) => fakeApplication.update({ images: [], containers: [], trigger }, signal),
+  });
+  const application = { ...fakeApplication, keepUpdating };
   const context = { application, settings: settingsFor(argv), terminal, clock, log, signal: interrupt.signal };
   return { context, application, clock, fake, logged, interrupt };
 }

@@ -49,16 +49,39 @@ describe('run()', () => {
     ]);
   });
 
-  test('an update that fails as a whole does not end the service, a bug does', async () => {
-    let failure: Error = new ServiceError('engine-unreachable', 'Cannot reach the engine: gone');
+  test('an update that fails as a whole does not end the service', async () => {
+    const failure = new ServiceError('engine-unreachable', 'Cannot reach the engine: gone');
     const scene = createCommandScene(['run', '--interval', '1h'], { update: () => Promise.reject(failure) });
     const code = run(scene.context);
-    await scene.clock.advance(3_600_000);
-    expect(scene.application.asked).toHaveLength(2);
-    failure = new TypeError('bug');
-    const ended = expect(code).rejects.toThrow('bug');
-    await scene.clock.advance(3_600_000);
-    await ended;
+    await scene.clock.advance(2 * 3_600_000);
+    expect(scene.application.asked).toHaveLength(3);
+    scene.interrupt.abort();
+    expect(await code).toBe(0);
+  });
+
+  test('says what is scheduled: an interval, a calendar', async () => {
+    expect(await firstWords([])).toEqual(['Updates every 1d', 'Next update in 1d']);
+    expect(await firstWords(['--schedule', 'TZ=UTC 0 4 * * *'])).toEqual([
+      'Updates on the schedule "0 4 * * *" in UTC',
+      'Next update in 4h',
+    ]);
+  });
+
+  test('says that the API stands for the schedule, unless told that both count; an update at the start counts anyway', async () => {
+    const api = ['--http-api-endpoints', 'health'];
+    expect(await firstWords(api)).toEqual([
+      'No periodic updates, because the HTTP API is on: --http-api-periodic-polls brings them back',
+    ]);
+    expect(await firstWords([...api, '--http-api-periodic-polls'])).toEqual([
+      'Updates every 1d, besides those that the API is asked for',
+      'Next update in 1d',
+    ]);
+    const scene = createCommandScene(['run', ...api, '--update-on-start']);
+    const code = run({ ...scene.context, serve: () => Promise.resolve(servedApi) });
+    await scene.clock.advance(1_000_000_000);
+    scene.interrupt.abort();
+    await code;
+    expect(scene.application.asked.map(([what]) => what)).toEqual(['recover', 'update']);
   });
 
   test('asked to stop in the middle of an update, it lets the update end it', async () => {
@@ -110,3 +133,17 @@ describe('run()', () => {
     ]);
   });
 });
+
+const servedApi = { address: 'http://127.0.0.1:8080', tokens: { api: '', events: '' }, stop: () => Promise.resolve() };
+
+/** What the log says once the service has started. */
+async function firstWords(argv: readonly string[]): Promise<readonly string[]> {
+  const scene = createCommandScene(['run', ...argv]);
+  const serve = () => Promise.resolve(servedApi);
+  const servesApi = scene.context.settings.http.groups.length > 0;
+  const code = run({ ...scene.context, ...(servesApi && { serve }) });
+  await scene.clock.advance(0);
+  scene.interrupt.abort();
+  await code;
+  return scene.logged.map(([, message]) => message);
+}
