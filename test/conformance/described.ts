@@ -11,15 +11,16 @@ export async function startDescribed(
   service = createScriptedService(),
 ): Promise<DescribedScene> {
   const scene = await startHttp(service, options);
+  return { ...scene, service, ask: await describedAsk(scene) };
+}
+
+/** Asks as the scene does, and checks each JSON reply against the description. */
+export async function describedAsk(scene: Pick<HttpScene, 'ask'>): Promise<HttpScene['ask']> {
   const validate = await readDescription();
-  return {
-    ...scene,
-    service,
-    ask: async (target, asked = {}) => {
-      const reply = await scene.ask(target, asked);
-      expectDescribed(validate, asked, target, reply);
-      return reply;
-    },
+  return async (target, asked = {}) => {
+    const reply = await scene.ask(target, asked);
+    expectDescribed(validate, asked, target, reply);
+    return reply;
   };
 }
 

@@ -1,14 +1,14 @@
-import { get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ServiceEvent } from '../../src/domain/event.ts';
 import type { ContainerOutcome } from '../../src/domain/session.ts';
+import { dataOf, type EventReader, followEvents, type FollowOptions, idOf } from '../support/event-reader.ts';
 import { eventsToken, type HttpScene, type SceneOptions, startHttp } from '../support/http-scene.ts';
 import { createScriptedService, type ScriptedService } from '../support/scripted-service.ts';
 
 let service: ScriptedService;
 let scene: HttpScene;
-const readers: Reader[] = [];
+const readers: EventReader[] = [];
 
 beforeEach(() => start());
 afterEach(async () => {
@@ -316,68 +316,8 @@ function outcome(kind: ContainerOutcome['outcome']): ContainerOutcome {
   };
 }
 
-type Reader = {
-  readonly response: IncomingMessage;
-  readonly text: () => string;
-  readonly isOpen: () => boolean;
-  readonly until: (isEnough: (text: string) => boolean) => Promise<void>;
-  /** So many events, without what is none. */
-  readonly frames: (count: number) => Promise<string[]>;
-  readonly end: () => void;
-  readonly ended: Promise<void>;
-};
-
-type FollowOptions = { readonly headers?: Readonly<Record<string, string>>; readonly paused?: boolean };
-
-function follow({ headers = {}, paused = false }: FollowOptions = {}): Promise<Reader> {
-  return new Promise((resolve, reject) => {
-    const request = get(
-      `${scene.url}/v1/events`,
-      { agent: false, headers: { authorization: `Bearer ${eventsToken}`, ...headers } },
-      (response) => {
-        let text = '';
-        let isOpen = true;
-        const ended = new Promise<void>((resolveEnd) =>
-          response.on('close', () => {
-            isOpen = false;
-            resolveEnd();
-          }),
-        );
-        response.on('error', () => undefined);
-        if (!paused) response.on('data', (chunk: Buffer) => (text += chunk.toString()));
-        const until = async (isEnough: (text: string) => boolean): Promise<void> => {
-          const deadlineMs = performance.now() + 5000;
-          while (!isEnough(text)) {
-            if (performance.now() > deadlineMs) throw new Error(`never came: ${text.slice(-500)}`);
-            await sleep(2);
-          }
-        };
-        const framesOf = () => text.split('\n\n').filter((frame) => frame.startsWith('id: '));
-        const reader: Reader = {
-          response,
-          text: () => text,
-          isOpen: () => isOpen,
-          until,
-          frames: async (count) => {
-            await until(() => framesOf().length >= count);
-            return framesOf().slice(0, count);
-          },
-          end: () => request.destroy(),
-          ended,
-        };
-        readers.push(reader);
-        resolve(reader);
-      },
-    );
-    request.on('error', reject);
-  });
-}
-
-// oxlint-disable-next-line typescript/no-explicit-any -- a test says what it expects in there
-function dataOf(frame = ''): any {
-  return JSON.parse(/^data: (.*)$/m.exec(frame)?.[1] ?? 'null');
-}
-
-function idOf(frame = ''): string {
-  return /^id: (.*)$/m.exec(frame)?.[1] ?? '';
+async function follow(options?: FollowOptions): Promise<EventReader> {
+  const reader = await followEvents(scene.url, options);
+  readers.push(reader);
+  return reader;
 }
