@@ -258,6 +258,43 @@ describe('the inventory', () => {
     expect(names(inventory())).toEqual([]);
   });
 
+  test('looks at everything now and then, for an engine that announces nothing', async () => {
+    const scene = createSandboxScene();
+    await holdImages(scene, 'app:1');
+    const { engine } = scene.startProcess().outside;
+    const nothing: Engine['events'] = (signal) =>
+      scene.sandbox.connect().engine.events(AbortSignal.any([signal, AbortSignal.abort()]));
+    const { inventory } = await followed(scene, {}, { engine: { ...engine, events: nothing } });
+    scene.sandbox.control.runContainer('app', { Image: 'app:1' });
+    await scene.clock.sleep(soonMs);
+    expect(names(inventory())).toEqual([]);
+    await scene.clock.sleep(60_000);
+    expect(names(inventory())).toEqual(['app']);
+  });
+
+  test('lists all instead of very many, and no more than half of the time', async () => {
+    const scene = createSandboxScene();
+    await holdImages(scene, 'app:1');
+    const { engine } = scene.startProcess().outside;
+    const lists: (number | 'all')[] = [];
+    const listContainers: Engine['listContainers'] = async (filter, signal) => {
+      lists.push(filter?.ids?.length ?? 'all');
+      await scene.clock.sleep(200);
+      return engine.listContainers(filter, signal);
+    };
+    const { inventory } = await followed(scene, {}, { engine: { ...engine, listContainers } });
+    await scene.clock.sleep(5000);
+    lists.length = 0;
+    for (let index = 0; index < 150; index += 1) {
+      scene.sandbox.control.runContainer(`app-${index}`, { Image: 'app:1' });
+      if (index % 3 === 2) await scene.clock.sleep(10);
+    }
+    await scene.clock.sleep(1500);
+    expect(lists.length).toBeLessThanOrEqual(5);
+    expect(lists).toContain('all');
+    expect(inventory().containers).toHaveLength(150);
+  });
+
   test('carries what the last check found, until the container runs another image', async () => {
     const scene = createSandboxScene();
     await holdImages(scene, 'app:1', 'app:2');
