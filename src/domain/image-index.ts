@@ -31,6 +31,16 @@ export function indexImages(images: readonly ImageSummary[]): ImageIndex {
 }
 
 /** The digests an image was pulled with, of whatever repository: equal digests are equal content. */
-export function digestsOf({ digests }: Pick<ImageSummary, 'digests'>): readonly Digest[] {
-  return digests.flatMap((text) => parseDigest(text.slice(text.indexOf('@') + 1)) ?? []);
+export const digestsOf: (image: Pick<ImageSummary, 'digests'>) => readonly Digest[] = oncePerList((digests) => [
+  ...new Set(digests.flatMap((text) => parseDigest(text.slice(text.indexOf('@') + 1)) ?? [])),
+]);
+
+/** One image may be in thousands of repositories, and be asked about for each container that runs it. */
+function oncePerList<Result extends object>(read: (digests: readonly string[]) => Result) {
+  const known = new WeakMap<readonly string[], Result>();
+  return ({ digests }: Pick<ImageSummary, 'digests'>): Result => {
+    const result = known.get(digests) ?? read(digests);
+    known.set(digests, result);
+    return result;
+  };
 }

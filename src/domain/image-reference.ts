@@ -62,7 +62,7 @@ export function withDigest(reference: ImageReference, digest: Digest): ImageRefe
 
 /** Whether both name the same repository; the case of host names does not matter. */
 export function sameRepository(a: ImageReference, b: ImageReference): boolean {
-  return a.repository === b.repository && a.registry.toLowerCase() === b.registry.toLowerCase();
+  return repositoryKey(a) === repositoryKey(b);
 }
 
 /** Whether a person's filter means the reference: without a tag it means any tag, malformed it means none. */
@@ -74,13 +74,28 @@ export function matchesReference(filter: string, reference: ImageReference): boo
 }
 
 /** The digests by which the reference's own repository knows an image, from that image's `RepoDigests`. */
-export function digestOfRepository(repoDigests: readonly string[], reference: ImageReference): Digest[] {
-  const digests = new Set<Digest>();
+export function digestOfRepository(repoDigests: readonly string[], reference: ImageReference): readonly Digest[] {
+  const byRepository = digestsByRepository.get(repoDigests) ?? readByRepository(repoDigests);
+  digestsByRepository.set(repoDigests, byRepository);
+  return byRepository.get(repositoryKey(reference)) ?? [];
+}
+
+/** One image may be in thousands of repositories, and be asked about for each container that runs it. */
+const digestsByRepository = new WeakMap<readonly string[], ReadonlyMap<string, readonly Digest[]>>();
+
+function readByRepository(repoDigests: readonly string[]): ReadonlyMap<string, readonly Digest[]> {
+  const digests = new Map<string, Digest[]>();
   for (const text of repoDigests) {
     const known = tryParseImageReference(text);
-    if (known?.digest !== undefined && sameRepository(known, reference)) digests.add(known.digest);
+    if (known?.digest === undefined) continue;
+    const others = digests.get(repositoryKey(known)) ?? [];
+    if (!others.includes(known.digest)) digests.set(repositoryKey(known), [...others, known.digest]);
   }
-  return [...digests];
+  return digests;
+}
+
+function repositoryKey({ registry, repository }: ImageReference): string {
+  return `${registry.toLowerCase()}/${repository}`;
 }
 
 function withDefaultTag(parts: ReferenceParts): ImageReference {
