@@ -1,0 +1,60 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { describe } from 'vitest';
+
+const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+
+/** Fails in CI and is skipped elsewhere, with a notice, where there is no browser. */
+export const describeInBrowser = executablePath === undefined ? describeWithoutBrowser() : describe;
+
+function describeWithoutBrowser() {
+  if (process.env['CI'] === 'true') throw new Error('there is no browser: apt-get install chromium');
+  console.log('NOTICE: there is no Chromium here; tests in a browser are skipped');
+  return describe.skip;
+}
+
+/** A browser of its own, which asks nobody but the page's server for anything. */
+export async function openBrowser(): Promise<{
+  readonly context: BrowserContext;
+  readonly close: () => Promise<void>;
+}> {
+  const profile = mkdtempSync(join(tmpdir(), 'upkeep-browser-'));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: executablePath ?? '',
+    headless: true,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+  return {
+    context,
+    close: async () => {
+      await context.close();
+      rmSync(profile, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What a page complains about, and whom it asks. */
+export function watchPage(page: Page): { readonly complaints: string[]; readonly hosts: Set<string> } {
+  const complaints: string[] = [];
+  const hosts = new Set<string>();
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning')
+      complaints.push(`${message.type()}: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
+  page.on('requestfailed', (request) => complaints.push(`failed: ${request.url()}`));
+  page.on('request', (request) => {
+    if (/^https?:/.test(request.url())) hosts.add(new URL(request.url()).host);
+  });
+  return { complaints, hosts };
+}

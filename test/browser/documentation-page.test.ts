@@ -1,0 +1,76 @@
+import { networkInterfaces } from 'node:os';
+import type { BrowserContext } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { apiToken, eventsToken, type HttpScene, startHttp } from '../support/http-scene.ts';
+import { createScriptedService, watchedContainer } from '../support/scripted-service.ts';
+import { describeInBrowser, openBrowser, watchPage } from './browser.ts';
+
+describeInBrowser('the documentation page', () => {
+  const service = createScriptedService();
+  let scene: HttpScene;
+  let browser: { readonly context: BrowserContext; readonly close: () => Promise<void> };
+  beforeAll(async () => {
+    service.script.inventory = { revision: 2, containers: [watchedContainer('web')], images: [] };
+    [scene, browser] = await Promise.all([startHttp(service, { settings: { host: '0.0.0.0' } }), openBrowser()]);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await scene.stop();
+  });
+
+  test('loads without a complaint, and asks nobody else for anything', async () => {
+    const page = await browser.context.newPage();
+    const { complaints, hosts } = watchPage(page);
+    await page.goto(`${scene.url}/swagger/index.html`);
+    await page.getByText('/v1/containers/details').waitFor();
+    expect(await page.locator('.opblock').count()).toBe(16);
+    expect(complaints).toEqual([]);
+    expect([...hosts]).toEqual([new URL(scene.url).host]);
+    await page.close();
+  });
+
+  test('Authorize takes the bare token, Try it out sends it, and both last over a reload', async () => {
+    const page = await browser.context.newPage();
+    const { complaints } = watchPage(page);
+    await page.goto(`${scene.url}/swagger/index.html`);
+    await page.locator('.auth-wrapper .authorize').click();
+    const keys = page.locator('.auth-container');
+    await keys.filter({ hasText: 'BearerAuth' }).locator('input').fill(apiToken);
+    await keys.filter({ hasText: 'BearerAuth' }).getByRole('button', { name: 'Apply credentials' }).click();
+    await keys.filter({ hasText: 'EventsToken' }).locator('input').fill(eventsToken);
+    await keys.filter({ hasText: 'EventsToken' }).getByRole('button', { name: 'Apply credentials' }).click();
+    await page.getByRole('button', { name: 'Close', exact: true }).first().click();
+
+    await page.reload();
+    const operation = page.locator('#operations-containers-getV1Containers');
+    await operation.locator('.opblock-summary').click();
+    await operation.getByRole('button', { name: 'Try it out' }).click();
+    const [reply] = await Promise.all([
+      page.waitForResponse((response) => response.url().endsWith('/v1/containers')),
+      operation.getByRole('button', { name: 'Execute' }).click(),
+    ]);
+    expect(reply.status()).toBe(200);
+    expect(await reply.json()).toMatchObject({ containers: [{ name: 'web' }] });
+    expect(await reply.request().headerValue('authorization')).toBe(apiToken);
+    await operation.locator('.live-responses-table').getByText('"name": "web"').waitFor();
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  const address = Object.values(networkInterfaces())
+    .flat()
+    .find((one) => one?.family === 'IPv4' && !one.internal)?.address;
+
+  test.skipIf(address === undefined)(
+    'works over plain HTTP from another machine, where browsers are stricter',
+    async () => {
+      const page = await browser.context.newPage();
+      const { complaints } = watchPage(page);
+      await page.goto(`http://${address}:${scene.port}/swagger/index.html`);
+      await page.getByText('/v1/containers/details').waitFor();
+      // Without TLS, browsers ignore this one header, and say so.
+      expect(complaints.filter((complaint) => !complaint.includes('Cross-Origin-Opener-Policy'))).toEqual([]);
+      await page.close();
+    },
+  );
+});
