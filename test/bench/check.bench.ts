@@ -17,7 +17,7 @@ import { median, reportRatio } from './ratios.ts';
 
 const latencyMs = 50;
 const inFlight = defaultSettings.checkConcurrency;
-const runs = 7;
+const runs = 15;
 const release = { version: '1' };
 
 let server: ChildProcessWithoutNullStreams;
