@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { enterLab } from '../test/lab/enter.mjs';
-import { installLab } from '../test/lab/install.mjs';
+import { installBrowser, installLab } from '../test/lab/install.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const reports = join(root, 'test-results');
@@ -21,6 +21,7 @@ const suites = [
   { name: 'faults', folder: 'test/faults', lab: true },
   { name: 'integration', folder: 'test/integration', lab: true },
   { name: 'contract', folder: 'test/contract', lab: true },
+  { name: 'browser', folder: 'test/browser', browser: true },
   { name: 'conformance', folder: 'test/conformance', lab: true },
   { name: 'unit', folder: 'src' },
   { name: 'check', ciOnly: true, command: ['node', 'scripts/check.mjs', '--without-tests'] },
@@ -39,10 +40,11 @@ rmSync(reports, { recursive: true, force: true });
 mkdirSync(reports, { recursive: true });
 const total = { passed: 0, failed: 0, skipped: 0 };
 const chosen = suites.filter((suite) => (wanted.length > 0 ? wanted.includes(suite.name) : isCi || !suite.ciOnly));
-const noLab = chosen.some(({ lab }) => lab)
-  ? installLab({ log: (message) => console.log(`lab: ${message}`) })
-  : undefined;
+const log = (message) => console.log(`     ${message}`);
+const noLab = chosen.some(({ lab }) => lab) ? installLab({ log }) : undefined;
 if (noLab) console.log(`NOTICE: no lab, tests that need an engine ${isCi ? 'fail' : 'are skipped'}: ${noLab}`);
+const noBrowser = chosen.some(({ browser }) => browser) ? installBrowser({ log }) : undefined;
+if (noBrowser) console.log(`NOTICE: tests in a browser ${isCi ? 'fail' : 'are skipped'}: ${noBrowser}`);
 
 const build = await run(['npm', 'run', '--silent', 'build']);
 if (build.code !== 0) {

@@ -1,10 +1,10 @@
-// Installs what the lab needs and the machine lacks: Debian's own packages, through apt, when we are root.
+// Installs what tests need and the machine lacks: Debian's own packages, through apt, when we are root.
 // Nothing it installs is started: Debian asks /usr/sbin/policy-rc.d before it starts a daemon.
 import { spawnSync } from 'node:child_process';
 import { accessSync, chmodSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs';
 
 /** What must be there: a program by name or a file by path, and the Debian package that brings it. */
-const needs = [
+const labNeeds = [
   ['dockerd', 'docker.io'],
   ['docker-registry', 'docker-registry'],
   ['/usr/bin/busybox', 'busybox-static'],
@@ -15,6 +15,11 @@ const needs = [
   ['setpriv', 'util-linux'],
   ['openssl', 'openssl'],
   ['update-ca-certificates', 'ca-certificates'],
+];
+
+const browserNeeds = [
+  ['chromium', 'chromium'],
+  ['/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf', 'fonts-dejavu-core'],
 ];
 
 const aptOptions = [
@@ -31,21 +36,33 @@ const policyFile = '/usr/sbin/policy-rc.d';
 export function installLab({ log = () => {} } = {}) {
   if (process.platform !== 'linux') return 'the lab needs Linux';
   if (process.getuid?.() !== 0) return 'the lab needs root';
-  const missing = missingPackages();
-  if (missing.length > 0) {
-    if (find('apt-get') === undefined) return `missing here, and no apt to install it: ${missing.join(', ')}`;
-    log(`installing ${missing.join(', ')}`);
-    const failure = withoutStartingDaemons(() => aptInstall(missing));
-    if (failure) return `apt could not install ${missing.join(', ')}: ${failure}`;
-    const still = missingPackages();
-    if (still.length > 0) return `still missing after the installation: ${still.join(', ')}`;
-  }
+  const failure = install(labNeeds, log);
+  if (failure) return failure;
   const probe = spawnSync('unshare', ['--mount', '--net', '--pid', '--fork', 'true'], { encoding: 'utf8' });
   return probe.status === 0 ? undefined : `no private namespaces here: ${probe.stderr.trim()}`;
 }
 
-function missingPackages() {
-  return [...new Set(needs.filter(([name]) => find(name) === undefined).map(([, debianPackage]) => debianPackage))];
+/** Likewise for the tests in a browser. */
+export function installBrowser({ log = () => {} } = {}) {
+  if (process.platform !== 'linux') return 'no browser is looked for but on Linux';
+  return install(browserNeeds, log);
+}
+
+/** Undefined when all is there now; otherwise the reason why not. */
+function install(needs, log) {
+  const missing = missingPackages(needs);
+  if (missing.length === 0) return undefined;
+  if (process.getuid?.() !== 0 || find('apt-get') === undefined)
+    return `missing here, and only root can install it, by apt: ${missing.join(', ')}`;
+  log(`installing ${missing.join(', ')}`);
+  const failure = withoutStartingDaemons(() => aptInstall(missing));
+  if (failure) return `apt could not install ${missing.join(', ')}: ${failure}`;
+  const still = missingPackages(needs);
+  return still.length > 0 ? `still missing after the installation: ${still.join(', ')}` : undefined;
+}
+
+function missingPackages(needs) {
+  return [...new Set(needs.filter(([name]) => !find(name)).map(([, debianPackage]) => debianPackage))];
 }
 
 function find(name) {
@@ -53,7 +70,7 @@ function find(name) {
   const paths = name.startsWith('/') ? [name] : folders.map((folder) => `${folder}/${name}`);
   return paths.find((path) => {
     try {
-      accessSync(path, constants.X_OK);
+      accessSync(path, name.startsWith('/') ? constants.R_OK : constants.X_OK);
       return true;
     } catch {
       return false;
