@@ -268,20 +268,20 @@ describe('readers', () => {
     const lazy = await follow({ paused: true });
     const keen = await follow();
     const big = 'x'.repeat(20_000);
-    let slowestMs = 0;
+    const tookMs: number[] = [];
     let sent = 0;
     while (scene.http.streams.count() === 2) {
       expect(sent).toBeLessThan(2000);
       const beganMs = performance.now();
       service.announce({ kind: 'scan_failed', runId: String((sent += 1)), purpose: 'check', error: big, atMs: 0 });
-      slowestMs = Math.max(slowestMs, performance.now() - beganMs);
+      tookMs.push(performance.now() - beganMs);
       await sleep(1);
     }
     const frames = await keen.frames(sent);
     expect(frames.map((frame) => dataOf(frame).data.run_id)).toEqual(
       Array.from({ length: sent }, (_, each) => String(each + 1)),
     );
-    expect(slowestMs).toBeLessThan(20);
+    expect(tookMs.sort((a, b) => a - b)[Math.floor(tookMs.length / 2)]).toBeLessThan(1);
     expect(scene.lines.some(({ message }) => message.includes('too slow'))).toBe(true);
     lazy.end();
   });
