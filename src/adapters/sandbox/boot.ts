@@ -31,8 +31,7 @@ export function comeUp(world: World): void {
   for (const container of world.containers.values()) {
     if (!world.liveRestore) shutDownSurvivor(world, container);
     const isKept = survivors.has(container) && world.liveRestore && !profile.liveRestoreDeletesAutoRemove;
-    if (container.hostConfig.AutoRemove === true && !isKept)
-      removeContainer(world, container, { withVolumes: profile.bootDeletesVolumes });
+    if (container.hostConfig.AutoRemove === true && !isKept) removeContainer(world, container, { withVolumes: false });
   }
   for (const container of world.containers.values()) {
     if (container.process === undefined && restartsAtBoot(container)) tryToStart(world, container);

@@ -19,7 +19,7 @@ export function readCreateBody(body: Readonly<Record<string, unknown>>, profile:
   const networking = (body['NetworkingConfig'] ?? {}) as { readonly EndpointsConfig?: Record<string, Endpoint> | null };
   const hostConfig = readHostConfig(given, profile);
   checkPolicy(hostConfig);
-  checkSharedNetwork(config, hostConfig);
+  checkSharedNetwork(config, hostConfig, profile);
   checkUts(config, hostConfig);
   return { config, hostConfig, endpoints: networking.EndpointsConfig ?? {} };
 }
@@ -36,15 +36,15 @@ const policyNames: readonly string[] = ['', 'no', 'always', 'unless-stopped', 'o
 
 function readHostConfig(asked: HostConfig | undefined, profile: EngineProfile): HostConfig {
   const given = asked ?? {};
-  const fields = profile.knowsAnnotations ? [...hostConfigFields, 'Annotations'] : hostConfigFields;
+  const defaults = { ...emptyHostConfig, ...profile.hostConfig };
+  const fields = [...Object.keys(defaults), ...optionalHostConfig, ...profile.optionalHostConfig];
   const memory = Number(given['Memory'] ?? 0);
   const swap = Number(given['MemorySwap'] ?? 0);
   return {
-    ...emptyHostConfig,
+    ...defaults,
     ...known(given, fields),
-    // Without host settings the engine notes its runtime only when it starts the container.
-    ...(asked && { Runtime: given['Runtime'] || defaultRuntime }),
-    NetworkMode: given.NetworkMode || 'default',
+    ...((asked || !profile.notesRuntimeLate) && { Runtime: given['Runtime'] || defaultRuntime }),
+    NetworkMode: networkModeOf(given, profile),
     IpcMode: given.IpcMode || 'private',
     ShmSize: Number(given['ShmSize'] ?? 0) || defaultShmSize,
     MemorySwap: swap === 0 ? memory * 2 : swap,
@@ -52,10 +52,14 @@ function readHostConfig(asked: HostConfig | undefined, profile: EngineProfile): 
       ? mapValues(given.PortBindings, (bindings) => bindings?.map(fillBinding) ?? [])
       : null,
     RestartPolicy: {
-      Name: given.RestartPolicy?.Name || profile.policyNotGiven,
+      Name: given.RestartPolicy?.Name || profile.notGiven.restartPolicy,
       MaximumRetryCount: given.RestartPolicy?.MaximumRetryCount ?? 0,
     },
   };
+}
+
+function networkModeOf({ NetworkMode: mode = '' }: HostConfig, { notGiven }: EngineProfile): string {
+  return mode === '' || mode === 'default' ? notGiven.networkMode : mode;
 }
 
 function fillBinding({ HostIp = '', HostPort = '' }: PortBinding): PortBinding {
@@ -70,7 +74,7 @@ function checkPolicy({ RestartPolicy: policy, AutoRemove: autoRemove }: HostConf
 }
 
 /** A container that lives in another's network has no host name, address or ports of its own. */
-function checkSharedNetwork(config: ContainerConfig, hostConfig: HostConfig): void {
+function checkSharedNetwork(config: ContainerConfig, hostConfig: HostConfig, profile: EngineProfile): void {
   if (!hostConfig.NetworkMode?.startsWith('container:')) return;
   const conflict = (what: string) => new Refusal(400, `conflicting options: ${what}`);
   if (config.Hostname) throw conflict('hostname and the network mode');
@@ -78,7 +82,7 @@ function checkSharedNetwork(config: ContainerConfig, hostConfig: HostConfig): vo
     throw conflict("container type network can't be used with links. This would result in undefined behavior");
   if (isFilled(hostConfig['Dns'])) throw conflict('dns and the network mode');
   if (isFilled(hostConfig['ExtraHosts'])) throw conflict('custom host-to-IP mapping and the network mode');
-  if (config.MacAddress) throw conflict('mac-address and the network mode');
+  if (config.MacAddress && !profile.hasEndpointsOfItsOwn) throw conflict('mac-address and the network mode');
   if (isFilled(hostConfig.PortBindings) || hostConfig.PublishAllPorts === true)
     throw conflict('port publishing and the container type network mode');
   if (isFilled(config.ExposedPorts)) throw conflict('port exposing and the container type network mode');
@@ -191,8 +195,6 @@ const emptyHostConfig = {
   Devices: null,
   DeviceCgroupRules: null,
   DeviceRequests: null,
-  KernelMemory: 0,
-  KernelMemoryTCP: 0,
   MemoryReservation: 0,
   MemorySwap: 0,
   MemorySwappiness: null,
@@ -203,28 +205,8 @@ const emptyHostConfig = {
   CpuPercent: 0,
   IOMaximumIOps: 0,
   IOMaximumBandwidth: 0,
-  MaskedPaths: [
-    '/proc/asound',
-    '/proc/acpi',
-    '/proc/kcore',
-    '/proc/keys',
-    '/proc/latency_stats',
-    '/proc/timer_list',
-    '/proc/timer_stats',
-    '/proc/sched_debug',
-    '/proc/scsi',
-    '/sys/firmware',
-  ],
   ReadonlyPaths: ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'],
 } as const;
 
 /** Shown only when given. */
-const hostConfigFields: readonly string[] = [
-  ...Object.keys(emptyHostConfig),
-  'Mounts',
-  'Tmpfs',
-  'StorageOpt',
-  'Sysctls',
-  'Init',
-  'Runtime',
-];
+const optionalHostConfig: readonly string[] = ['Mounts', 'Tmpfs', 'StorageOpt', 'Sysctls', 'Init', 'Runtime'];

@@ -6,7 +6,7 @@ import { withImageDefaults } from './image-defaults.ts';
 import { findContainer, getImage } from './lookup.ts';
 import { createMounts } from './mounts.ts';
 import { claimName } from './names.ts';
-import { plannedEndpoints } from './networks.ts';
+import { plannedEndpoints, plannedMacs } from './networks.ts';
 import { Refusal } from './refusal.ts';
 import type { SandboxImage } from './release.ts';
 import { removeOrphanedVolumes } from './volumes.ts';
@@ -56,16 +56,18 @@ type Parts = {
 
 function assemble(world: World, { id, name, image, config, hostConfig, endpoints }: Parts): SandboxContainer {
   const mounts = createMounts(world, config, hostConfig);
+  const macs = plannedMacs(world, config, hostConfig, endpoints);
   return {
     id,
     name,
     imageId: image.id,
     behaviour: image.behaviour,
     createdAtMs: engineNowMs(world),
-    config: { ...config, Hostname: hostnameOf(config, hostConfig, id) },
+    config: { ...config, Hostname: hostnameOf(config, hostConfig, id), ...firstMac(macs, hostConfig) },
     hostConfig,
     mounts,
     endpoints: plannedEndpoints(world, hostConfig.NetworkMode ?? 'default', endpoints),
+    macs,
     links: linksOf(world, hostConfig, mounts),
     state: neverStarted,
     restartCount: 0,
@@ -99,7 +101,7 @@ function checkPlatform(image: SandboxImage, reference: string, wanted: Platform 
 
 function checkEndpoints({ profile }: World, endpoints: Readonly<Record<string, Endpoint>>): void {
   const names = Object.keys(endpoints);
-  if (names.length > 1 && !profile.severalEndpointsAtCreate)
+  if (names.length > 1 && !profile.hasEndpointsOfItsOwn)
     throw new Refusal(400, `Container cannot be connected to network endpoints: ${names.join(', ')}`);
   if (profile.refusesBridgeAliasAtCreate && endpoints['bridge']?.Aliases?.length)
     throw new Refusal(400, 'network-scoped alias is supported only for containers in user defined networks');
@@ -120,6 +122,15 @@ function withContainerIds(world: World, hostConfig: HostConfig): HostConfig {
     IpcMode: resolve(hostConfig.IpcMode, false),
     PidMode: resolve(hostConfig.PidMode, false),
   };
+}
+
+/** The one of its first network is the container's own. */
+function firstMac(
+  macs: ReadonlyMap<string, string>,
+  { NetworkMode: mode = '' }: HostConfig,
+): Pick<ContainerConfig, 'MacAddress'> {
+  const MacAddress = macs.get(mode === 'default' ? 'bridge' : mode);
+  return MacAddress === undefined ? {} : { MacAddress };
 }
 
 /** What was mounted for a container that cannot be linked goes again. */

@@ -1,4 +1,4 @@
-import { findContainer, getContainer } from './lookup.ts';
+import { findContainer } from './lookup.ts';
 import { Refusal } from './refusal.ts';
 import type { SandboxContainer, World } from './world.ts';
 
@@ -6,7 +6,9 @@ import type { SandboxContainer, World } from './world.ts';
 export function joinNetworkOfAnother(world: World, container: SandboxContainer): void {
   const target = sharedWith(container.hostConfig.NetworkMode);
   if (target === undefined) return;
-  const neighbour = getContainer(world, target);
+  const neighbour = findContainer(world, target);
+  if (neighbour === undefined)
+    throw new Refusal(world.profile.statusOfMissingNeighbour, `No such container: ${target}`);
   if (neighbour === container) throw new Refusal(500, 'cannot join own network');
   if (!neighbour.process) throw new Refusal(409, `cannot join network of a non running container: ${neighbour.id}`);
   const { Hostname = '', Domainname = '' } = neighbour.config;
@@ -33,10 +35,10 @@ export function meetNeighbours(world: World, { name, links, hostConfig }: Sandbo
 
 function joinMemory(world: World, target: string | undefined): void {
   if (target === undefined) return;
-  const cannot = (why: string) => new Refusal(500, `can't join IPC of container ${target}: ${why}`);
+  const cannot = (why: string, status = 500) => new Refusal(status, `can't join IPC of container ${target}: ${why}`);
   const neighbour = findContainer(world, target);
   if (neighbour === undefined) throw cannot(`No such container: ${target}`);
-  if (!neighbour.process) throw cannot(`container ${target} is not running`);
+  if (!neighbour.process) throw cannot(`container ${target} is not running`, world.profile.statusOfIdleNeighbour);
   if (neighbour.hostConfig.IpcMode !== 'shareable')
     throw cannot('non-shareable IPC (hint: use IpcMode:shareable for the donor container)');
 }
@@ -46,7 +48,7 @@ function joinProcesses(world: World, target: string | undefined): void {
   const neighbour = findContainer(world, target);
   if (neighbour === undefined)
     throw new Refusal(500, `cannot join PID of a non running container: ${target}: No such container: ${target}`);
-  if (!neighbour.process) throw new Refusal(500, `container ${target} is not running`);
+  if (!neighbour.process) throw new Refusal(world.profile.statusOfIdleNeighbour, `container ${target} is not running`);
 }
 
 function sharedWith(mode = ''): string | undefined {

@@ -1,5 +1,6 @@
-import type { Endpoint } from '../../domain/container.ts';
+import type { ContainerConfig, Endpoint, HostConfig } from '../../domain/container.ts';
 import { getNetwork } from './lookup.ts';
+import { blankEndpoint, checkEndpoint, joinEndpoint, leaveEndpoint, withOwnNames } from './endpoints.ts';
 import { Refusal } from './refusal.ts';
 import { announce, type SandboxContainer, type SandboxNetwork, type World } from './world.ts';
 
@@ -34,14 +35,14 @@ export function plannedEndpoints(
   if (networkMode.startsWith('container:')) return new Map();
   const entries = Object.entries(asked);
   if (entries.length === 0) entries.push([networkMode === 'default' ? 'bridge' : networkMode, {}]);
-  return new Map(entries.map(([name, endpoint]) => [nameOf(world, name), blankEndpoint(world, endpoint)]));
+  return new Map(entries.map(([name, endpoint]) => [nameOf(world, name), blankEndpoint(world.profile, endpoint)]));
 }
 
-/** Gives the container its addresses; refuses before it has taken any. */
+/** Gives the container its addresses. */
 export function joinNetworks(world: World, container: SandboxContainer): void {
   for (const [name, endpoint] of container.endpoints) checkEndpoint(getNetwork(world, name), endpoint);
   for (const [name, endpoint] of container.endpoints) {
-    container.endpoints.set(name, join(world, container, getNetwork(world, name), endpoint));
+    container.endpoints.set(name, joinEndpoint(world, container, getNetwork(world, name), endpoint));
   }
 }
 
@@ -50,9 +51,7 @@ export function leaveNetworks(world: World, container: SandboxContainer): void {
   for (const [name, endpoint] of container.endpoints) {
     const network = world.networks.get(name);
     if (network === undefined || !endpoint['EndpointID']) continue;
-    network.addresses.delete(String(endpoint['IPAddress']));
-    container.endpoints.set(name, { ...endpoint, ...noAddress });
-    announceEndpoint(world, 'disconnect', network, container);
+    container.endpoints.set(name, leaveEndpoint(world, container, network, endpoint));
   }
 }
 
@@ -65,9 +64,10 @@ export function connectNetwork(world: World, container: SandboxContainer, networ
     if (!running) return;
     throw new Refusal(403, `endpoint with name ${container.name} already exists in network ${network.name}`);
   }
-  const endpoint = withOwnAliases(world, container, network, blankEndpoint(world, asked));
+  if (asked.MacAddress) container.macs.set(network.name, asked.MacAddress);
+  const endpoint = withOwnNames(world.profile, container, network, blankEndpoint(world.profile, asked));
   checkEndpoint(network, endpoint);
-  container.endpoints.set(network.name, running ? join(world, container, network, endpoint) : endpoint);
+  container.endpoints.set(network.name, running ? joinEndpoint(world, container, network, endpoint) : endpoint);
 }
 
 /** The host's network, another container's and none at all go with no other. */
@@ -87,110 +87,22 @@ function checkCompany({ endpoints, hostConfig, process }: SandboxContainer, netw
     );
 }
 
+/** An older engine has one hardware address for the container, on its first network; a newer one, one for each endpoint. */
+export function plannedMacs(
+  world: World,
+  { MacAddress: own = '' }: ContainerConfig,
+  { NetworkMode: mode = '' }: HostConfig,
+  asked: Readonly<Record<string, Endpoint>>,
+): Map<string, string> {
+  const macs = new Map<string, string>();
+  if (own !== '') macs.set(mode === 'default' ? 'bridge' : nameOf(world, mode), own);
+  if (!world.profile.hasEndpointsOfItsOwn) return macs;
+  for (const [name, { MacAddress: mac = '' }] of Object.entries(asked))
+    if (mac !== '') macs.set(nameOf(world, name), mac);
+  return macs;
+}
+
 function nameOf(world: World, idOrName: string): string {
   for (const network of world.networks.values()) if (network.id === idOrName) return network.name;
   return idOrName;
-}
-
-function blankEndpoint({ profile }: World, asked: Endpoint): Endpoint {
-  const { IPAMConfig = null, Links = null, Aliases = null, DriverOpts = null, GwPriority = 0 } = asked;
-  const newer = profile.severalEndpointsAtCreate ? { GwPriority, DNSNames: null } : {};
-  return {
-    IPAMConfig: isFilled(IPAMConfig) ? IPAMConfig : null,
-    Links,
-    Aliases,
-    NetworkID: '',
-    ...noAddress,
-    DriverOpts,
-    ...newer,
-  };
-}
-
-function isFilled(value: object | null): boolean {
-  return value !== null && Object.keys(value).length > 0;
-}
-
-const noAddress = {
-  EndpointID: '',
-  Gateway: '',
-  IPAddress: '',
-  IPPrefixLen: 0,
-  IPv6Gateway: '',
-  GlobalIPv6Address: '',
-  GlobalIPv6PrefixLen: 0,
-  MacAddress: '',
-} as const;
-
-function checkEndpoint(network: SandboxNetwork, endpoint: Endpoint): void {
-  const address = staticAddress(endpoint);
-  if (isBuiltIn(network) && endpoint.Aliases?.length)
-    throw new Refusal(400, 'network-scoped alias is supported only for containers in user defined networks');
-  if (address === undefined) return;
-  if (!network.subnetChosen)
-    throw new Refusal(
-      400,
-      'user specified IP address is supported only when connecting to networks with user configured subnets',
-    );
-  if (network.addresses.has(address)) throw new Refusal(403, 'Address already in use');
-}
-
-function join(world: World, container: SandboxContainer, network: SandboxNetwork, endpoint: Endpoint): Endpoint {
-  const joined = { ...withOwnAliases(world, container, network, endpoint), NetworkID: network.id };
-  announceEndpoint(world, 'connect', network, container);
-  if (network.driver === 'host' || network.driver === 'null')
-    return { ...joined, EndpointID: world.ids.next('endpoint') };
-  const address = staticAddress(endpoint) ?? freeAddress(network);
-  network.addresses.set(address, container.id);
-  return {
-    ...joined,
-    EndpointID: world.ids.next('endpoint'),
-    Gateway: `${network.subnet}.1`,
-    IPAddress: address,
-    IPPrefixLen: network.prefixLength,
-    MacAddress: container.config.MacAddress || macOf(address),
-  };
-}
-
-/** On user networks a container answers to its short id and its host name, which the engine writes into its settings. */
-function withOwnAliases(
-  { profile }: World,
-  container: SandboxContainer,
-  network: SandboxNetwork,
-  endpoint: Endpoint,
-): Endpoint {
-  if (isBuiltIn(network) || !profile.ownNamesAreAliases) return endpoint;
-  const { Hostname = '' } = container.config;
-  return { ...endpoint, Aliases: [...new Set([...(endpoint.Aliases ?? []), container.id.slice(0, 12), Hostname])] };
-}
-
-function isBuiltIn({ name }: SandboxNetwork): boolean {
-  return name === 'bridge' || name === 'host' || name === 'none';
-}
-
-function staticAddress({ IPAMConfig: ipam }: Endpoint): string | undefined {
-  const address = ipam?.['IPv4Address'];
-  return typeof address === 'string' && address !== '' ? address : undefined;
-}
-
-function freeAddress({ subnet, addresses }: SandboxNetwork): string {
-  for (let host = 2; host < 65_000; host++) {
-    const address = `${subnet.split('.').slice(0, 2).join('.')}.${Number(subnet.split('.')[2]) + Math.floor(host / 256)}.${host % 256}`;
-    if (!addresses.has(address)) return address;
-  }
-  throw new Refusal(500, "no available IPv4 addresses on this network's address pools");
-}
-
-/** Docker makes the last four bytes of the hardware address from the IP address. */
-function macOf(address: string): string {
-  const bytes = address.split('.').map((part) => Number(part).toString(16).padStart(2, '0'));
-  return ['02', '42', ...bytes].join(':');
-}
-
-function announceEndpoint(
-  world: World,
-  action: 'connect' | 'disconnect',
-  network: SandboxNetwork,
-  container: SandboxContainer,
-): void {
-  announce(world, 'network', action, network.id, { container: container.id, name: network.name, type: network.driver });
 }

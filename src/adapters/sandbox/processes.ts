@@ -23,19 +23,27 @@ import { removeContainer } from './remove.ts';
  */
 export function startProcess(world: World, container: SandboxContainer): void {
   try {
-    joinNetworkOfAnother(world, container);
-    joinNetworks(world, container);
-    checkLinks(container);
-    container.hostPorts = claimHostPorts(world, container);
-    meetNeighbours(world, container);
-    container.hostConfig = { Runtime: defaultRuntime, ...container.hostConfig };
-    if (container.behaviour.startError !== undefined) throw new Refusal(400, container.behaviour.startError);
-    if (world.condition.diskFull && container.state.startedAt === undefined) throw new Refusal(500, noSpaceLeft);
+    const steps = [setUpNetwork, makeProcess];
+    for (const step of world.profile.setsUpNetworkLast ? steps.toReversed() : steps) step(world, container);
   } catch (error) {
     if (error instanceof Refusal) failStart(world, container, error);
     throw error;
   }
   run(world, container);
+}
+
+function setUpNetwork(world: World, container: SandboxContainer): void {
+  joinNetworkOfAnother(world, container);
+  joinNetworks(world, container);
+  checkLinks(container);
+  container.hostPorts = claimHostPorts(world, container);
+}
+
+function makeProcess(world: World, container: SandboxContainer): void {
+  meetNeighbours(world, container);
+  container.hostConfig = { Runtime: defaultRuntime, ...container.hostConfig };
+  if (container.behaviour.startError !== undefined) throw new Refusal(400, container.behaviour.startError);
+  if (world.condition.diskFull && container.state.startedAt === undefined) throw new Refusal(500, noSpaceLeft);
 }
 
 /** The end of a process, however it came; what the restart policy says about it follows. */

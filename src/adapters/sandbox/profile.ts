@@ -1,50 +1,78 @@
-/** Where versions of Docker differ in what an updater sees; 20.10 measured, 28 after its release notes. */
+/** Where versions of Docker differ in what an updater sees; both measured, by the contracts in `test/contract/`. */
 export type EngineProfile = {
   readonly version: string;
   readonly apiVersion: string;
-  /** Since API 1.44: https://docs.docker.com/reference/api/engine/version-history/#v144-api-changes */
-  readonly severalEndpointsAtCreate: boolean;
   /** Since API 1.42 the caller may choose the signal of a stop: https://docs.docker.com/reference/api/engine/version-history/#v142-api-changes */
   readonly stopTakesSignal: boolean;
-  /** Until API 1.44 the short id and the host name are aliases on user networks; since then they are in `DNSNames`. */
-  readonly ownNamesAreAliases: boolean;
+  /**
+   * Since API 1.44 a container may have several endpoints from its creation on, each with a hardware
+   * address of its own, and its own names are in `DNSNames` instead of the aliases:
+   * https://docs.docker.com/reference/api/engine/version-history/#v144-api-changes
+   */
+  readonly hasEndpointsOfItsOwn: boolean;
   /** An alias on the default bridge is refused at create, not only at start. */
   readonly refusesBridgeAliasAtCreate: boolean;
-  /** What is stored for a restart policy that nobody gave. */
-  readonly policyNotGiven: '' | 'no';
+  /** What is stored for settings that nobody gave. */
+  readonly notGiven: { readonly restartPolicy: '' | 'no'; readonly networkMode: 'default' | 'bridge' };
+  /** Without host settings the runtime is noted only at the first start. */
+  readonly notesRuntimeLate: boolean;
+  /** A start makes the process before it sets up the network, so that other things go wrong first. */
+  readonly setsUpNetworkLast: boolean;
+  /** A start is refused with this when the container whose network it is to join is not there. */
+  readonly statusOfMissingNeighbour: 404 | 500;
+  /** And with this when the one whose memory or processes it is to share does not run. */
+  readonly statusOfIdleNeighbour: 409 | 500;
   /** With live-restore, a running `--rm` container is deleted at boot: https://github.com/moby/moby/issues/46308 */
   readonly liveRestoreDeletesAutoRemove: boolean;
-  /** With a `--rm` container that is deleted at boot go its anonymous volumes. */
-  readonly bootDeletesVolumes: boolean;
-  /** Fields of a create body that this version does not know are dropped without a word. */
-  readonly knowsAnnotations: boolean;
+  /** Fields of `HostConfig` that exist beside those of every version; others are dropped without a word. */
+  readonly hostConfig: Readonly<Record<string, unknown>>;
+  readonly optionalHostConfig: readonly string[];
 };
 
 export type EngineVersion = '20.10' | '28';
+
+/** Split where 28 has `/proc/interrupts` in between. */
+const maskedFirst: readonly string[] = ['/proc/asound', '/proc/acpi'];
+const maskedThen: readonly string[] = [
+  '/proc/kcore',
+  '/proc/keys',
+  '/proc/latency_stats',
+  '/proc/timer_list',
+  '/proc/timer_stats',
+  '/proc/sched_debug',
+  '/proc/scsi',
+  '/sys/firmware',
+];
 
 export const profiles: Readonly<Record<EngineVersion, EngineProfile>> = {
   '20.10': {
     version: '20.10.24',
     apiVersion: '1.41',
-    severalEndpointsAtCreate: false,
     stopTakesSignal: false,
-    ownNamesAreAliases: true,
+    hasEndpointsOfItsOwn: false,
     refusesBridgeAliasAtCreate: false,
-    policyNotGiven: '',
+    notGiven: { restartPolicy: '', networkMode: 'default' },
+    notesRuntimeLate: true,
+    setsUpNetworkLast: false,
+    statusOfMissingNeighbour: 404,
+    statusOfIdleNeighbour: 500,
     liveRestoreDeletesAutoRemove: true,
-    bootDeletesVolumes: false,
-    knowsAnnotations: false,
+    hostConfig: { KernelMemory: 0, KernelMemoryTCP: 0, MaskedPaths: [...maskedFirst, ...maskedThen] },
+    optionalHostConfig: [],
   },
   '28': {
     version: '28.5.2',
     apiVersion: '1.51',
-    severalEndpointsAtCreate: true,
     stopTakesSignal: true,
-    ownNamesAreAliases: false,
+    hasEndpointsOfItsOwn: true,
     refusesBridgeAliasAtCreate: true,
-    policyNotGiven: 'no',
+    notGiven: { restartPolicy: 'no', networkMode: 'bridge' },
+    notesRuntimeLate: false,
+    setsUpNetworkLast: true,
+    statusOfMissingNeighbour: 500,
+    statusOfIdleNeighbour: 409,
     liveRestoreDeletesAutoRemove: false,
-    bootDeletesVolumes: true,
-    knowsAnnotations: true,
+    hostConfig: { MaskedPaths: [...maskedFirst, '/proc/interrupts', ...maskedThen, '/sys/devices/virtual/powercap'] },
+    optionalHostConfig: ['Annotations'],
   },
 };

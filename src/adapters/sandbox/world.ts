@@ -71,6 +71,8 @@ export type SandboxContainer = {
   readonly mounts: readonly SandboxMount[];
   /** By network name. */
   readonly endpoints: Map<string, Endpoint>;
+  /** Hardware addresses that were asked for, by network name. */
+  readonly macs: Map<string, string>;
   /** By alias: legacy links follow the object, not the name. */
   readonly links: ReadonlyMap<string, SandboxContainer>;
   state: SandboxState;

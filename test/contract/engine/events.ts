@@ -30,17 +30,19 @@ export function eventRows(fixture: GetFixture): void {
         await engine.startContainer(id);
         await engine.removeContainer(id);
       }, 'destroy');
-      expect(actionsOf(events, 'container')).toEqual([
+      const actions = actionsOf(events, 'container');
+      // Since 26 the engine may be done with the stop before it tells of the end.
+      expect(actions.filter((action) => action !== 'stop')).toEqual([
         'create',
         'start',
         'kill',
         'die',
-        'stop',
         'start',
         'kill',
         'die',
         'destroy',
       ]);
+      expect(actions.indexOf('stop')).toBeGreaterThan(actions.indexOf('kill'));
     });
 
     test('carries id, name, image, labels, and the time', async () => {

@@ -24,7 +24,7 @@ export function networkingRows(fixture: GetFixture): void {
       expect(await endpoint('one', 'blue')).toMatchObject({
         IPAMConfig: asked.IPAMConfig,
         IPAddress: '10.77.0.10',
-        MacAddress: '02:42:0a:4d:00:0a',
+        MacAddress: expect.stringMatching(/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/),
         NetworkID: networkId,
       });
       await engine.stopContainer(id, { timeoutSeconds: 5 });
@@ -75,7 +75,7 @@ export function networkingRows(fixture: GetFixture): void {
       expect((await inspect(fixture(), id)).state).toMatchObject({
         status: 'created',
         exitCode: 128,
-        error: 'Address already in use',
+        error: expect.stringContaining('Address already in use'),
       });
       await engine.stopContainer(holder, { timeoutSeconds: 5 });
       expect(await engine.startContainer(id)).toEqual({ kind: 'done' });

@@ -50,8 +50,8 @@ export function readingRows(fixture: GetFixture): void {
         imageId: (await engine.inspectImage(image('defaults')))?.id,
         health: 'none',
         labels: { own: 'label', from: 'image' },
-        networkMode: 'default',
       });
+      expect(['default', 'bridge']).toContain(summary?.networkMode);
       expect(summary?.createdAtMs).toBe(Math.floor((await inspect(fixture(), id)).createdAtMs / 1000) * 1000);
     });
 
@@ -98,7 +98,7 @@ export function readingRows(fixture: GetFixture): void {
       const health = async () => (await engine.listContainers())[0]?.health;
       await eventually(fixture(), async () => (await health()) === 'healthy');
       await engine.stopContainer(id, { timeoutSeconds: 1 });
-      expect(await health()).toBe('none');
+      await eventually(fixture(), async () => (await health()) === 'none');
     });
 
     test('shows a bare id for an image whose tag has moved on', async () => {

@@ -77,7 +77,7 @@ export function runningRows(fixture: GetFixture): void {
       const outcome = await engine.startContainer(id);
       expect(statusOf(outcome)).toBe('refused 409');
       expect(outcome).toMatchObject({
-        message: expect.stringContaining('cannot join network of a non running container'),
+        message: expect.stringMatching(/cannot join network (namespace )?of a non running container/),
       });
       await engine.startContainer(target);
       expect(await engine.startContainer(id)).toEqual({ kind: 'done' });
