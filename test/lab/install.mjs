@@ -15,6 +15,8 @@ const labNeeds = [
   ['setpriv', 'util-linux'],
   ['openssl', 'openssl'],
   ['update-ca-certificates', 'ca-certificates'],
+  ['curl', 'curl'],
+  ['promtool', 'prometheus'],
 ];
 
 const browserNeeds = [
