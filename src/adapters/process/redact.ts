@@ -16,7 +16,7 @@ export function createRedaction(secrets: readonly string[]): Redaction {
   const text = (raw: string): string => {
     let shown = raw.slice(0, longestText);
     for (const secret of known) shown = shown.replaceAll(secret, hidden);
-    return shown.replace(passwordInUrl, `$1${hidden}@`);
+    return shown.includes('://') ? shown.replace(passwordInUrl, `$1${hidden}@`) : shown;
   };
   return { text, fields: (fields) => plainEntries(fields, text, 1) };
 }
