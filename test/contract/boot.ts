@@ -26,14 +26,16 @@ export function bootContract(name: string, setup: (options: { liveRestore: boole
     test.each(Object.entries(expected))('after a %s', async (kind, table) => {
       await Promise.all(Object.entries(scenes).map(([name, prepare]) => prepare(fixture, containerName(name))));
       await fixture.restart(kind as RestartKind);
-      expect(await statuses(fixture)).toEqual(table);
+      expect(await statuses(fixture)).toEqual({ ...table, ...(await exceptions(fixture, liveRestore, kind)) });
     });
 
-    test('keeps names, policies and volumes; what removes itself is gone', async () => {
+    test('keeps names, policies and volumes; what removes itself and never ran is gone', async () => {
       const HostConfig = { NetworkMode: 'none', RestartPolicy: { Name: 'always' }, Binds: ['named:/named'] };
       const id = await create(fixture, 'one', 'storing', { HostConfig });
       await fixture.engine.renameContainer(id, 'one.upkeep-old-a');
-      await run(fixture, 'fleeting', 'storing', { HostConfig: { ...HostConfig, RestartPolicy: {}, AutoRemove: true } });
+      await create(fixture, 'fleeting', 'storing', {
+        HostConfig: { ...HostConfig, RestartPolicy: {}, AutoRemove: true },
+      });
       await fixture.restart('crash');
       const kept = await fixture.engine.inspectContainer('one.upkeep-old-a');
       expect(kept).toMatchObject({ id, settings: { HostConfig: { RestartPolicy: { Name: 'always' } } } });
@@ -133,6 +135,13 @@ const statusAfterWithLiveRestore: Readonly<Record<RestartKind, Statuses>> = {
   crash: survivors,
   'power-cut': statusAfter['power-cut'],
 };
+
+/** https://github.com/moby/moby/issues/46308, mended in 26 */
+async function exceptions({ engine }: EngineFixture, liveRestore: boolean, kind: string): Promise<Partial<Statuses>> {
+  const { apiVersion } = await engine.info();
+  const isMended = liveRestore && kind !== 'power-cut' && Number(apiVersion.split('.')[1]) >= 44;
+  return isMended ? { 'removes itself, running': 'running' } : {};
+}
 
 async function statuses(fixture: EngineFixture): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
