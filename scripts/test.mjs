@@ -86,7 +86,7 @@ async function runSuite(suite) {
     `${mark} ${suite.name.padEnd(16)} ${seconds.padStart(6)} s  ${result.passed} of ${result.passed + result.failed}${skipped}`,
   );
   if (result.failed > 0) console.log(result.output.trimEnd());
-  else for (const notice of new Set(result.output.match(/^NOTICE.*$/gm))) console.log(`     ${notice}`);
+  else for (const line of new Set(result.output.match(/^(?:NOTICE|RESULT).*$/gm))) console.log(`     ${line}`);
 }
 
 /** A check is one test that passes or fails. */

@@ -27,12 +27,8 @@ describeInLab('the updater is killed at every call of an update', (lab) => {
   afterAll(async () => {
     const points = table.reduce((sum, row) => sum + row.points, 0);
     const lost = table.reduce((sum, row) => sum + row.lost, 0);
-    console.log(
-      [
-        ...table.map((row) => `  ${row.shape}: ${row.points} points, ${row.lost} lost`),
-        `killed at ${points} points of ${table.length} shapes: ${lost} lost`,
-      ].join('\n'),
-    );
+    const rows = table.map((row) => `RESULT ${row.shape}: ${row.points} points, ${row.lost} lost`);
+    console.log(['', ...rows, `RESULT killed at ${points} points of ${table.length} shapes: ${lost} lost`].join('\n'));
     for (const engine of engines) await engine.remove();
   });
 
