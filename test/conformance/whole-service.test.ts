@@ -22,6 +22,7 @@ async function start(options: WholeServiceOptions = {}): Promise<void> {
   await scene.run('web', 'nginx:1.27');
   await scene.run('api', 'ghcr.io/acme/api:2');
   scene.publish('nginx:1.27', '2');
+  await until(async () => (await namesOf()).length === 2);
 }
 
 const post = (target: string) => ask(target, { method: 'POST' });
@@ -135,7 +136,6 @@ describe('an update over HTTP', () => {
   test('of an engine that is away fails as a whole', async () => {
     await start();
     const reader = await follow();
-    await until(async () => (await namesOf()).length === 2);
     scene.sandbox.control.stopEngine('crash');
     expect((await ask('/readyz', { token: null })).status).toBe(503);
     for (const path of ['/v1/update', '/v1/check']) {
@@ -269,7 +269,6 @@ describe('a check over HTTP', () => {
 describe('reading', () => {
   test('shows within 100 ms what others do to the engine', async () => {
     await start();
-    await until(async () => (await namesOf()).length === 2);
     scene.sandbox.control.renameContainer('web', 'renamed');
     await sleep(100);
     expect(await namesOf()).toEqual(['api', 'renamed']);

@@ -32,14 +32,13 @@ const tellingName = /pass(?:word|wd)?$|secret|token|authorization|credential|coo
 type TextRedaction = (text: string) => string;
 
 function plainEntries(entries: LogFields, text: TextRedaction, depth: number): LogFields {
-  const shown = Object.entries(entries)
-    .filter(([, value]) => value !== undefined)
-    .slice(0, mostEntries)
-    .map(([name, value]): readonly [string, unknown] => [
-      text(name),
-      isSecret(name, value) ? hidden : plainValue(value, text, depth),
-    ]);
-  return Object.fromEntries<unknown>(shown);
+  const shown: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(entries)) {
+    if (value === undefined) continue;
+    if (shown.length === mostEntries) break;
+    shown.push([text(name), isSecret(name, value) ? hidden : plainValue(value, text, depth)]);
+  }
+  return Object.fromEntries(shown);
 }
 
 function isSecret(name: string, value: unknown): boolean {

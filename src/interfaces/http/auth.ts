@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Log } from '../../domain/outside.ts';
 import { HttpError } from './errors.ts';
@@ -24,10 +24,10 @@ export function createAuthentication({ source, inQuery, log }: TokenParts): Auth
   return ({ headers: { authorization } }, query) => {
     const token = expected();
     // Headers come as one character for each byte.
-    const given = authorization === undefined ? undefined : hash(Buffer.from(bearerOf(authorization), 'latin1'));
+    const given = authorization === undefined ? undefined : sha256(Buffer.from(bearerOf(authorization), 'latin1'));
     if (given !== undefined && timingSafeEqual(given, token)) return;
     const { access_token: inUrl } = query;
-    if (inQuery && typeof inUrl === 'string' && timingSafeEqual(hash(Buffer.from(inUrl)), token)) return;
+    if (inQuery && typeof inUrl === 'string' && timingSafeEqual(sha256(Buffer.from(inUrl)), token)) return;
     throw new HttpError(401, 'invalid or missing authentication token', { 'WWW-Authenticate': 'Bearer' });
   };
 }
@@ -41,11 +41,11 @@ function readToken(source: TokenSource, log: Log): () => Buffer {
 function hashOfToken(text: string): Buffer {
   const token = text.trim();
   if (token === '') throw new Error('the file is empty');
-  return hash(Buffer.from(token));
+  return sha256(Buffer.from(token));
 }
 
-function hash(bytes: Buffer): Buffer {
-  return createHash('sha256').update(bytes).digest();
+function sha256(bytes: Buffer): Buffer {
+  return hash('sha256', bytes, 'buffer');
 }
 
 /** https://www.rfc-editor.org/rfc/rfc6750#section-2.1 */

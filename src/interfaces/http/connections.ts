@@ -1,8 +1,11 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** Who is connected, and who of them waits for a reply. */
 export type Connections = {
+  /** To be told of every request, and of the end of its reply. */
+  readonly begin: (response: ServerResponse) => void;
+  readonly end: (response: ServerResponse) => void;
   /** Closes those that wait for nothing, silent ones too, and each of the others once it has its reply. */
   readonly closeIdle: () => void;
   readonly closeAll: () => void;
@@ -12,7 +15,7 @@ export type Connections = {
 export function trackConnections(server: Server): Connections {
   /** By the peer's address, since a connection under TLS has two sockets; the upper one takes the lower one's place. */
   const open = new Map<string, Socket>();
-  const replies = new Map<ServerResponse, string>();
+  const replies = new Set<ServerResponse>();
   let isClosing = false;
 
   function onConnection(socket: Socket): void {
@@ -22,24 +25,21 @@ export function trackConnections(server: Server): Connections {
     if (isClosing) socket.destroy();
   }
 
-  function onRequest({ socket }: IncomingMessage, response: ServerResponse): void {
-    const peer = peerOf(socket);
-    replies.set(response, peer);
-    response.once('close', () => {
-      replies.delete(response);
-      if (isClosing && ![...replies.values()].includes(peer)) socket.destroySoon();
-    });
-  }
-
   server.on('connection', onConnection);
   server.on('secureConnection', onConnection);
-  server.prependListener('request', onRequest);
 
   return {
+    begin: (response) => void replies.add(response),
+    end(response) {
+      replies.delete(response);
+      if (!isClosing) return;
+      const { socket } = response.req;
+      if (![...replies].some(({ req }) => req.socket === socket)) socket.destroySoon();
+    },
     closeIdle() {
       isClosing = true;
-      const waiting = new Set(replies.values());
-      for (const [response] of replies) if (!response.headersSent) response.setHeader('Connection', 'close');
+      const waiting = new Set([...replies].map(({ req }) => peerOf(req.socket)));
+      for (const response of replies) if (!response.headersSent) response.setHeader('Connection', 'close');
       for (const [peer, socket] of open) if (!waiting.has(peer)) socket.destroy();
     },
     closeAll() {

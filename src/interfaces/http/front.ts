@@ -3,6 +3,7 @@ import type { Clock, Log } from '../../domain/outside.ts';
 import { logAccess } from './access-log.ts';
 import { announcesTooMuch, bodyLimitBytes, drainBriefly, hasBody, skipBody } from './body-limit.ts';
 import { createCallerReader } from './client-address.ts';
+import type { Connections } from './connections.ts';
 import type { Cors } from './cors.ts';
 import { errorBody, jsonType } from './errors.ts';
 import type { HttpSettings } from './http-settings.ts';
@@ -10,7 +11,13 @@ import { createRateLimiter, type RateVerdict } from './rate-limit.ts';
 import { requestIdOf } from './request-id.ts';
 import { setSecurityHeaders } from './security-headers.ts';
 
-export type FrontParts = { readonly clock: Clock; readonly log: Log; readonly cors: Cors };
+export type FrontParts = {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly cors: Cors;
+  /** There once the server is. */
+  readonly connections: () => Connections;
+};
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -19,7 +26,11 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
  * id, access log, rate limit, size of the body. It stands in front of the framework, because there
  * nothing escapes it: no malformed path, no unknown method, no hook in another order.
  */
-export function createFront(settings: HttpSettings, { clock, log, cors }: FrontParts, route: Handler): Handler {
+export function createFront(
+  settings: HttpSettings,
+  { clock, log, cors, connections }: FrontParts,
+  route: Handler,
+): Handler {
   const readCaller = createCallerReader(settings);
   const limiter = createRateLimiter({
     limit: settings.rateLimit,
@@ -33,7 +44,13 @@ export function createFront(settings: HttpSettings, { clock, log, cors }: FrontP
     const requestId = requestIdOf(request.headers['x-request-id']);
     response.setHeader('X-Request-Id', requestId);
     const { address } = readCaller(request);
-    logAccess({ request, response, requestId, address }, { clock, log });
+    const { method = '', url: target = '' } = request;
+    const access = { response, requestId, address, method, target, beganMs: clock.monotonicMs() };
+    connections().begin(response);
+    response.on('close', () => {
+      connections().end(response);
+      logAccess(access, clock, log);
+    });
     if (preflight) return end(response, 204);
 
     const verdict = limiter.take(address);

@@ -9,10 +9,11 @@ import { methodsOf, type Route } from './route.ts';
  * the others: 404 for the path before 405 for the method, and both before anyone is asked who they are.
  */
 export function createGate(routes: readonly Route[], clock: Clock, next: RequestListener): RequestListener {
+  const allowedAt = readMethods(routes);
   return (request, response) => {
     const target = normalTarget(request.url ?? '');
     const { method = '' } = request;
-    const allowed = allowedAt(decoded(pathOf(target)), routes);
+    const allowed = allowedAt(decoded(pathOf(target)));
     if (allowed.includes(method)) {
       request.url = target;
       next(request, response);
@@ -37,11 +38,18 @@ function methodNotAllowed(allowed: readonly string[]): Problem {
   return { status: 405, message: 'method not allowed', headers: { Allow: allowed.join(', ') } };
 }
 
-/** What a known path answers to; empty for an unknown one. */
-function allowedAt(path: string, routes: readonly Route[]): readonly string[] {
-  return routes
-    .filter((route) => (route.path.endsWith('*') ? path.startsWith(route.path.slice(0, -1)) : path === route.path))
-    .flatMap(methodsOf);
+/** What a path answers to; empty for an unknown one. */
+type Methods = (path: string) => readonly string[];
+
+function readMethods(routes: readonly Route[]): Methods {
+  const exact = new Map(routes.map((route) => [route.path, methodsOf(route)]));
+  const prefixes = routes.filter(({ path }) => path.endsWith('*'));
+  return (path) => {
+    const known = exact.get(path);
+    if (known !== undefined && !path.endsWith('*')) return known;
+    const prefix = prefixes.find((route) => path.startsWith(route.path.slice(0, -1)));
+    return prefix === undefined ? [] : methodsOf(prefix);
+  };
 }
 
 function writeProblem(response: ServerResponse, { status, message, headers = {} }: Problem, nowMs: number): void {

@@ -39,7 +39,10 @@ export async function createHttpServer(parts: HttpParts): Promise<HttpServer> {
     routes,
     ...{ settings, clock, log },
     createServer: (route) =>
-      serverFor(createFront(settings, { clock, log, cors }, createGate(routes, clock, route)), parts),
+      serverFor(
+        createFront(settings, { clock, log, cors, connections: () => connections }, createGate(routes, clock, route)),
+        parts,
+      ),
   });
   await router.ready();
   const server = router.server;

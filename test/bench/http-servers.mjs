@@ -1,0 +1,111 @@
+// A server for test/bench/http.bench.ts, as a process of its own so that it does not share a thread with
+// what asks it: `ours N` is the HTTP interface (built, from dist/) with N containers, `bare` answers with
+// whatever reply stands on the first line of standard input. Prints its port; for each further line read,
+// the CPU time it has used so far in microseconds and its resident memory in bytes. `announce` announces an event.
+import { createServer } from 'node:http';
+import { createInterface } from 'node:readline';
+
+const [, , kind, count] = process.argv;
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+const listeners = new Set();
+let lastId = 0;
+const server = kind === 'ours' ? await ours(Number(count)) : bare(JSON.parse((await lines.next()).value));
+server.listen(0, '127.0.0.1', () => console.log(server.address().port));
+
+for await (const line of { [Symbol.asyncIterator]: () => lines }) {
+  if (line === 'announce') announce();
+  globalThis.gc?.();
+  const { user, system } = process.cpuUsage();
+  console.log(`${user + system} ${process.memoryUsage().rss}`);
+}
+process.exit();
+
+function bare({ headers, body }) {
+  const bytes = Buffer.from(body);
+  return createServer((_, response) => {
+    response.writeHead(200, headers);
+    response.end(bytes);
+  });
+}
+
+async function ours(containers) {
+  const { createHttpServer } = await import('../../dist/interfaces/http/server.js');
+  const { createSystemClock } = await import('../../dist/adapters/process/clock.js');
+  const { createLog } = await import('../../dist/adapters/process/log.js');
+  const clock = createSystemClock();
+  const log = createLog({
+    format: 'json',
+    level: 'info',
+    colour: false,
+    stream: { write: () => true },
+    nowMs: clock.nowMs,
+  });
+  const id = (text) => `sha256:${text.padStart(64, '0')}`;
+  const inventory = {
+    revision: 1,
+    known: true,
+    updatesAvailable: 0,
+    images: [],
+    containers: Array.from({ length: containers }, (_, index) => ({
+      name: `container-${index}`,
+      image: `ghcr.io/acme/service-${index}:1.2.3`,
+      imageId: id(`a${index}`),
+      digest: id(`b${index}`),
+    })),
+  };
+  const none = () => Promise.reject(new Error('not here'));
+  const { server: made } = await createHttpServer({
+    settings: {
+      groups: ['health', 'containers', 'events'],
+      token: { kind: 'value', value: 'api-token' },
+      eventsToken: { kind: 'value', value: 'events-token' },
+      rateLimit: 1_000_000,
+      checkTimeoutMs: 1000,
+      updateTimeoutMs: 1000,
+      trustedProxies: [],
+      proxyHeader: 'X-Forwarded-For',
+      corsOrigins: [],
+      watchtowerCompat: false,
+    },
+    service: {
+      check: none,
+      update: none,
+      ready: none,
+      inventory: () => inventory,
+      history: () => [],
+      status: () => ({ running: false, updatesAvailable: 0 }),
+      eventLog: {
+        lastId: () => lastId,
+        since: () => [],
+        isGone: () => false,
+        subscribe: (listener) => {
+          listeners.add(listener);
+          return () => listeners.delete(listener);
+        },
+      },
+    },
+    clock,
+    log,
+    version: '0',
+    configuration: { config: {}, options: [] },
+    runOptions: {},
+    metrics: () => Promise.resolve(''),
+    assetsFolder: '.',
+    limits: { mostStreams: 20_000 },
+  });
+  return made;
+}
+
+function announce() {
+  lastId += 1;
+  const counts = { scanned: 1, updated: 0, failed: 0, restarted: 0, skipped: 0 };
+  const event = {
+    kind: 'scan_completed',
+    runId: 'run',
+    purpose: 'check',
+    ...counts,
+    session: undefined,
+    atMs: Date.now(),
+  };
+  for (const listener of listeners) listener({ kind: event.kind, id: lastId, atMs: event.atMs, event });
+}
