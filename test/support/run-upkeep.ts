@@ -24,6 +24,8 @@ export type UpkeepProcess = {
   /** Resolves once the text stands on standard output or error; rejects when the process ends without. */
   readonly seen: (text: string) => Promise<void>;
   readonly ended: Promise<UpkeepRun>;
+  /** What it has written so far. */
+  readonly output: () => string;
 };
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -62,5 +64,5 @@ export function startUpkeep(
       look();
       void ended.then(() => reject(new Error(`It ended without ${JSON.stringify(text)}:\n${stdout}${stderr}`)));
     });
-  return { child, seen, ended };
+  return { child, seen, ended, output: () => stdout + stderr };
 }

@@ -5,11 +5,12 @@ import { announcesTooMuch, bodyLimitBytes, drainBriefly, hasBody, skipBody } fro
 import { createCallerReader } from './client-address.ts';
 import type { Connections } from './connections.ts';
 import type { Cors } from './cors.ts';
-import { errorBody, jsonType } from './errors.ts';
+import { errorBody, jsonType, type Problem } from './errors.ts';
 import type { HttpSettings } from './http-settings.ts';
 import { createRateLimiter, type RateVerdict } from './rate-limit.ts';
 import { requestIdOf } from './request-id.ts';
 import { setSecurityHeaders } from './security-headers.ts';
+import { writeProblem } from './write-problem.ts';
 
 export type FrontParts = {
   readonly clock: Clock;
@@ -57,6 +58,9 @@ export function createFront(
     setRateHeaders(response, settings.rateLimit, verdict);
     if (!verdict.allowed) return refuse(request, response, verdict);
 
+    if (request.headers.host === undefined && request.httpVersion === '1.1') {
+      return writeProblem(response, noHost, clock.nowMs());
+    }
     if (!hasBody(request)) {
       withoutBody(request);
       return route(request, response);
@@ -80,6 +84,9 @@ export function createFront(
     response.end();
   }
 }
+
+/** https://www.rfc-editor.org/rfc/rfc9112#section-3.2: Node would answer by itself, without a body. */
+const noHost: Problem = { status: 400, message: 'the request names no host' };
 
 function setRateHeaders(response: ServerResponse, limit: number, { remaining, resetMs }: RateVerdict): void {
   response.setHeader('X-RateLimit-Limit', limit);

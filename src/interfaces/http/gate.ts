@@ -1,8 +1,9 @@
-import type { RequestListener, ServerResponse } from 'node:http';
+import type { RequestListener } from 'node:http';
 import type { Clock } from '../../domain/outside.ts';
-import { errorBody, jsonType, notFound, type Problem } from './errors.ts';
+import { notFound, type Problem } from './errors.ts';
 import { normalTarget, pathOf } from './request-target.ts';
 import { methodsOf, type Route } from './route.ts';
+import { writeProblem } from './write-problem.ts';
 
 /**
  * Lets requests through whose path and method are known, with the path in its normal form, and answers
@@ -50,10 +51,4 @@ function readMethods(routes: readonly Route[]): Methods {
     const prefix = prefixes.find((route) => path.startsWith(route.path.slice(0, -1)));
     return prefix === undefined ? [] : methodsOf(prefix);
   };
-}
-
-function writeProblem(response: ServerResponse, { status, message, headers = {} }: Problem, nowMs: number): void {
-  const body = errorBody(message, nowMs);
-  response.writeHead(status, { ...headers, 'Content-Type': jsonType, 'Content-Length': Buffer.byteLength(body) });
-  response.end(body);
 }

@@ -81,6 +81,7 @@ function serverFor(listener: RequestListener, { settings, clock, log }: HttpPart
 }
 
 const serverOptions: ServerOptions = {
+  requireHostHeader: false,
   /** A request's headers, then the whole of it, must come within. */
   headersTimeout: 20_000,
   requestTimeout: 60_000,

@@ -1,0 +1,202 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ask, type HttpScene, startHttp } from '../support/http-scene.ts';
+import { startUpkeep } from '../support/run-upkeep.ts';
+import { createScriptedService, watchedContainer } from '../support/scripted-service.ts';
+
+describe('a request that is none', () => {
+  const service = createScriptedService();
+  let scene: HttpScene;
+  beforeAll(async () => {
+    const containers = Array.from({ length: 2000 }, (_, index) => watchedContainer(`container-${index}`));
+    service.script.inventory = { revision: 2, containers, images: [] };
+    scene = await startHttp(service);
+  });
+  afterAll(() => scene.stop());
+
+  test.each([
+    ['no method', 'hello\r\n\r\n', 400],
+    ['a method that nobody knows', 'FETCH /livez HTTP/1.1\r\nHost: x\r\n\r\n', 400],
+    ['no host', 'GET /livez HTTP/1.1\r\n\r\n', 400],
+    ['a header without a name', 'GET /livez HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n', 400],
+    ['a length that is no number', 'POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Length: ten\r\n\r\n', 400],
+    ['two lengths', 'POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab', 400],
+    [
+      'a length and chunks',
+      'POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      400,
+    ],
+    ['a chunk that is none', 'POST /v1/check HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n', 400],
+    ['too many header bytes', `GET /livez HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
+    ['a path that is too long', `GET /${'x'.repeat(40_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
+    ['a handshake of TLS', `\u0016\u0003\u0001\u0002\u0000\u0001`, 400],
+  ])('(%s) gets an answer in JSON where one can be given', async (_, text, status) => {
+    const reply = await exchange(scene.port, text);
+    expect(reply).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    const body = JSON.parse(reply.slice(reply.indexOf('\r\n\r\n') + 4)) as object;
+    expect(body).toMatchObject({ error: expect.any(String), api_version: 'v1' });
+    expect(reply.toLowerCase()).not.toMatch(/\r\nserver:|node|fastify/);
+  });
+
+  test('10,000 header bytes are no fault', async () => {
+    expect((await scene.ask('/livez', { headers: { 'x-much': 'x'.repeat(10_000) } })).status).toBe(200);
+  });
+
+  test('requests that are sent before the replies have come are answered in order', async () => {
+    const paths = ['/livez', '/nope', '/v1/containers?name=x', '/readyz', '/v1/update', '/startupz'];
+    const last = paths.length - 1;
+    const text = paths
+      .map((path, index) => `GET ${path} HTTP/1.1\r\nHost: x\r\n${index === last ? 'Connection: close\r\n' : ''}\r\n`)
+      .join('');
+    const reply = await exchange(scene.port, text);
+    expect([...reply.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status)).toEqual([
+      '200',
+      '404',
+      '401',
+      '200',
+      '405',
+      '200',
+    ]);
+  });
+
+  test('random bytes break nothing', async () => {
+    await Promise.all(
+      Array.from({ length: 200 }, (_, index) => exchange(scene.port, randomBytes(1 + index * 7)).catch(() => '')),
+    );
+    expect((await scene.ask('/livez')).status).toBe(200);
+  });
+
+  test('a request that changes under way breaks nothing', async () => {
+    const whole =
+      'POST /v1/check?image=a HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer api-token-for-tests\r\nContent-Length: 3\r\n\r\nabc';
+    for (let at = 0; at < whole.length; at += 3) {
+      const broken = Buffer.from(whole);
+      broken[at] = (broken[at] ?? 0) ^ 0x85;
+      const socket = connect(scene.port, '127.0.0.1', () => socket.write(broken));
+      socket.on('error', () => undefined);
+      await sleep(1);
+      socket.destroy();
+    }
+    expect((await scene.ask('/livez')).status).toBe(200);
+    expect(scene.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  test('a client that goes in the middle of its body, or of the reply, is forgotten', async () => {
+    for (let each = 0; each < 50; each += 1) {
+      const half = connect(scene.port, '127.0.0.1', () =>
+        half.write('POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc'),
+      );
+      const deaf = connect(scene.port, '127.0.0.1', () =>
+        deaf.write(
+          'GET /v1/containers/details HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer api-token-for-tests\r\n\r\n',
+        ),
+      );
+      for (const socket of [half, deaf]) socket.on('error', () => undefined);
+      await sleep(4);
+      for (const socket of [half, deaf]) socket.resetAndDestroy();
+    }
+    expect((await scene.ask('/livez')).status).toBe(200);
+    const before = performance.now();
+    while ((await connectionsOf(scene)) > 1) {
+      expect(performance.now() - before).toBeLessThan(5000);
+      await sleep(10);
+    }
+    expect(scene.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+});
+
+describe('all of it at once, against the executable', () => {
+  test('others are answered, memory stays bounded, nothing is left behind, and the updates go on', async () => {
+    const demo = startUpkeep([
+      'demo',
+      '--http-api-port',
+      '0',
+      '--http-api-rate-limit',
+      '1000000',
+      '--log-level',
+      'error',
+    ]);
+    await demo.seen('events token: ');
+    const { address, events, api } = introductionOf(demo.output());
+    const port = Number(new URL(address).port);
+    const pid = demo.child.pid ?? 0;
+    const filesBefore = openFiles(pid);
+    const sockets: Socket[] = [];
+    const open = (text: string, keepReading = true): void => {
+      const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(text));
+      socket.on('error', () => undefined);
+      if (keepReading) socket.resume();
+      sockets.push(socket);
+    };
+
+    for (let each = 0; each < 1000; each += 1) open('GET /livez HTTP/1.1\r\nHost: x\r\n');
+    for (let each = 0; each < 700; each += 1) open('');
+    for (let each = 0; each < 250; each += 1)
+      open(`GET /v1/containers/details HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api}\r\n\r\n`.repeat(5), false);
+    for (let each = 0; each < 50; each += 1)
+      open(`GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${events}\r\n\r\n`, false);
+    await sleep(500);
+
+    const tookMs: number[] = [];
+    let largest = 0;
+    for (let each = 0; each < 150; each += 1) {
+      for (let noise = 0; noise < 5; noise += 1) open(randomBytes(64).toString('latin1'));
+      const beganMs = performance.now();
+      const target = each % 2 === 0 ? '/livez' : '/v1/containers';
+      expect((await ask(address, target, { token: api })).status).toBe(200);
+      tookMs.push(performance.now() - beganMs);
+      largest = Math.max(largest, residentBytes(pid));
+    }
+    expect(median(tookMs)).toBeLessThan(50);
+    expect(largest / 1024 ** 2).toBeLessThan(150);
+
+    for (const socket of sockets) socket.destroy();
+    const beganMs = performance.now();
+    while (openFiles(pid) > filesBefore + 5) {
+      expect(performance.now() - beganMs).toBeLessThan(10_000);
+      await sleep(50);
+    }
+    await demo.seen('Round 2');
+    demo.child.kill('SIGINT');
+    const { code, stdout } = await demo.ended;
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/10 of 10 containers are running\n$/);
+  });
+});
+
+function exchange(port: number, text: string | Buffer): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(text));
+    let received = '';
+    socket.on('data', (chunk) => (received += chunk.toString('latin1')));
+    socket.on('close', () => resolve(received));
+    socket.on('error', reject);
+    // What is but the beginning of a request would be waited for.
+    setTimeout(() => socket.end(), 300);
+  });
+}
+
+function connectionsOf({ http }: HttpScene): Promise<number> {
+  return new Promise((resolve) => http.server.getConnections((_, count) => resolve(count)));
+}
+
+function introductionOf(text: string) {
+  const [, address = ''] = /HTTP API: ([^,]+),/.exec(text) ?? [];
+  const [, api = '', events = ''] = /API token: (\S+), events token: (\S+)/.exec(text) ?? [];
+  return { address, api, events };
+}
+
+function residentBytes(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
+}
+
+function openFiles(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
