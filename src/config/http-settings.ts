@@ -38,7 +38,8 @@ type Notes = { readonly faults: Fault[]; readonly warnings: string[] };
 export function makeHttpSettings(given: Given, notes: Notes): HttpSettings {
   const { values } = given;
   const groups = enabledGroups(given, notes);
-  const isOn = groups.length > 0;
+  // The demonstration has everything on unless told otherwise.
+  const isOn = groups.length > 0 || given.command === 'demo';
   const token = isOn ? tokenSource('httpToken', given, notes) : undefined;
   const eventsToken = isOn ? tokenSource('httpEventsToken', given, notes) : undefined;
   // The demonstration makes up tokens of its own.

@@ -1,0 +1,139 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, test } from 'vitest';
+import { followEvents } from '../support/event-reader.ts';
+import { ask, eventsToken } from '../support/http-scene.ts';
+import { runUpkeep, startUpkeep, type UpkeepProcess } from '../support/run-upkeep.ts';
+
+/** The executable, as it is started: what it refuses, what it says, how it ends. */
+const folder = mkdtempSync(join(tmpdir(), 'upkeep-executable-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('upkeep run does not start', () => {
+  test.each([
+    ['with an unknown group', { UPKEEP_HTTP_API_ENDPOINTS: 'health,nope' }, /UPKEEP_HTTP_API_ENDPOINTS "health,nope"/],
+    ['with all and another', { UPKEEP_HTTP_API_ENDPOINTS: 'all update' }, /"all" must be the only value/],
+    [
+      'without the API token',
+      { UPKEEP_HTTP_API_ENDPOINTS: 'update' },
+      /without a token: give one with --http-api-token/,
+    ],
+    [
+      'without the events token',
+      { UPKEEP_HTTP_API_ENDPOINTS: 'events', UPKEEP_HTTP_API_TOKEN: 'x' },
+      /--http-api-events-token/,
+    ],
+    ['without a token for a switch of old', { WATCHTOWER_HTTP_API_UPDATE: 'true' }, /without a token/],
+    ['with a bad port', { UPKEEP_HTTP_API_PORT: '70000' }, /UPKEEP_HTTP_API_PORT "70000"/],
+    [
+      'with a bad origin',
+      { UPKEEP_HTTP_API_CORS_ORIGINS: 'example.com' },
+      /UPKEEP_HTTP_API_CORS_ORIGINS "example\.com"/,
+    ],
+    ['with a bad proxy', { UPKEEP_HTTP_API_TRUSTED_PROXIES: 'proxy' }, /UPKEEP_HTTP_API_TRUSTED_PROXIES "proxy"/],
+    [
+      'with a token file that is not there',
+      { UPKEEP_HTTP_API_ENDPOINTS: 'update', UPKEEP_HTTP_API_TOKEN: '/run/secrets/not-there' },
+      /there is no such file/,
+    ],
+  ])('%s', async (_, env, message) => {
+    const { code, stderr } = await runUpkeep(['run'], { env });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(message);
+  });
+
+  test('and names all faults at once', async () => {
+    const env = {
+      UPKEEP_HTTP_API_ENDPOINTS: 'nope',
+      UPKEEP_HTTP_API_PORT: 'x',
+      UPKEEP_HTTP_API_RATE_LIMIT: 'y',
+      UPKEEP_INTERVAL: 'z',
+    };
+    const { stderr } = await runUpkeep(['run'], { env });
+    for (const name of Object.keys(env)) expect(stderr).toContain(name);
+  });
+});
+
+describe('upkeep demo', () => {
+  test('has everything on, tells where and with which tokens, and ends its streams when it is stopped', async () => {
+    const { demo, url } = await startDemo();
+    const [, api = '', events = ''] = /API token: (\S+), events token: (\S+)/.exec(demo.output()) ?? [];
+    for (const path of [
+      '/livez',
+      '/v1/containers',
+      '/v1/containers/details',
+      '/v1/images',
+      '/v1/history',
+      '/v1/config',
+      '/v1/metrics',
+      '/swagger/index.html',
+      '/swagger/doc.json',
+    ]) {
+      expect([path, (await ask(url, path, { token: api })).status]).toEqual([path, 200]);
+    }
+    expect((await ask(url, '/v1/containers', { token: api })).json().count).toBe(10);
+    const reader = await followEvents(url, { headers: { authorization: `Bearer ${events}` } });
+    await reader.until((text) => text.includes('event: scan_started'));
+    demo.child.kill('SIGTERM');
+    await reader.ended;
+    expect((await demo.ended).code).toBe(0);
+  });
+
+  test('takes the tokens it is given, and shows them in no log and no reply', async () => {
+    const { demo, url } = await startDemo(['--http-api-token', 'my-own-token', '--http-api-events-token', eventsToken]);
+    const config = await ask(url, '/v1/config', { token: 'my-own-token' });
+    expect(config.json().options).toContainEqual({ name: 'http-api-token', value: '***', source: '--http-api-token' });
+    expect(config.text).not.toContain('my-own-token');
+    await ask(url, `/v1/events?access_token=${eventsToken}`, { method: 'HEAD', token: null });
+    demo.child.kill('SIGINT');
+    const { stderr } = await demo.ended;
+    expect(stderr).not.toMatch(/my-own-token|events-token-for-tests/);
+    expect(stderr).toContain('"path":"/v1/events"');
+  });
+
+  test('finds another port when its own is taken', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => taken.once('listening', resolve));
+    const { port } = taken.address() as AddressInfo;
+    const { demo, url } = await startDemo(['--http-api-port', String(port)]);
+    expect(new URL(url).port).not.toBe(String(port));
+    demo.child.kill('SIGINT');
+    await demo.ended;
+    taken.close();
+  });
+
+  test('follows a token file without a restart', async () => {
+    const path = join(folder, 'token');
+    writeFileSync(path, 'first\n');
+    const { demo, url } = await startDemo(['--http-api-token', path]);
+    const statusWith = async (token: string) => (await ask(url, '/v1/config', { token })).status;
+    expect([await statusWith('first'), await statusWith('second')]).toEqual([200, 401]);
+    writeFileSync(path, 'second\n');
+    expect([await statusWith('first'), await statusWith('second')]).toEqual([401, 200]);
+    demo.child.kill('SIGINT');
+    await demo.ended;
+  });
+
+  test('is up within a moment', async () => {
+    const beganMs = performance.now();
+    const { demo, url } = await startDemo();
+    expect((await ask(url, '/startupz', { token: null })).status).toBe(200);
+    expect(performance.now() - beganMs).toBeLessThan(3000);
+    demo.child.kill('SIGINT');
+    await demo.ended;
+  });
+});
+
+async function startDemo(
+  args: readonly string[] = [],
+): Promise<{ readonly demo: UpkeepProcess; readonly url: string }> {
+  const demo = startUpkeep(['demo', ...(args.includes('--http-api-port') ? [] : ['--http-api-port', '0']), ...args]);
+  await demo.seen('"listening"');
+  await demo.seen('API token: ');
+  await sleep(10);
+  const [, url = ''] = /"address":"([^"]+)"/.exec(demo.output()) ?? [];
+  return { demo, url };
+}
