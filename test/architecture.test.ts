@@ -51,7 +51,7 @@ const rooms: readonly Room[] = [
   },
   {
     folder: 'interfaces/http',
-    mayImport: ['domain/', 'application/application.ts', 'node:', 'fastify', '@fastify/swagger', '@fastify/swagger-ui'],
+    mayImport: ['domain/', 'application/application.ts', 'node:', 'fastify'],
     because: 'a route knows the table of contents of the service and nothing behind it',
   },
   {
