@@ -213,7 +213,7 @@ function apiOf(
     const metrics = createMetrics({ clock, updatesAvailable, version: version() });
     application.subscribe(metrics.hear);
     const filterDescription = describeSelection(service);
-    const shared = { noRestart: false, rollingRestart: service.updateConcurrency === 1, lifecycleHooks: false };
+    const shared = { lifecycleHooks: false };
     const { server, stop } = await createHttpServer({
       settings: http,
       service: application,
@@ -227,7 +227,6 @@ function apiOf(
         labelPrecedence: service.labelTakesPrecedence,
         runOnce: run.once,
         skipSelfUpdate: false,
-        reviveStopped: false,
       },
       metrics: metrics.text,
       assetsFolder: fileURLToPath(new URL('./swagger-ui/', import.meta.url)),

@@ -4,15 +4,30 @@ export type ServiceSettings = {
   readonly names: readonly string[];
   readonly labelEnable: boolean;
   readonly disableContainers: readonly string[];
+  /** Patterns for the whole `name:tag` of an image; empty: every image. */
+  readonly monitorImageNames: readonly string[];
+  readonly skipImageNames: readonly string[];
+  /** `key=value`, or `key=` for any value; a container needs one of them. Empty: none is needed. */
+  readonly enableContainersByLabel: readonly string[];
+  /** The same; a container with any of them is left alone. */
+  readonly disableContainersByLabel: readonly string[];
   /** Undefined: unscoped containers only. */
   readonly scope: string | undefined;
   readonly includeStopped: boolean;
   readonly includeRestarting: boolean;
+  /** Start what was stopped before its update. */
+  readonly reviveStopped: boolean;
   readonly monitorOnly: boolean;
   readonly noPull: boolean;
   /** Labels override flags instead of adding to them. */
   readonly labelTakesPrecedence: boolean;
+  /** Successors are created and left stopped. */
+  readonly noRestart: boolean;
+  /** One transaction at a time, whatever `updateConcurrency` says. */
+  readonly rollingRestart: boolean;
   readonly cleanup: boolean;
+  /** Anonymous volumes go with the old container; its successor gets fresh ones. */
+  readonly removeVolumes: boolean;
   /** Minimum age of an image before it is applied; 0: none. */
   readonly cooldownMs: number;
   /** For containers without a stop timeout of their own. */
@@ -28,20 +43,38 @@ export type ServiceSettings = {
   /** Registry checks in flight at once, all hosts together. */
   readonly checkConcurrency: number;
   readonly useComposeDependsOn: boolean;
+  /** Which CPU limits a successor takes over; `auto` leaves out what Podman does not take back. */
+  readonly cpuCopyMode: CpuCopyMode;
+  /** Leaves `MemorySwappiness` out of successors. */
+  readonly disableMemorySwappiness: boolean;
+  readonly warnOnHeadFailure: HeadFailureWarning;
 };
+
+export type CpuCopyMode = 'auto' | 'full' | 'none';
+
+/** When a failed registry check is a warning: `auto` for registries that are known to answer such checks. */
+export type HeadFailureWarning = 'always' | 'auto' | 'never';
 
 /** The defaults of the Watchtower family where it has one, else of `design` decisions in `docs/configuration.md`. */
 export const defaultSettings: ServiceSettings = {
   names: [],
   labelEnable: false,
   disableContainers: [],
+  monitorImageNames: [],
+  skipImageNames: [],
+  enableContainersByLabel: [],
+  disableContainersByLabel: [],
   scope: undefined,
   includeStopped: false,
   includeRestarting: false,
+  reviveStopped: false,
   monitorOnly: false,
   noPull: false,
   labelTakesPrecedence: false,
+  noRestart: false,
+  rollingRestart: false,
   cleanup: false,
+  removeVolumes: false,
   cooldownMs: 0,
   stopTimeoutMs: 30_000,
   gateWindowMs: 10_000,
@@ -50,4 +83,7 @@ export const defaultSettings: ServiceSettings = {
   updateConcurrency: 4,
   checkConcurrency: 64,
   useComposeDependsOn: true,
+  cpuCopyMode: 'auto',
+  disableMemorySwappiness: false,
+  warnOnHeadFailure: 'auto',
 };

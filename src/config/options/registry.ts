@@ -84,6 +84,17 @@ export const registryOptions = {
     example: '/certs/company-ca.pem',
     commands,
   },
+  warnOnHeadFailure: {
+    group: 'registry',
+    kind: 'choice',
+    choices: ['always', 'auto', 'never'],
+    flag: 'warn-on-head-failure',
+    env: ['WARN_ON_HEAD_FAILURE'],
+    default: 'auto',
+    meaning: 'When a registry that cannot be asked is a warning in the log; auto: Docker Hub and GHCR are',
+    example: 'never',
+    commands,
+  },
   checkConcurrency: {
     group: 'registry',
     kind: 'integer',
