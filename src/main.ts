@@ -5,9 +5,9 @@ import * as nodeModule from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { Application } from './application/application.ts';
 import type { CommandName } from './config/commands.ts';
-import type { HttpSettings, TokenSource } from './config/http-settings.ts';
 import type { Configuration } from './config/load.ts';
 import type { Settings } from './config/settings.ts';
+import type { HttpSettings, TokenSource } from './domain/http-settings.ts';
 import type { Clock, Log, Outside } from './domain/outside.ts';
 import { defaultSettings, type ServiceSettings } from './domain/settings.ts';
 import type { CommandContext, CommandFunction } from './interfaces/cli/context.ts';
@@ -253,7 +253,7 @@ function apiOf(
 
 /** Everything on, for this machine alone unless told otherwise, with tokens made up where none are given. */
 async function demoApi(http: HttpSettings): Promise<HttpSettings> {
-  const { endpointGroups } = await import('./config/endpoint-groups.ts');
+  const { endpointGroups } = await import('./domain/http-settings.ts');
   const madeUp = (): TokenSource => ({ kind: 'value', value: randomBytes(9).toString('base64url') });
   return {
     ...http,

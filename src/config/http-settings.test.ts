@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { endpointGroups } from './endpoint-groups.ts';
+import { endpointGroups } from '../domain/http-settings.ts';
 import { loadConfiguration } from './load.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-http-'));

@@ -1,36 +1,8 @@
-import { type EndpointGroup, endpointGroups } from './endpoint-groups.ts';
+import { type EndpointGroup, endpointGroups, type HttpSettings, type TokenSource } from '../domain/http-settings.ts';
 import type { Fault } from './fault.ts';
 import type { OptionValues } from './options.ts';
 import { readFileValue, readNamedFile } from './secrets.ts';
 import type { Given } from './settings.ts';
-
-export type HttpSettings = {
-  /** Undefined: all interfaces. */
-  readonly host: string | undefined;
-  /** 0: one that is free. */
-  readonly port: number;
-  /** Empty: no API. */
-  readonly groups: readonly EndpointGroup[];
-  readonly token: TokenSource | undefined;
-  readonly eventsToken: TokenSource | undefined;
-  /** In any minute, per client. */
-  readonly rateLimit: number;
-  readonly checkTimeoutMs: number;
-  readonly updateTimeoutMs: number;
-  /** Undefined: plain HTTP. */
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
-  readonly trustedProxies: readonly string[];
-  readonly proxyHeader: string;
-  readonly corsOrigins: readonly string[];
-  /** Whether the service also updates by its schedule, though the API is on. */
-  readonly periodicPolls: boolean;
-  readonly watchtowerCompat: boolean;
-};
-
-/** A file is read by whoever uses the token, again when it changes; it could be read at the start. */
-export type TokenSource =
-  | { readonly kind: 'value'; readonly value: string }
-  | { readonly kind: 'file'; readonly path: string };
 
 type Notes = { readonly faults: Fault[]; readonly warnings: string[] };
 
@@ -57,7 +29,6 @@ export function makeHttpSettings(given: Given, notes: Notes): HttpSettings {
     trustedProxies: values.httpTrustedProxies,
     proxyHeader: values.httpProxyHeader,
     corsOrigins: values.httpCorsOrigins,
-    periodicPolls: values.httpPeriodicPolls,
     watchtowerCompat: values.httpWatchtowerCompat,
   };
 }

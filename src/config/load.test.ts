@@ -64,7 +64,7 @@ const effects: Readonly<Record<OptionKey, readonly [text: string, expected: unkn
   httpTrustedProxies: ['10.0.0.0/8 ::1', ['10.0.0.0/8', '::1'], (s) => s.http.trustedProxies],
   httpProxyHeader: ['X-Real-IP', 'X-Real-IP', (s) => s.http.proxyHeader],
   httpCorsOrigins: ['https://a.test,*', ['https://a.test', '*'], (s) => s.http.corsOrigins],
-  httpPeriodicPolls: ['true', true, (s) => s.http.periodicPolls],
+  httpPeriodicPolls: ['true', true, (s) => s.run.periodicPolls],
   httpWatchtowerCompat: ['true', true, (s) => s.http.watchtowerCompat],
   httpContainers: ['false', true, () => true],
   httpMetrics: ['false', true, () => true],

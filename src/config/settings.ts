@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Schedule } from '../domain/schedule.ts';
+import type { HttpSettings } from '../domain/http-settings.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { CommandName } from './commands.ts';
 import type { Fault } from './fault.ts';
-import { type HttpSettings, makeHttpSettings } from './http-settings.ts';
+import { makeHttpSettings } from './http-settings.ts';
 import type { OptionValues } from './options.ts';
 import { intervalSchedule, readSchedule } from './schedule.ts';
 import { readEngineCertificates, readNamedFile, type EngineCertificates } from './secrets.ts';
@@ -32,6 +33,8 @@ export type RunSettings = {
   readonly once: boolean;
   readonly schedule: Schedule;
   readonly updateOnStart: boolean;
+  /** Whether the schedule counts though the HTTP API is on. */
+  readonly periodicPolls: boolean;
   /** Of the demonstration; undefined: until it is interrupted. */
   readonly rounds: number | undefined;
 };
@@ -139,6 +142,7 @@ export function makeSettings(given: Given): MadeSettings {
       once: values.runOnce,
       schedule: scheduleOf(given, faults),
       updateOnStart: values.updateOnStart,
+      periodicPolls: values.httpPeriodicPolls,
       rounds: values.rounds,
     },
     engine: {

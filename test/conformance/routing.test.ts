@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { allGroups, startHttp } from '../support/http-scene.ts';
+import { endpointGroups } from '../../src/domain/http-settings.ts';
+import { startHttp } from '../support/http-scene.ts';
 import { createScriptedService } from '../support/scripted-service.ts';
 import { type DescribedScene, expectErrorBody, startDescribed } from './described.ts';
 
@@ -31,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => scene.stop());
 
 describe('the groups', () => {
-  test.each(allGroups)('%s alone serves its own endpoints and no others', async (group) => {
+  test.each(endpointGroups)('%s alone serves its own endpoints and no others', async (group) => {
     const { ask, stop } = await startHttp(createScriptedService(), { settings: { groups: [group] } });
     for (const [itsGroup, method, path] of endpoints) {
       // A HEAD of the events would do, but of them alone, so an unknown token tells the same.

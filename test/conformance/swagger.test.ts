@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse as readYaml } from 'yaml';
-import { allGroups, type HttpScene, startHttp } from '../support/http-scene.ts';
+import { endpointGroups } from '../../src/domain/http-settings.ts';
+import { type HttpScene, startHttp } from '../support/http-scene.ts';
 import { createScriptedService } from '../support/scripted-service.ts';
 
 let scene: HttpScene;
@@ -55,7 +56,7 @@ describe('the description', () => {
     expect((await scene.ask('/swagger/doc.json')).headers['content-type']).toBe('application/json; charset=utf-8');
   });
 
-  test.each(allGroups)('with the group %s alone and itself, tells of that alone', async (group) => {
+  test.each(endpointGroups)('with the group %s alone and itself, tells of that alone', async (group) => {
     const { ask, stop } = await startHttp(createScriptedService(), { settings: { groups: [group, 'swagger'] } });
     const description = (await ask('/swagger/doc.json')).json();
     expect(Object.keys(description.paths).sort()).toEqual([...new Set([...paths[group], ...paths.swagger])].sort());

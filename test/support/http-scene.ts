@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import type { Log, LogFields } from '../../src/domain/outside.ts';
-import type { EndpointGroup, HttpSettings } from '../../src/interfaces/http/http-settings.ts';
+import { endpointGroups, type HttpSettings } from '../../src/domain/http-settings.ts';
 import { listen } from '../../src/interfaces/http/listen.ts';
 import type { HttpParts } from '../../src/interfaces/http/parts.ts';
 import { createHttpServer, type HttpServer } from '../../src/interfaces/http/server.ts';
@@ -46,23 +46,10 @@ export type Reply = {
   readonly json: () => any;
 };
 
-export const allGroups: readonly EndpointGroup[] = [
-  'health',
-  'update',
-  'metrics',
-  'containers',
-  'check',
-  'history',
-  'images',
-  'config',
-  'events',
-  'swagger',
-];
-
 export const testSettings: HttpSettings = {
   host: '127.0.0.1',
   port: 0,
-  groups: allGroups,
+  groups: endpointGroups,
   token: { kind: 'value', value: apiToken },
   eventsToken: { kind: 'value', value: eventsToken },
   rateLimit: 1_000_000,

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { formatIpAddress, type IpRange, isInRange, parseIpAddress, parseIpRange } from '../../domain/ip-range.ts';
-import type { HttpSettings } from './http-settings.ts';
+import type { HttpSettings } from '../../domain/http-settings.ts';
 
 /** Who really asks, and how: through proxies that may be believed, or directly. */
 export type Caller = {

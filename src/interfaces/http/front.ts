@@ -6,7 +6,7 @@ import { createCallerReader } from './client-address.ts';
 import type { Connections } from './connections.ts';
 import type { Cors } from './cors.ts';
 import { errorBody, jsonType, type Problem } from './errors.ts';
-import type { HttpSettings } from './http-settings.ts';
+import type { HttpSettings } from '../../domain/http-settings.ts';
 import { createRateLimiter, type RateVerdict } from './rate-limit.ts';
 import { requestIdOf } from './request-id.ts';
 import { setSecurityHeaders } from './security-headers.ts';

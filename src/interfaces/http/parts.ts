@@ -1,5 +1,5 @@
 import type { Clock, Log } from '../../domain/outside.ts';
-import type { HttpSettings } from './http-settings.ts';
+import type { HttpSettings } from '../../domain/http-settings.ts';
 import type { Service } from './service.ts';
 
 /** All that the HTTP interface is made from. */

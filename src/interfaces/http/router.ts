@@ -3,7 +3,7 @@ import type { RequestListener, Server } from 'node:http';
 import type { Clock, Log } from '../../domain/outside.ts';
 import { type Authenticate, createAuthentication } from './auth.ts';
 import { errorBody, HttpError, internalError, jsonType, notFound, type Problem, problemOf } from './errors.ts';
-import type { HttpSettings } from './http-settings.ts';
+import type { HttpSettings } from '../../domain/http-settings.ts';
 import { methodsOf, type Route } from './route.ts';
 
 export type RouterParts = {

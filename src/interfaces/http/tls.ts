@@ -5,7 +5,7 @@ import { createSecureContext } from 'node:tls';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Log } from '../../domain/outside.ts';
 import { quoted } from '../../domain/printable.ts';
-import type { TlsFiles } from './http-settings.ts';
+import type { TlsFiles } from '../../domain/http-settings.ts';
 import { watchFiles } from './watched-file.ts';
 
 /** An HTTPS server whose certificate follows its files: a new one counts from the next connection on. */

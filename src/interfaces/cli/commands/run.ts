@@ -30,7 +30,7 @@ async function runOnce({ application, signal }: CommandContext): Promise<number>
 }
 
 /** Who has the API decides there when to update, unless told that the schedule counts too. */
-function scheduleOf({ run: { schedule }, http: { periodicPolls } }: Settings, servesApi: boolean) {
+function scheduleOf({ run: { schedule, periodicPolls } }: Settings, servesApi: boolean) {
   if (!servesApi) return { schedule, why: `Updates ${schedule.words}` };
   if (periodicPolls) return { schedule, why: `Updates ${schedule.words}, besides those that the API is asked for` };
   const why = 'No periodic updates, because the HTTP API is on: --http-api-periodic-polls brings them back';

@@ -1,9 +1,27 @@
+/** The groups of endpoints, by the names that users give. */
+export const endpointGroups = [
+  'health',
+  'update',
+  'metrics',
+  'containers',
+  'check',
+  'history',
+  'images',
+  'config',
+  'events',
+  'swagger',
+] as const;
+
+/** Parts of the HTTP interface that are switched on by name. */
+export type EndpointGroup = (typeof endpointGroups)[number];
+
 /** What the HTTP interface is told, in the words of its options. */
 export type HttpSettings = {
   /** Undefined: every interface of the machine. */
   readonly host: string | undefined;
   /** 0: one that is free. */
   readonly port: number;
+  /** Empty: no API. */
   readonly groups: readonly EndpointGroup[];
   readonly token: TokenSource | undefined;
   readonly eventsToken: TokenSource | undefined;
@@ -22,20 +40,7 @@ export type HttpSettings = {
   readonly watchtowerCompat: boolean;
 };
 
-/** Parts of the interface that are switched on by name. */
-export type EndpointGroup =
-  | 'health'
-  | 'update'
-  | 'metrics'
-  | 'containers'
-  | 'check'
-  | 'history'
-  | 'images'
-  | 'config'
-  | 'events'
-  | 'swagger';
-
-/** A file is read again when it changes, so that a rotated secret needs no restart. */
+/** A file is read by whoever uses the token, and again when it changes, so that a rotated secret needs no restart. */
 export type TokenSource =
   | { readonly kind: 'value'; readonly value: string }
   | { readonly kind: 'file'; readonly path: string };
