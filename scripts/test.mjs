@@ -20,6 +20,7 @@ const deadlineMs = 15 * 60_000;
 const suites = [
   { name: 'faults', folder: 'test/faults', lab: true },
   { name: 'integration', folder: 'test/integration', lab: true },
+  { name: 'failures', folder: 'test/failures', lab: true },
   { name: 'contract', folder: 'test/contract', lab: true },
   { name: 'browser', folder: 'test/browser', browser: true },
   { name: 'conformance', folder: 'test/conformance', lab: true },
