@@ -213,17 +213,15 @@ function apiOf(
     const metrics = createMetrics({ clock, updatesAvailable, version: version() });
     application.subscribe(metrics.hear);
     const filterDescription = describeSelection(service);
-    const shared = { lifecycleHooks: false };
     const { server, stop } = await createHttpServer({
       settings: http,
       service: application,
       clock,
       log,
       version: version(),
-      configuration: { config: { ...service, ...shared, scope: service.scope ?? '', filterDescription }, options },
+      configuration: { config: { ...service, scope: service.scope ?? '', filterDescription }, options },
       runOptions: {
         ...service,
-        ...shared,
         labelPrecedence: service.labelTakesPrecedence,
         runOnce: run.once,
         skipSelfUpdate: false,

@@ -43,6 +43,9 @@ export type ListOption = Shared & {
   readonly separators: 'comma' | 'comma or space';
   readonly default: readonly string[];
   readonly accepts?: Acceptance;
+  readonly atMost?: number;
+  /** A value that names an existing file stands for that file's lines, but for those that begin with `#`. */
+  readonly mayNameFile?: boolean;
 };
 
 export type ChoiceOption = Shared & {
@@ -78,16 +81,20 @@ type Shared = {
   readonly secret?: boolean;
   /** What to use instead. */
   readonly deprecated?: string;
+  /** Why it does nothing though it is understood, without a final period. */
+  readonly withoutEffect?: string;
 };
 
 export const optionGroups = {
   selection: 'Which containers',
   update: 'How they are updated',
+  hooks: 'Lifecycle hooks',
   when: 'When',
   engine: 'Engine',
   registry: 'Registries',
   http: 'HTTP API',
   output: 'Output and logs',
+  accepted: 'Understood, and without effect',
 } as const;
 
 export type OptionGroup = keyof typeof optionGroups;

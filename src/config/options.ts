@@ -1,5 +1,8 @@
+import { acceptedOptions } from './options/accepted.ts';
 import { engineOptions } from './options/engine.ts';
+import { hookOptions } from './options/hooks.ts';
 import { httpOptions } from './options/http.ts';
+import { notificationOptions } from './options/notifications.ts';
 import { outputOptions } from './options/output.ts';
 import { registryOptions } from './options/registry.ts';
 import { selectionOptions } from './options/selection.ts';
@@ -14,11 +17,14 @@ import type { Option, ValueOf } from './option.ts';
 export const options = {
   ...selectionOptions,
   ...updateOptions,
+  ...hookOptions,
   ...whenOptions,
   ...engineOptions,
   ...registryOptions,
   ...httpOptions,
   ...outputOptions,
+  ...acceptedOptions,
+  ...notificationOptions,
 } as const satisfies Readonly<Record<string, Option>>;
 
 export type OptionKey = keyof typeof options;

@@ -90,8 +90,8 @@ function exampleCell(option: Option): string {
   return code(option.default ? `--${option.flag}=false` : `--${option.flag}`);
 }
 
-/** What each label asks for; undefined for names that are read and not acted upon. */
-const labelMeanings: Readonly<Record<LabelName, string | undefined>> = {
+/** What each label asks for. */
+const labelMeanings: Readonly<Record<LabelName, string>> = {
   enable: 'false: leave this container alone; true: watch it also with --label-enable',
   'monitor-only': 'Report newer images, change nothing',
   'no-pull': 'Ask no registry for this container',
@@ -102,23 +102,20 @@ const labelMeanings: Readonly<Record<LabelName, string | undefined>> = {
   'cooldown-delay': 'An image must be at least so old before it is applied here; 0 for none',
   'health-window': 'Like --health-window, for this container',
   'health-timeout': 'Like --health-timeout, for this container',
-  'lifecycle.pre-check': undefined,
-  'lifecycle.pre-update': undefined,
-  'lifecycle.post-update': undefined,
-  'lifecycle.post-check': undefined,
-  'lifecycle.pre-check-timeout': undefined,
-  'lifecycle.pre-update-timeout': undefined,
-  'lifecycle.post-update-timeout': undefined,
-  'lifecycle.post-check-timeout': undefined,
-  'lifecycle.uid': undefined,
-  'lifecycle.gid': undefined,
+  'lifecycle.pre-check': 'With --enable-lifecycle-hooks: a command to run in the container before each run',
+  'lifecycle.pre-update': 'Likewise before it is stopped for an update; exit code 75 puts the update off',
+  'lifecycle.post-update': 'Likewise after an update, once the new one has proved itself',
+  'lifecycle.post-check': 'Likewise after each run',
+  'lifecycle.pre-check-timeout': 'How long that is waited for, in minutes; 1 by default, 0 for a whole day',
+  'lifecycle.pre-update-timeout': 'The same; when it has passed, the update fails',
+  'lifecycle.post-update-timeout': 'The same; when it has passed, the update goes on',
+  'lifecycle.post-check-timeout': 'The same',
+  'lifecycle.uid': 'Like --lifecycle-uid, for this container',
+  'lifecycle.gid': 'Like --lifecycle-gid, for this container',
 };
 
 function tableOfLabels(): string {
-  const rows = labelNames.flatMap((name) => {
-    const meaning = labelMeanings[name];
-    return meaning === undefined ? [] : [[code(ownPrefix + name), code(dropInPrefix + name), meaning]];
-  });
+  const rows = labelNames.map((name) => [code(ownPrefix + name), code(dropInPrefix + name), labelMeanings[name]]);
   return table(['Label', 'Drop-in alias', 'Meaning'], rows);
 }
 

@@ -136,6 +136,9 @@ export function makeSettings(given: Given): MadeSettings {
       cpuCopyMode: values.cpuCopyMode,
       disableMemorySwappiness: values.disableMemorySwappiness,
       warnOnHeadFailure: values.warnOnHeadFailure,
+      lifecycleHooks: values.lifecycleHooks,
+      lifecycleUserId: values.lifecycleUserId,
+      lifecycleGroupId: values.lifecycleGroupId,
     },
     request: { images: values.images, containers: command === 'run' ? [] : names, dryRun: values.dryRun },
     run: {

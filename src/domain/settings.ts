@@ -48,6 +48,11 @@ export type ServiceSettings = {
   /** Leaves `MemorySwappiness` out of successors. */
   readonly disableMemorySwappiness: boolean;
   readonly warnOnHeadFailure: HeadFailureWarning;
+  /** Commands in `lifecycle` labels are run. */
+  readonly lifecycleHooks: boolean;
+  /** Of those commands, where a label says nothing; undefined: the container's own. */
+  readonly lifecycleUserId: number | undefined;
+  readonly lifecycleGroupId: number | undefined;
 };
 
 export type CpuCopyMode = 'auto' | 'full' | 'none';
@@ -86,4 +91,7 @@ export const defaultSettings: ServiceSettings = {
   cpuCopyMode: 'auto',
   disableMemorySwappiness: false,
   warnOnHeadFailure: 'auto',
+  lifecycleHooks: false,
+  lifecycleUserId: undefined,
+  lifecycleGroupId: undefined,
 };
