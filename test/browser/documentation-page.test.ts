@@ -57,6 +57,30 @@ describeInBrowser('the documentation page', () => {
     await page.close();
   });
 
+  test.each([
+    [390, 844],
+    [1280, 800],
+  ])('fits a window of %d by %d, with an operation open', async (width, height) => {
+    const page = await browser.context.newPage();
+    await page.setViewportSize({ width, height });
+    await page.goto(`${scene.url}/swagger/index.html`);
+    const operation = page.locator('#operations-update-postV1Update');
+    await operation.locator('.opblock-summary').click();
+    await operation.locator('.responses-wrapper').waitFor();
+    // Of the words themselves, since their box is as wide as there is room.
+    const overlaps = await page.evaluate(`(() => {
+      const [heading, label] = ['h4', 'label'].map((name) => {
+        const words = document.createRange();
+        words.selectNodeContents(document.querySelector('.responses-wrapper .opblock-section-header > ' + name));
+        return words.getBoundingClientRect();
+      });
+      return label.left < heading.right + 8 && label.top < heading.bottom;
+    })()`);
+    expect(overlaps).toBe(false);
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+    await page.close();
+  });
+
   const address = Object.values(networkInterfaces())
     .flat()
     .find((one) => one?.family === 'IPv4' && !one.internal)?.address;

@@ -88,6 +88,7 @@ const ownAssets: Readonly<Record<string, Asset>> = {
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <title>Upkeep: HTTP API</title>
     <link rel="stylesheet" href="swagger-ui.css">
+    <link rel="stylesheet" href="page.css">
     <link rel="icon" type="image/png" href="favicon-32x32.png" sizes="32x32">
   </head>
   <body>
@@ -96,6 +97,16 @@ const ownAssets: Readonly<Record<string, Asset>> = {
     <script src="page.js"></script>
   </body>
 </html>
+`,
+  },
+  // On a telephone, the heading of the replies and the choice of their type have no room beside each other.
+  'page.css': {
+    type: css,
+    body: `@media (max-width: 640px) {
+  .swagger-ui .opblock .opblock-section-header { flex-wrap: wrap; gap: 8px; }
+  .swagger-ui .opblock .opblock-section-header > label { flex: 1 0 100%; margin: 0; }
+  .swagger-ui .opblock .opblock-section-header .execute-content-type { flex: 1; }
+}
 `,
   },
   'page.js': {
