@@ -43,10 +43,12 @@ function readBoolean({ key }: Known, { written, text, inline, nextWord }: FlagTo
   return { kind: 'flag', key, source: written, text: 'true' };
 }
 
-function readText({ key }: Known, { written, text, inline }: FlagToken): ReadFlag {
+function readText({ key, option }: Known, { written, text, inline }: FlagToken): ReadFlag {
   if (text === undefined) return fault(`Cannot use ${written}: it needs a value`);
   const looksLikeFlag = inline !== true && text.startsWith('-') && text.length > 1;
   if (!looksLikeFlag) return { kind: 'flag', key, source: written, text };
+  if (option.secret === true)
+    return fault(`Cannot use ${written}: it needs a value (one that begins with - is written --${flagOf(key)}=VALUE)`);
   const joined = `--${flagOf(key)}=${printable(text, 100)}`;
   return fault(`Cannot use ${written}: it needs a value (if ${quoted(text)} is meant, write ${joined})`);
 }

@@ -15,7 +15,7 @@ describe('helpText()', () => {
     const shown = lines.flatMap((line) => /^ {2}(?:-\w, )?(--[a-z-]+|[A-Z_]+)(?: |$)/.exec(line)?.[1] ?? []);
     const expected = optionEntries
       .map(([, option]) => option)
-      .filter((option) => option.commands.some((command) => command === name))
+      .filter((option) => option.commands.some((command) => command === name) && option.group !== 'accepted')
       .map((option) => (option.flag === undefined ? variablesOf(option)[0]?.name : `--${option.flag}`));
     expect(new Set(shown)).toEqual(new Set(expected));
   });

@@ -39,16 +39,24 @@ function commandHelp(command: Command & { readonly name: CommandName }, width: n
     ...groups.flatMap((group) => groupHelp(group, used, width)),
     '',
     ...wrap('A flag wins over its variable. UPKEEP_* variables may also be spelt WATCHTOWER_*.', 0, width),
+    ...acceptedHelp(used, width),
   ];
 }
 
 // The keys of the object that the type is made of.
-const groups = Object.keys(optionGroups) as OptionGroup[];
+const groups = (Object.keys(optionGroups) as OptionGroup[]).filter((group) => group !== 'accepted');
 
 function groupHelp(group: OptionGroup, used: readonly Option[], width: number): string[] {
   const ofGroup = used.filter((option) => option.group === group);
   if (ofGroup.length === 0) return [];
   return ['', `${optionGroups[group]}:`, ...ofGroup.flatMap((option) => optionHelp(option, width))];
+}
+
+function acceptedHelp(used: readonly Option[], width: number): string[] {
+  const count = used.filter(({ group }) => group === 'accepted').length;
+  if (count === 0) return [];
+  const line = `${count} more of the Watchtower family are understood and have no effect: docs/configuration.md lists them.`;
+  return wrap(line, 0, width);
 }
 
 function optionHelp(option: Option, width: number): string[] {

@@ -8,6 +8,7 @@ import { parseValue } from './parse.ts';
 import { readFileValue } from './secrets.ts';
 import { makeSettings, type Settings } from './settings.ts';
 import { showOptions, type ShownOption } from './shown-options.ts';
+import { warnWithoutEffect } from './without-effect.ts';
 
 export type Configuration =
   | {
@@ -45,7 +46,7 @@ export function loadConfiguration(argv: readonly string[], environment: Environm
     settings: made.settings,
     aliases,
     options: showOptions(values, sources),
-    warnings: [...unknownVariables(environment), ...made.warnings],
+    warnings: [...unknownVariables(environment), ...warnWithoutEffect(sources), ...made.warnings],
   };
 }
 
@@ -69,7 +70,7 @@ function readValues({ command, flags }: CommandLine, environment: Environment): 
     const given = flags.get(key) ?? (variable && { source: variable.source, texts: [variable.text] });
     if (given === undefined) continue;
     sources.set(key, given.source);
-    if (variable?.alias === true) aliases.push(variable.source);
+    if (variable?.alias === true && option.withoutEffect === undefined) aliases.push(variable.source);
     const read = readValue(option, given.source, given.texts);
     if (read.kind === 'fault') faults.push(read.fault);
     else values[key] = read.value;
@@ -89,7 +90,19 @@ function readValue(option: Option, source: string, texts: readonly string[]): Re
     const file = readFileValue(source, last);
     return file.kind === 'fault' ? file : readParsed(option, source, [file.value]);
   }
+  if (option.kind === 'list' && option.mayNameFile === true) return readListFiles(option, source, texts);
   return readParsed(option, source, texts);
+}
+
+function readListFiles(option: Option, source: string, texts: readonly string[]): ReadValue {
+  const read: string[] = [];
+  for (const text of texts) {
+    const file = readFileValue(source, text);
+    if (file.kind === 'fault') return file;
+    const lines = file.value.split('\n').filter((line) => !line.trimStart().startsWith('#'));
+    read.push(...lines);
+  }
+  return readParsed(option, source, read);
 }
 
 function readParsed(option: Option, source: string, texts: readonly string[]): ReadValue {

@@ -53,8 +53,12 @@ function parseList(separators: 'comma' | 'comma or space', texts: readonly strin
     .filter((item) => item !== '');
 }
 
+/** Far more than anybody writes; each is compared with every container. */
+const mostItems = 1000;
+
 function checked(option: Option & { kind: 'list' }, items: readonly string[]): Parsed {
-  const { accepts } = option;
+  const { accepts, atMost = mostItems } = option;
+  if (items.length > atMost) return refused(`at most ${atMost} items`);
   return accepts === undefined || items.every(accepts.test) ? value(items) : refused(accepts.expected);
 }
 

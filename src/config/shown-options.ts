@@ -23,7 +23,7 @@ export function showOptions(values: OptionValues, sources: ReadonlyMap<OptionKey
 }
 
 function shown(option: Option, value: OptionValues[OptionKey]): string {
-  if (value === undefined || value === '') return '';
+  if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return '';
   if (option.secret === true) return '***';
   if (option.kind === 'duration') return formatDuration(Number(value));
   return Array.isArray(value) ? value.join(',') : String(value);
