@@ -4,6 +4,7 @@ import type { Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { Application, CheckRequest, Request } from './application.ts';
 import { type Check, type CheckReport, createCheck } from './check.ts';
+import { checkAfterRepair } from './check-after-repair.ts';
 import { createEngineMirror } from './engine-mirror.ts';
 import { createEventLog } from './event-log.ts';
 import { createHistory } from './history.ts';
@@ -26,7 +27,7 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
   const lock = createUpdateLock();
   const checks = createLastChecks();
   const check = notingChecks(createCheck(outside, settings));
-  const update = createUpdate({ outside, settings, check, lock });
+  const update = createUpdate({ outside, settings, check: checkAfterRepair(outside, settings, check), lock });
   const scheduler = createScheduler({
     ...outside,
     update: (trigger, signal) => update({ ...everything, trigger }, signal),

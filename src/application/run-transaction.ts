@@ -158,7 +158,7 @@ function outcomeOf(member: PreparedMember, result: TransactResult, index: number
     return {
       ...base,
       outcome: 'failed',
-      reason: `${result.reason}; the container is not back yet, the next start of Upkeep tries again`,
+      reason: `${result.reason}; the container is not back yet, the next run or start of Upkeep tries again`,
     };
   }
   if (!result.stopped) return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason: result.reason };
