@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { endpointGroups } from '../../src/domain/http-settings.ts';
 import { startHttp } from '../support/http-scene.ts';
 import { createScriptedService } from '../support/scripted-service.ts';
@@ -68,6 +68,20 @@ describe('methods', () => {
   test('405 is decided before anyone is asked for a token', async () => {
     expect((await scene.ask('/v1/update', { method: 'GET', token: null })).status).toBe(405);
     expect((await scene.ask('/v1/events', { method: 'POST', token: null })).status).toBe(405);
+  });
+
+  test.each([
+    ['/livez', 405],
+    ['example.com:443', 404],
+  ])('CONNECT %s is answered with %d, and the connection ends', async (target, status) => {
+    const text = await exchange(
+      scene.port,
+      `CONNECT ${target} HTTP/1.1\r\nHost: x\r\nX-Request-Id: c-${status}\r\n\r\n`,
+    );
+    expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(text).toContain('"api_version":"v1"');
+    expect(text).toMatch(/\r\nX-RateLimit-Remaining: \d+\r\n/);
+    await vi.waitUntil(() => scene.lines.some(({ fields }) => fields['request_id'] === `c-${status}`));
   });
 
   test.each(plain.filter(([group, method]) => method === 'GET' && group !== 'swagger'))(

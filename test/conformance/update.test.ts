@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ServiceError } from '../../src/domain/errors.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../src/domain/session.ts';
 import { digestOf } from '../support/builders.ts';
 import { type DescribedScene, expectErrorBody, startDescribed } from './described.ts';
@@ -131,6 +132,17 @@ describe('one update at a time', () => {
     const replies = await Promise.all([first, byName, byImage]);
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(replies.map((reply) => reply.json().run_id)).toEqual(['run-1', 'run-2', 'run-3']);
+  });
+
+  test('a targeted one that finds the queue full is refused with 503, never with 429', async () => {
+    scene.service.script.failure = new ServiceError('busy', 'Cannot update: 1000 updates are waiting already');
+    for (const query of ['?container=web', '?image=nginx']) {
+      const reply = await update(query);
+      expect([reply.status, reply.headers['retry-after']]).toEqual([503, '30']);
+      expect(reply.json().error).toBe('too many updates are waiting already');
+      expectErrorBody(reply);
+    }
+    expect((await update()).status).toBe(429);
   });
 
   test('who hangs up while waiting leaves the queue, with status 503', async () => {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { answerConnect } from './connect-request.ts';
 import { trackConnections } from './connections.ts';
 import { createCors } from './cors.ts';
 import { createEventStreams } from './event-streams.ts';
@@ -76,6 +77,7 @@ function serverFor(listener: RequestListener, { settings, clock, log }: HttpPart
       : createTlsServer(settings.tls, serverOptions, { listener, log });
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);
+  server.on('connect', answerConnect(listener));
   server.on('clientError', (error, socket) => answerClientError(error, socket, clock));
   return server;
 }

@@ -38,6 +38,7 @@ export function createUpdateRuns(service: Pick<Service, 'update'>, clock: Clock)
 
   return {
     start({ images, containers, timeoutMs, response }) {
+      const isTargeted = images.length > 0 || containers.length > 0;
       const deadline = startDeadline(clock, timeoutMs, 'update');
       let hear: (runId: string) => void = () => undefined;
       const began = new Promise<string>((resolve) => (hear = resolve));
@@ -53,7 +54,8 @@ export function createUpdateRuns(service: Pick<Service, 'update'>, clock: Clock)
         try {
           return await Promise.race([result, deadline.passed]);
         } catch (error) {
-          throw deadline.hasPassed() ? tooLate(timeoutMs) : error;
+          if (deadline.hasPassed()) throw tooLate(timeoutMs);
+          throw isTargeted && isBusy(error) ? tooManyWait() : error;
         }
       };
       const finished = orLate(work);
@@ -78,4 +80,13 @@ export function createUpdateRuns(service: Pick<Service, 'update'>, clock: Clock)
 
 function tooLate(timeoutMs: number): HttpError {
   return new HttpError(408, `the update did not end within ${formatDuration(timeoutMs)}`);
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === 'busy';
+}
+
+/** No 429: that would say that another update runs, for which a targeted one waits. */
+function tooManyWait(): HttpError {
+  return new HttpError(503, 'too many updates are waiting already', { 'Retry-After': '30' });
 }

@@ -30,7 +30,9 @@ export function updateRoute({ settings, clock }: HttpParts, runs: UpdateRuns): R
       408: { description: 'The update did not end in time' },
       429: { description: 'Another update is running, or too many requests (then without a body)' },
       500: { description: 'The update as a whole failed' },
-      503: { description: 'The client went while the update waited for its turn, or the service is stopping' },
+      503: {
+        description: 'The client went while the update waited for its turn, too many wait, or the service is stopping',
+      },
     },
     answer: async ({ query }, reply) => {
       const { image: images, container: containers, async: inBackground, timeout: timeoutMs } = query;
