@@ -1,4 +1,4 @@
-import { describeError } from '../domain/errors.ts';
+import { describeWithRemedy } from '../domain/errors.ts';
 import { isAlive, restartPolicyOf } from '../domain/container.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ContainerOutcome, OutcomeKind } from '../domain/session.ts';
@@ -119,13 +119,13 @@ function unprepared(
   const culprit = error instanceof PreparationError ? error.containerId : undefined;
   if (culprit === undefined || culprit === container.id) {
     const busy = error instanceof PreparationError && error.code === 'busy';
-    return { ...base, outcome: busy ? 'deferred' : 'failed', reason: describeError(error) };
+    return { ...base, outcome: busy ? 'deferred' : 'failed', reason: describeWithRemedy(error) };
   }
   const name = planned.members.find((candidate) => candidate.container.id === culprit)?.container.name ?? '';
   return {
     ...base,
     outcome: 'skipped',
-    reason: `it moves together with "${name}", which could not be prepared: ${describeError(error)}`,
+    reason: `it moves together with "${name}", which could not be prepared: ${describeWithRemedy(error)}`,
   };
 }
 

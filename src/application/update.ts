@@ -128,8 +128,12 @@ function inListingOrder(
 }
 
 function withoutTransaction(container: CheckedContainer, plan: UpdatePlan): ContainerOutcome {
-  const { id, status, digest = '', latestDigest = '', eligibleAtMs } = container;
+  const { id, status, digest = '', latestDigest = '', eligibleAtMs, error } = container;
   const outcome = status === 'held' && eligibleAtMs !== undefined ? 'deferred' : outcomeOf[status];
   const refused = plan.refused.find((one) => one.id === id)?.reason;
-  return { ...untouched(container, outcome, refused ?? container.reason), oldDigest: digest, newDigest: latestDigest };
+  return {
+    ...untouched(container, outcome, refused ?? error ?? container.reason),
+    oldDigest: digest,
+    newDigest: latestDigest,
+  };
 }

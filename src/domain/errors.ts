@@ -46,3 +46,10 @@ export function describeError(error: unknown): string {
   if (error instanceof ServiceError) return error.message;
   return error instanceof Error ? `internal error: ${error.message}` : `internal error: ${String(error)}`;
 }
+
+/** The same, and behind it what a person can do about it, where that is known: for places that hold one text. */
+export function describeWithRemedy(error: unknown): string {
+  const remedy = error instanceof ServiceError ? (error.remedy ?? '') : '';
+  const [first = ''] = remedy;
+  return describeError(error) + (remedy === '' ? '' : `. ${first.toUpperCase()}${remedy.slice(first.length)}`);
+}

@@ -1,5 +1,5 @@
 import { formatDuration } from './duration.ts';
-import { describeError, type ErrorCode, ServiceError } from './errors.ts';
+import { describeWithRemedy, type ErrorCode, ServiceError } from './errors.ts';
 import { formatPlatform, type Platform } from './platform.ts';
 import { type Subject, undecided, type Verdict } from './verdict.ts';
 
@@ -9,7 +9,7 @@ export function judgeFailure(
   error: unknown,
   platform?: Platform,
 ): Verdict {
-  return undecided(explain(error, platform) + waitOf(error), subject, describeError(error));
+  return undecided(explain(error, platform) + waitOf(error), subject, describeWithRemedy(error));
 }
 
 const explanations: Partial<Record<ErrorCode, string>> = {

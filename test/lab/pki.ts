@@ -13,8 +13,10 @@ export type Pki = {
   readonly dockerClient: string;
 };
 
-const names =
-  'DNS:localhost,IP:127.0.0.1,IP:198.18.0.1,DNS:secure.test,DNS:registry.test,DNS:ghcr.io,DNS:registry-1.docker.io';
+const names = [
+  ...['IP:127.0.0.1', 'IP:198.18.0.1', 'DNS:localhost', 'DNS:secure.test', 'DNS:registry.test', 'DNS:ghcr.io'],
+  ...['DNS:registry-1.docker.io', 'DNS:auth.docker.io'],
+].join(',');
 
 /** Made once per lab (about 100 ms), found there afterwards. */
 export function pki(labDir: string): Pki {

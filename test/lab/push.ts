@@ -93,7 +93,7 @@ function registrySession({ url: base, credentials, ca }: PushTarget, repository:
     const reply = await attempt();
     const challenge = reply.headers['www-authenticate'];
     if (reply.status !== 401 || !challenge?.startsWith('Bearer ')) return reply;
-    authorization = await bearerAuthorization(challenge, repository, basic);
+    authorization = await bearerAuthorization(challenge, repository, { basic, ca });
     return attempt();
   };
   const putBlob = async (blob: Content): Promise<void> => {
@@ -119,12 +119,20 @@ function registrySession({ url: base, credentials, ca }: PushTarget, repository:
   };
 }
 
-async function bearerAuthorization(challenge: string, repository: string, basic: string | undefined): Promise<string> {
+async function bearerAuthorization(
+  challenge: string,
+  repository: string,
+  { basic, ca }: { readonly basic: string | undefined; readonly ca: string | undefined },
+): Promise<string> {
   const parameters = new Map([...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, name, value]) => [name, value]));
   const url = new URL(parameters.get('realm') ?? '');
   url.searchParams.set('service', parameters.get('service') ?? '');
   url.searchParams.set('scope', `repository:${repository}:pull,push`);
-  const reply = await httpRequest({ url: url.href, headers: { ...(basic && { authorization: basic }) } });
+  const reply = await httpRequest({
+    url: url.href,
+    headers: { ...(basic && { authorization: basic }) },
+    ...(ca === undefined ? {} : { ca }),
+  });
   expectStatus(reply, 200, `token for ${repository}`);
   return `Bearer ${(JSON.parse(reply.body.toString()) as { token: string }).token}`;
 }

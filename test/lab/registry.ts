@@ -14,6 +14,8 @@ export type RegistryOptions = {
   readonly auth?: 'none' | 'basic' | 'token';
   /** With a certificate of the lab's authority, for localhost, 127.0.0.1, registry.test and secure.test. */
   readonly tls?: boolean;
+  /** With `auth: 'token'`: the URL under which its token server is reached through a front; default: the server itself. */
+  readonly realm?: string;
   /** Base URL of the registry that this one mirrors: pulls go through, pushes are refused. */
   readonly mirrorOf?: string;
   /** Default 127.0.0.1; the engine verifies TLS only at 198.18.0.1, which is `secure.test`. */
@@ -49,7 +51,7 @@ export async function startRegistry(labDir: string, options: RegistryOptions = {
   const address = options.address ?? '127.0.0.1';
   const host = `${address}:${options.port ?? (await freePort(address))}`;
   const url = `${options.tls ? 'https' : 'http'}://${host}`;
-  const ca = options.tls ? pki(labDir).ca : undefined;
+  const ca = options.tls || options.realm?.startsWith('https:') ? pki(labDir).ca : undefined;
   const tokenServer = options.auth === 'token' ? await startTokenServer(pki(labDir)) : undefined;
   const configFile = join(dir, 'config.json');
   writeFileSync(join(dir, 'htpasswd'), htpasswd);
@@ -112,7 +114,7 @@ function configuration({ labDir, dir, host, options, tokenServer }: Setting): ob
       ? {
           auth: {
             token: {
-              realm: tokenServer.realm,
+              realm: options.realm ?? tokenServer.realm,
               service: tokenService,
               issuer: tokenIssuer,
               rootcertbundle: tokenCertificate,

@@ -16,8 +16,9 @@ export type TokenRequest = {
   readonly status: number;
 };
 
-/** Gives out tokens as https://distribution.github.io/distribution/spec/auth/token/ says; anonymous clients may pull `public/…`. */
+/** Gives out tokens as https://distribution.github.io/distribution/spec/auth/token/ says; anonymous clients may pull `public/…` and `library/…`. */
 export type TokenServer = {
+  readonly url: string;
   readonly realm: string;
   /** All that was asked since the start. */
   readonly requests: readonly TokenRequest[];
@@ -67,8 +68,10 @@ export async function startTokenServer(pki: Pki, { lifetimeS = 60 } = {}): Promi
   };
   const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    realm: `http://127.0.0.1:${(server.address() as AddressInfo).port}/token`,
+    url,
+    realm: `${url}/token`,
     requests,
     failNext: (times, status) => {
       failing = { times, status };
@@ -85,7 +88,7 @@ export async function startTokenServer(pki: Pki, { lifetimeS = 60 } = {}): Promi
 function grant(scope: string, username: string | undefined): object[] {
   const [type, name, wanted] = /^(\w+):(.+):([\w,*]+)$/.exec(scope)?.slice(1) ?? [];
   if (type === undefined || name === undefined || wanted === undefined) return [];
-  const mayPull = username !== undefined || name.startsWith('public/');
+  const mayPull = username !== undefined || /^(?:public|library)\//.test(name);
   const actions = wanted.split(',').filter((action) => username === 'writer' || (action === 'pull' && mayPull));
   return [{ type, name, actions }];
 }

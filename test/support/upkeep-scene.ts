@@ -1,0 +1,70 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runUpkeep, type UpkeepRun } from './run-upkeep.ts';
+
+/** A container in the document of `upkeep check --json`. */
+export type CheckEntry = {
+  readonly name: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly update_available: boolean;
+  readonly error?: string;
+};
+
+/** A container in the document of `upkeep update --json`. */
+export type UpdateEntry = { readonly name: string; readonly outcome: string; readonly reason: string };
+
+export type UpkeepScene = {
+  /** By container name. */
+  readonly check: (...args: string[]) => Promise<Readonly<Record<string, CheckEntry>>>;
+  readonly update: (
+    ...args: string[]
+  ) => Promise<{ readonly run: UpkeepRun; readonly outcomes: Readonly<Record<string, UpdateEntry>> }>;
+};
+
+export type UpkeepSceneOptions = {
+  /** Of the engine. */
+  readonly socket: string;
+  /** Before the arguments of each call. */
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+/** The executable that people run, with its answers read. */
+export function upkeepScene({ socket, args: common = [], env = {} }: UpkeepSceneOptions): UpkeepScene {
+  return {
+    async check(...args) {
+      const run = await runUpkeep(['check', '--json', ...common, ...args], { socket, env });
+      return byName((parse(run) as { containers: CheckEntry[] }).containers);
+    },
+    async update(...args) {
+      const all = ['update', '--json', '--health-window', '1s', ...common, ...args];
+      const run = await runUpkeep(all, { socket, env });
+      return { run, outcomes: byName((parse(run) as { containers: UpdateEntry[] }).containers) };
+    },
+  };
+}
+
+/** What `docker login` leaves behind, as a folder for DOCKER_CONFIG. */
+export function dockerConfigFolder(dir: string, config: object): string {
+  const folder = mkdtempSync(join(dir, 'docker-config-'));
+  writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
+  return folder;
+}
+
+/** An entry of `auths`. */
+export function loginEntry(username: string, password: string): { readonly auth: string } {
+  return { auth: Buffer.from(`${username}:${password}`).toString('base64') };
+}
+
+function parse({ stdout, stderr }: UpkeepRun): unknown {
+  try {
+    return JSON.parse(stdout);
+  } catch {
+    throw new Error(`Not one JSON document: ${stdout}${stderr}`);
+  }
+}
+
+function byName<Entry extends { readonly name: string }>(entries: readonly Entry[]): Readonly<Record<string, Entry>> {
+  return Object.fromEntries(entries.map((entry) => [entry.name, entry]));
+}
