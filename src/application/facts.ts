@@ -1,3 +1,4 @@
+import type { Afterwards } from '../domain/afterwards.ts';
 import { type Container, restartPolicyOf, type RestartPolicy } from '../domain/container.ts';
 import { journalPrefix, readJournal, transactionLabel } from '../domain/journal.ts';
 import type { Outside } from '../domain/outside.ts';
@@ -10,6 +11,9 @@ export type Member = {
   readonly oldId: string;
   readonly policy: RestartPolicy | undefined;
   readonly wasRunning: boolean;
+  readonly afterwards: Afterwards;
+  /** See `MemberFacts`; empty in a recovery. */
+  readonly waitsFor: readonly number[];
   readonly reference: string;
   readonly oldImageId: string;
   /** Undefined in a recovery. */
@@ -75,6 +79,8 @@ async function readMember(
     nameHeldBy: await holderOf(outside, member, oldStanding, newStanding),
     policy: member.policy,
     wasRunning: member.wasRunning,
+    afterwards: member.afterwards,
+    waitsFor: member.waitsFor,
     reference: member.reference,
     oldImageId: member.oldImageId,
     targetImageId: member.targetImageId,

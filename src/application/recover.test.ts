@@ -29,7 +29,17 @@ async function interrupted(
   const planned = {
     id: webId,
     after: [],
-    members: [{ container, cause: 'stale' as const, reference: image, digest, holdsOnTo: [] }],
+    members: [
+      {
+        container,
+        cause: 'stale' as const,
+        reference: image,
+        digest,
+        holdsOnTo: [],
+        afterwards: 'running' as const,
+        waitsFor: [],
+      },
+    ],
   };
   await clock.run(() => runTransaction({ ...outside, instance }, settings, planned, { runId: 'run' })).catch(() => []);
   connection.crash();

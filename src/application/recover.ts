@@ -144,6 +144,8 @@ async function findOpen(
       laterNetworks: [],
     };
     open.set(container.id, { id: '', members: [member], owner: '', ownerContainer: '', createdAtMs: 0 });
+      afterwards: wasRunning ? ('running' as const) : ('stopped' as const),
+      waitsFor: [],
   }
   return { open: [...open.values()], left };
 }
@@ -162,7 +164,7 @@ async function isOpen(
   if (container.name !== journal.name || ageMs > inertAfterMs) return false;
   const inspected = await outside.engine.inspectContainer(container.id);
   if (inspected === undefined) return false;
-  const neverStarted = inspected.state.status === 'created' && journal.wasRunning;
+  const neverStarted = inspected.state.status === 'created' && journal.afterwards !== 'stopped';
   const lacksItsPolicy =
     restartPolicyOf(inspected).Name === 'no' && !samePolicy(restartPolicyOf(inspected), journal.policy);
   return neverStarted || lacksItsPolicy;
@@ -199,6 +201,7 @@ function inOrder(members: readonly Member[], journal: Journal): readonly Member[
   return members.toSorted((one, other) => (place.get(one.oldId) ?? 0) - (place.get(other.oldId) ?? 0));
 }
 
-function memberOf({ name, oldId, policy, wasRunning, reference, oldImageId }: Journal): Member {
-  return { name, oldId, policy, wasRunning, reference, oldImageId, targetImageId: undefined, laterNetworks: [] };
+function memberOf({ name, oldId, policy, wasRunning, afterwards, reference, oldImageId }: Journal): Member {
+  const told = { name, oldId, policy, wasRunning, afterwards, reference, oldImageId };
+  return { ...told, waitsFor: [], targetImageId: undefined, laterNetworks: [] };
 }

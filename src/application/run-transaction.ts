@@ -75,7 +75,7 @@ async function move(
     signal,
     transaction: {
       id: outside.newId(),
-      members: prepared.members.map(memberOf),
+      members: prepared.members.map((member) => memberOf(member, planned)),
       liveRestore: prepared.info.liveRestore,
       successors: new Map(),
     },
@@ -86,8 +86,8 @@ async function move(
   return prepared.members.map((member, index) => outcomeOf(member, result, index));
 }
 
-function memberOf({ planned, image, laterEndpoints }: PreparedMember): Member {
-  const { container, reference } = planned;
+function memberOf({ planned, image, laterEndpoints }: PreparedMember, { members }: PlannedTransaction): Member {
+  const { container, reference, afterwards, waitsFor } = planned;
   return {
     name: container.name,
     oldId: container.id,
@@ -99,6 +99,8 @@ function memberOf({ planned, image, laterEndpoints }: PreparedMember): Member {
     laterNetworks: laterEndpoints,
   };
 }
+    afterwards,
+    waitsFor: waitsFor.map((id) => members.findIndex((other) => other.container.id === id)),
 
 function unprepared(
   member: PlannedMember,
@@ -141,7 +143,8 @@ function outcomeOf(member: PreparedMember, result: TransactResult, index: number
   const base = { ...describe(member), newImageId: member.image.id, ...(log === undefined ? {} : { log }) };
   if (result.result === 'committed') {
     const outcome: OutcomeKind = member.planned.cause === 'stale' ? 'updated' : 'restarted';
-    return { ...base, outcome, reason: '', ...downtime(result.endedAt.get(id), result.startedAt.get(id)) };
+    const reason = leftStopped(member.planned);
+    return { ...base, outcome, reason, ...downtime(result.endedAt.get(id), result.startedAt.get(id)) };
   }
   if (result.result === 'undone' && !result.parked.has(id)) {
     return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason: result.reason };
@@ -174,3 +177,10 @@ function downtime(endedAt: string | undefined, startedAt: string | undefined): {
   const ms = Date.parse(startedAt ?? '') - Date.parse(endedAt ?? '');
   return Number.isNaN(ms) || ms < 0 ? {} : { downtimeMs: ms };
 }
+/** Said of what ran before only: that a stopped container stays stopped goes without saying. */
+function leftStopped({ afterwards, container }: PlannedMember): string {
+  return afterwards === 'stopped' && isAlive(container.state.status)
+    ? 'created and left stopped, as no-restart asks: it has not been proven'
+    : '';
+}
+

@@ -93,6 +93,7 @@ async function createSuccessor(context: StepContext, { member: index }: StepOf<'
     engineName: prepared.info.name,
     enginePlatform: prepared.info.platform,
     networks: prepared.networks,
+      afterwards: member.afterwards,
     replacedIds: successorsByIdAndName(transaction),
   });
   const outcome = await createUnderTag(context, parts, successorName(member.name), recipe);

@@ -95,6 +95,7 @@ const labelMeanings: Readonly<Record<LabelName, string>> = {
   enable: 'false: leave this container alone; true: watch it also with --label-enable',
   'monitor-only': 'Report newer images, change nothing',
   'no-pull': 'Ask no registry for this container',
+  'no-restart': 'Leave the new container stopped: it is created, and not proven',
   'depends-on': 'Names of the containers it needs, separated by commas; replaces what is found elsewhere',
   scope: 'Belongs to the instance that runs with this --scope',
   'stop-signal': 'The signal that asks it to stop',

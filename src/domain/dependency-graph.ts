@@ -86,6 +86,18 @@ export function heldBy(graph: Pick<DependencyGraph, 'hard'>, id: string): readon
   return [...new Set(targets)];
 }
 
+/** What a container needs not only to be there but in a certain condition before it is started. */
+export function conditionalOn(graph: Pick<DependencyGraph, 'soft'>, id: string): readonly SoftDependency[] {
+  return (graph.soft.get(id) ?? []).filter(({ condition }) => condition !== 'service_started');
+}
+
+/** Whether others wait for the container to end with success: compose's `service_completed_successfully`. */
+export function isAwaitedJob({ soft }: Pick<DependencyGraph, 'soft'>, id: string): boolean {
+  return [...soft.values()].some((dependencies) =>
+    dependencies.some(({ targetId, condition }) => targetId === id && condition === 'service_completed_successfully'),
+  );
+}
+
 /** The given containers and all that hold on to them, directly or through others: what a replacement of the given moves. */
 export function movedWith(graph: Pick<DependencyGraph, 'hard'>, ids: Iterable<string>): ReadonlySet<string> {
   const holders = new Map<string, string[]>();

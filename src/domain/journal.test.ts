@@ -13,6 +13,7 @@ const journal: Journal = {
   reference: 'nginx:1.27',
   policy: { Name: 'on-failure', MaximumRetryCount: 3 },
   wasRunning: true,
+  afterwards: 'completed',
   owner: 'process:m:b:1:2:3',
   ownerContainer: id('c'),
   members: [
@@ -43,6 +44,15 @@ describe('readJournal()', () => {
     expect(readJournal({ ...writeJournal(journal), [`${journalPrefix}members`]: `vpn=${id('b')}` }).kind).toBe(
       'foreign',
     );
+  });
+
+  test.each([
+    ['1', 'running'],
+    ['0', 'stopped'],
+  ])('takes what an earlier version wrote (run: %s) for a successor that is to be %s', (run, afterwards) => {
+    const { [`${journalPrefix}then`]: _unknown, ...labels } = writeJournal(journal);
+    const reading = readJournal({ ...labels, [`${journalPrefix}run`]: run });
+    expect(reading).toMatchObject({ kind: 'journal', journal: { afterwards } });
   });
 
   test('never throws, whatever the labels hold', () => {

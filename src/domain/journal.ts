@@ -1,3 +1,4 @@
+import { type Afterwards, afterwards } from './afterwards.ts';
 import type { RestartPolicy } from './container.ts';
 import { parsePolicyCode, policyCode } from './transaction-names.ts';
 
@@ -18,6 +19,7 @@ export type Journal = {
   readonly reference: string;
   readonly policy: RestartPolicy;
   readonly wasRunning: boolean;
+  readonly afterwards: Afterwards;
   /** See `Instance` in `outside.ts`. */
   readonly owner: string;
   /** The container that the owner runs in, where this engine knows it; empty otherwise. */
@@ -47,6 +49,7 @@ export function writeJournal(journal: Journal): Record<string, string> {
     [`${journalPrefix}ref`]: journal.reference,
     [`${journalPrefix}policy`]: policyCode(journal.policy),
     [`${journalPrefix}run`]: journal.wasRunning ? '1' : '0',
+    [`${journalPrefix}then`]: journal.afterwards,
     [`${journalPrefix}owner`]: journal.owner,
     [`${journalPrefix}owner-container`]: journal.ownerContainer,
     [`${journalPrefix}members`]: journal.members.map(({ name, oldId }) => `${name}=${oldId}`).join(','),
@@ -88,11 +91,17 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
       reference: read('ref'),
       policy,
       wasRunning: read('run') !== '0',
+      afterwards: readAfterwards(read('then'), read('run') !== '0'),
       owner: read('owner'),
       ownerContainer: isId(read('owner-container')) ? read('owner-container') : '',
       members,
     },
   };
+}
+
+/** Earlier versions did not write it: then what ran is to run. */
+function readAfterwards(text: string, wasRunning: boolean): Afterwards {
+  return afterwards.find((one) => one === text) ?? (wasRunning ? 'running' : 'stopped');
 }
 
 function parseMembers(text: string): readonly JournalMember[] | undefined {

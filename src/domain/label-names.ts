@@ -3,6 +3,7 @@ export const labelNames = [
   'enable',
   'monitor-only',
   'no-pull',
+  'no-restart',
   'depends-on',
   'scope',
   'stop-signal',

@@ -8,6 +8,7 @@ export type LabelWishes = {
   readonly enable: boolean | undefined;
   readonly monitorOnly: boolean | undefined;
   readonly noPull: boolean | undefined;
+  readonly noRestart: boolean | undefined;
   /** Container names. When given, even empty, they replace every other source of dependencies. */
   readonly dependsOn: readonly string[] | undefined;
   /** Undefined for unscoped, also where the label says `none`. */
@@ -68,6 +69,7 @@ function readAll(labels: Labels): Reading {
     enable: read('enable', kinds.truth),
     monitorOnly: read('monitor-only', kinds.truthOrEmpty),
     noPull: read('no-pull', kinds.truthOrEmpty),
+    noRestart: read('no-restart', kinds.truthOrEmpty),
     dependsOn: read('depends-on', kinds.containerNames),
     scope: read('scope', kinds.scope) || undefined,
     stopSignal: read('stop-signal', kinds.stopSignal),

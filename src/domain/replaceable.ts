@@ -1,5 +1,6 @@
+import type { Afterwards } from './afterwards.ts';
 import type { Container } from './container.ts';
-import type { DependencyGraph, HardDependency } from './dependency-graph.ts';
+import { type DependencyGraph, type HardDependency, isAwaitedJob } from './dependency-graph.ts';
 import { quoted } from './printable.ts';
 import { swarmTaskLabel } from './selection.ts';
 import { isParkedName } from './transaction-names.ts';
@@ -8,8 +9,8 @@ export type ReplacementContext = {
   readonly graph: DependencyGraph;
   /** Ids of all images that the engine holds. */
   readonly imageIds: ReadonlySet<string>;
-  /** Ids of the containers that are replaced in the same transaction. */
-  readonly moved: ReadonlySet<string>;
+  /** What is replaced in the same transaction, by id: how it is left. */
+  readonly moved: ReadonlyMap<string, Afterwards>;
   /** Of the container that we run in ourselves. */
   readonly ownId: string | undefined;
 };
@@ -30,6 +31,9 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
   const { status } = container.state;
   if (status === 'paused') return 'is paused, and a paused container cannot be stopped: unpause it first';
   if (status === 'removing' || status === 'dead') return 'is being removed';
+  if (status === 'running' && isAwaitedJob(context.graph, container.id)) {
+    return 'is a job that others wait for, and is at work: it is replaced when it is done';
+  }
   if (HostConfig.AutoRemove === true) {
     return 'is removed by the engine as soon as it stops (--rm), so there would be no way back';
   }
@@ -63,7 +67,11 @@ function whyLost(
   const target = targetId === undefined ? undefined : graph.containers.get(targetId);
   if (target === undefined) return `${whose}, a container that does not exist any more`;
   if (isParkedName(target.name)) return `${whose}, which belongs to an update that is not finished`;
-  if (kind === 'volumes' || container.state.status !== 'running') return undefined;
+  if (kind === 'volumes') return undefined;
+  if (moved.get(target.id) === 'stopped' && moved.get(container.id) !== 'stopped') {
+    return `${whose}, which is to be left stopped, so that it could not be started`;
+  }
+  if (container.state.status !== 'running') return undefined;
   const { status } = target.state;
   const willRun = status === 'running' || status === 'paused' || (status === 'restarting' && moved.has(target.id));
   return willRun ? undefined : `${whose}, which is not running, so that it could not be started again`;

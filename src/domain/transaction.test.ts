@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Afterwards } from './afterwards.ts';
 import { type ContainerStatus, isAlive, type RestartPolicy } from './container.ts';
 import {
   type Course,
@@ -129,6 +130,23 @@ describe('decide() in a recovery, by the names that were left', () => {
 });
 
 describe('decide() on a group', () => {
+  test('starts a member only when those it waits for have passed the gate', () => {
+    const course: Course = { ...recovering(), wish: 'forward', compared: new Set(['new']) };
+    const member = (name: string, startedAt: string, waitsFor: readonly number[] = []): MemberFacts => {
+      const world: World = { ...start('no'), old: { ...running(parkedName(name, no, true), no), status: 'exited' } };
+      world.new = { ...running(name, no), imageId: 'image-2', startedAt };
+      if (startedAt === '') world.new.status = 'created';
+      const facts = factsOf(world, course, name).members[0]!;
+      return { ...facts, new: { ...facts.new!, id: name }, waitsFor };
+    };
+    const next = (proven: readonly string[]) => {
+      const members = [member('db', 'now'), member('web', '', [0])];
+      return decide({ members, liveRestore: false, course: { ...course, proven: new Set(proven) } });
+    };
+    expect(next([])).toMatchObject({ step: { kind: 'gate', ids: ['db'] } });
+    expect(next(['db'])).toMatchObject({ step: { kind: 'start', id: 'web' } });
+  });
+
   test('creates targets first, parks and stops dependents first, starts targets first, commits by the leader', () => {
     const names = ['vpn', 'app'];
     const worlds = names.map((name) => ({
@@ -213,12 +231,25 @@ describe('decide() under every interleaving of crashes', () => {
     },
   );
 
+  const stopped = (policy: RestartPolicy) => ({
+    wasRunning: false,
+    old: { ...running('web', policy), status: 'exited', manuallyStopped: true } as const,
+  });
+
   test('a stopped container stays stopped', () => {
-    const explored = explore({
-      ...start('unless-stopped'),
-      wasRunning: false,
-      old: { ...running('web', unlessStopped), status: 'exited', manuallyStopped: true },
-    });
+    const explored = explore({ ...start('unless-stopped'), ...stopped(unlessStopped), afterwards: 'stopped' });
+    expect(explored.faults).toEqual([]);
+  });
+
+  test.each([
+    ['what ran is left stopped', { afterwards: 'stopped' }],
+    ['what was stopped is revived', { ...stopped(unlessStopped), afterwards: 'running' }],
+    ['what was stopped is revived, and is not healthy', { ...stopped(unlessStopped), healthy: false }],
+    ['a job is run again', { ...stopped(unlessStopped), afterwards: 'completed' }],
+    ['a job is run again, and fails', { ...stopped(unlessStopped), afterwards: 'completed', healthy: false }],
+  ] as const)('%s', (_what, world) => {
+    const explored = explore({ ...start('unless-stopped'), ...world });
+    expect(explored.states).toBeGreaterThan(50);
     expect(explored.faults).toEqual([]);
   });
 });
@@ -239,6 +270,7 @@ type World = {
   new: ModelContainer | undefined;
   policy: RestartPolicy;
   wasRunning: boolean;
+  afterwards: Afterwards;
   liveRestore: boolean;
   healthy: boolean;
   tag: string;
@@ -264,6 +296,7 @@ function start(policyName: string): World {
     new: undefined,
     policy,
     wasRunning: true,
+    afterwards: 'running',
     liveRestore: false,
     healthy: true,
     tag: 'image-2',
@@ -305,6 +338,8 @@ function factsOf(world: World, course: Course, name = 'web'): TransactionFacts {
       old?.place === 'name' ? 'old' : successor?.place === 'name' ? 'new' : world.stranger ? 'stranger' : 'nobody',
     policy: world.policy,
     wasRunning: world.wasRunning,
+    afterwards: world.afterwards,
+    waitsFor: [],
     reference: 'web:1',
     oldImageId: 'image-1',
     targetImageId: course.wish === 'recover' ? undefined : 'image-2',
@@ -419,7 +454,11 @@ function whatIsWrong({ world, course, trail, cuts }: Life): string | undefined {
   const [only] = left;
   if (left.length !== 1 || only === undefined) return `${left.length} containers are left`;
   if (only.name !== 'web') return `it is called ${only.name}`;
-  if (isAlive(only.status) !== world.wasRunning && !(cuts > 0 && !world.wasRunning)) return `it is ${only.status}`;
+  const isNew = only === world.new;
+  const runs = isNew ? world.afterwards === 'running' : world.wasRunning;
+  const mayHaveComeUp = cuts > 0 && !runs;
+  if (isAlive(only.status) !== runs && !mayHaveComeUp) return `it is ${only.status}`;
+  if (isNew && world.afterwards === 'completed' && only.startedAt === '') return 'its work was never begun';
   if (!samePolicy(only.policy, world.policy)) return `its policy is ${only.policy.Name}`;
   if (only.imageId === 'image-2' && !world.healthy) return 'the unhealthy version stayed';
   return undefined;
@@ -450,12 +489,13 @@ function futures(life: Life): Life[] {
     return next;
   }
   if (step.kind === 'gate') {
-    const { healthy } = life.world;
-    branch(healthy ? 'gate passes' : 'gate fails', () =>
-      healthy
+    const { healthy, afterwards } = life.world;
+    branch(healthy ? 'gate passes' : 'gate fails', (world) => {
+      if (afterwards === 'completed' && world.new) die(world.new);
+      return healthy
         ? { ...life.course, proven: new Set([...life.course.proven, ...step.ids]) }
-        : { ...life.course, wish: 'back' },
-    );
+        : { ...life.course, wish: 'back' };
+    });
     return next;
   }
   if (step.kind === 'outwait') {

@@ -1,3 +1,4 @@
+import type { Afterwards } from './afterwards.ts';
 import { type ContainerStatus, isAlive, type RestartPolicy } from './container.ts';
 import type { UpdatePhase } from './event.ts';
 import { droppedName, failedName, parkedName, successorName } from './transaction-names.ts';
@@ -13,7 +14,7 @@ import { droppedName, failedName, parkedName, successorName } from './transactio
  *    touched so far
  * 2. rename each old aside, then each successor to the name: announces that a stop may be in flight
  * 3. give each old the policy that brings it back should the host lose power now
- * 4. stop the olds, start the successors, wait for the health gate
+ * 4. stop the olds, start the successors unless they are to stay stopped, wait for the health gate
  * 5. rename the leader's old once more: the commit. Before it everything goes back, after it forward
  * 6. move the restart policies over, remove the olds
  */
@@ -54,6 +55,9 @@ export type MemberFacts = {
   /** The old container's policy before all this; undefined when nothing tells it, and then nothing changed it. */
   readonly policy: RestartPolicy | undefined;
   readonly wasRunning: boolean;
+  readonly afterwards: Afterwards;
+  /** Places in the list of the members that must have passed the gate before this one is started. */
+  readonly waitsFor: readonly number[];
   readonly reference: string;
   readonly oldImageId: string;
   /** What the successor must be made of; undefined in a recovery. */
@@ -184,7 +188,13 @@ function isCommitted({ members }: TransactionFacts): boolean {
 function onlyProofIsMissing(member: MemberFacts): boolean {
   if (member.new?.place !== 'name' || member.old?.place === 'name') return false;
   if (member.old !== undefined && isAlive(member.old.status)) return false;
-  return !member.wasRunning || isAlive(member.new.status);
+  return !needsStart(member);
+}
+
+/** Whether the successor is not yet, or no longer, what it is to be: a job may have ended, others must run. */
+function needsStart({ new: successor, afterwards }: MemberFacts): boolean {
+  if (successor === undefined || afterwards === 'stopped') return false;
+  return afterwards === 'completed' ? successor.startedAt === '' : !isAlive(successor.status);
 }
 
 function forward(facts: TransactionFacts): Decision {
@@ -252,11 +262,17 @@ function swap({ members, liveRestore }: TransactionFacts): Decision | undefined 
 
 function prove({ members, course }: TransactionFacts): Decision | undefined {
   const unproven: string[] = [];
-  for (const { new: successor, wasRunning } of members) {
-    if (!wasRunning || successor === undefined || course.proven.has(successor.id)) continue;
-    if (successor.startedAt === '') return stepOf('starting', start(successor));
+  for (const member of members) {
+    const { new: successor, afterwards, waitsFor } = member;
+    if (afterwards === 'stopped' || successor === undefined || course.proven.has(successor.id)) continue;
+    if (successor.startedAt === '') {
+      const awaited = waitsFor.flatMap((place) => members[place]?.new?.id ?? []).filter((id) => unproven.includes(id));
+      return awaited.length === 0
+        ? stepOf('starting', start(successor))
+        : stepOf('checking health', { kind: 'gate', ids: awaited });
+    }
     unproven.push(successor.id);
-    if (!isAlive(successor.status)) break;
+    if (needsStart(member)) break;
   }
   return unproven.length === 0 ? undefined : stepOf('checking health', { kind: 'gate', ids: unproven });
 }
@@ -280,8 +296,7 @@ function commit({ members, course }: TransactionFacts): Decision {
       'committing',
       replaced,
       course,
-      ({ new: successor, wasRunning }) =>
-        successor !== undefined && wasRunning && !isAlive(successor.status) && start(successor),
+      (member) => member.new !== undefined && needsStart(member) && start(member.new),
     ) ??
     next(({ old }) => old !== undefined && remove(old)) ??
     restoreOrphans(orphaned, course) ?? { kind: 'end', result: 'committed' }
@@ -346,8 +361,8 @@ function carryOn(stranded: readonly MemberFacts[], course: Course): Decision | u
       if (successor === undefined || policy === undefined || samePolicy(successor.policy, policy)) return undefined;
       return setPolicy(successor, policy);
     }) ??
-    mustNext('rolling back', stranded, course, ({ new: successor, wasRunning }) => {
-      return successor !== undefined && wasRunning && !isAlive(successor.status) && start(successor);
+    mustNext('rolling back', stranded, course, (member) => {
+      return member.new !== undefined && needsStart(member) && start(member.new);
     })
   );
 }

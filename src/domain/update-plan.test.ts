@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type ContainerParts, digestOf, idOf, inspectedContainer } from '../../test/support/builders.ts';
 import type { Container } from './container.ts';
 import { buildDependencyGraph, heldBy, movedWith, neededBy } from './dependency-graph.ts';
+import { defaultSettings } from './settings.ts';
 import { planUpdate, type PlanInput, type UpdatePlan } from './update-plan.ts';
 
 const id = (name: string) => idOf(`container ${name}`);
@@ -20,6 +21,7 @@ function inputOf(containers: readonly Container[], stale: readonly string[], mor
     optedOut: new Map(),
     imageIds: new Set(containers.map(({ imageId }) => imageId)),
     ownId: undefined,
+    settings: defaultSettings,
     ...more,
   };
 }

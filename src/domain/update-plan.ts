@@ -1,5 +1,6 @@
+import { type Afterwards, afterwardsOf, type AfterwardsSettings } from './afterwards.ts';
 import type { Container } from './container.ts';
-import { type DependencyGraph, heldBy, movedWith, neededBy } from './dependency-graph.ts';
+import { conditionalOn, type DependencyGraph, heldBy, isAwaitedJob, movedWith, neededBy } from './dependency-graph.ts';
 import type { Digest } from './digest.ts';
 import { quoted } from './printable.ts';
 import { whyNotReplaceable } from './replaceable.ts';
@@ -33,6 +34,9 @@ export type PlannedMember = {
   readonly digest: Digest | undefined;
   /** Ids of the members this one holds on to: shared namespaces, legacy links, `volumes_from`. */
   readonly holdsOnTo: readonly string[];
+  readonly afterwards: Afterwards;
+  /** Ids of the members that must be proven before this one is started, as compose's `service_healthy` asks. */
+  readonly waitsFor: readonly string[];
 };
 
 export type StaleContainer = {
@@ -54,6 +58,7 @@ export type PlanInput = {
   readonly imageIds: ReadonlySet<string>;
   /** Of the container that we run in ourselves. */
   readonly ownId: string | undefined;
+  readonly settings: AfterwardsSettings;
 };
 
 /**
@@ -69,9 +74,10 @@ export function planUpdate(input: PlanInput): UpdatePlan {
   const transactions: Omit<PlannedTransaction, 'after'>[] = [];
   const refusals = new Map<string, string>();
   for (const group of groupsOf(graph, moved)) {
-    const reason = whyRefused(group, input);
+    const endings = endingsOf(group, stale, input);
+    const reason = whyRefused(group, endings, input);
     for (const { id } of group) if (reason !== undefined) refusals.set(id, reason);
-    if (reason === undefined) transactions.push(transactionOf(group, stale, graph));
+    if (reason === undefined) transactions.push(transactionOf(group, endings, stale, graph));
   }
   return {
     transactions: inOrder(transactions, graph),
@@ -103,10 +109,21 @@ function targetsFirst(graph: DependencyGraph, ids: ReadonlySet<string>): readonl
   );
 }
 
-function whyRefused(group: readonly Container[], input: PlanInput): string | undefined {
-  const ids = new Set(group.map(({ id }) => id));
+/** By id: how each member is left. */
+type Endings = ReadonlyMap<string, Afterwards>;
+
+function endingsOf(
+  group: readonly Container[],
+  stale: ReadonlyMap<string, StaleContainer>,
+  { graph, settings }: PlanInput,
+): Endings {
+  const part = ({ id }: Container) => ({ isLinked: !stale.has(id), isJob: isAwaitedJob(graph, id) });
+  return new Map(group.map((container) => [container.id, afterwardsOf(container, part(container), settings)]));
+}
+
+function whyRefused(group: readonly Container[], moved: Endings, input: PlanInput): string | undefined {
   for (const container of group) {
-    const why = input.optedOut.get(container.id) ?? whyNotReplaceable(container, { ...input, moved: ids });
+    const why = input.optedOut.get(container.id) ?? whyNotReplaceable(container, { ...input, moved });
     if (why === undefined) continue;
     return group.length === 1
       ? `It ${why}`
@@ -117,10 +134,10 @@ function whyRefused(group: readonly Container[], input: PlanInput): string | und
 
 function transactionOf(
   group: readonly Container[],
+  endings: Endings,
   stale: ReadonlyMap<string, StaleContainer>,
   graph: DependencyGraph,
 ): Omit<PlannedTransaction, 'after'> {
-  const ids = new Set(group.map(({ id }) => id));
   const members = group.map((container): PlannedMember => {
     const update = stale.get(container.id);
     return {
@@ -128,7 +145,11 @@ function transactionOf(
       cause: update === undefined ? 'linked' : 'stale',
       reference: update?.reference ?? container.settings.Config.Image,
       digest: update?.digest,
-      holdsOnTo: heldBy(graph, container.id).filter((id) => ids.has(id)),
+      holdsOnTo: heldBy(graph, container.id).filter((id) => endings.has(id)),
+      afterwards: endings.get(container.id) ?? 'stopped',
+      waitsFor: conditionalOn(graph, container.id)
+        .map(({ targetId }) => targetId)
+        .filter((id) => endings.has(id)),
     };
   });
   return { id: group[0]?.id ?? '', members };

@@ -17,11 +17,18 @@ type Settings = Pick<ServiceSettings, 'monitorOnly' | 'noPull' | 'cooldownMs' | 
  * precedence. The cooldown is the label's own matter: where it is given, it counts.
  */
 export function wishesInForce(wishes: Wishes, settings: Settings): WishesInForce {
-  const restraint = (label: boolean | undefined, setting: boolean) =>
-    settings.labelTakesPrecedence ? (label ?? setting) : setting || label === true;
   return {
-    monitorOnly: restraint(wishes.monitorOnly, settings.monitorOnly),
-    noPull: restraint(wishes.noPull, settings.noPull),
+    monitorOnly: isRestrained(wishes.monitorOnly, settings.monitorOnly, settings),
+    noPull: isRestrained(wishes.noPull, settings.noPull, settings),
     cooldownMs: wishes.cooldownMs ?? settings.cooldownMs,
   };
+}
+
+/** The rule for one restraint that both a label and a setting can ask for. */
+export function isRestrained(
+  label: boolean | undefined,
+  setting: boolean,
+  { labelTakesPrecedence }: Pick<ServiceSettings, 'labelTakesPrecedence'>,
+): boolean {
+  return labelTakesPrecedence ? (label ?? setting) : setting || label === true;
 }

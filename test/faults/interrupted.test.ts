@@ -3,7 +3,7 @@ import { recoverTransactions } from '../../src/application/recover.ts';
 import { runTransaction } from '../../src/application/run-transaction.ts';
 import type { Behaviour } from '../../src/adapters/sandbox/behaviour.ts';
 import type { PlannedFault } from '../../src/adapters/sandbox/faults.ts';
-import type { Container } from '../../src/domain/container.ts';
+import { type Container, isAlive } from '../../src/domain/container.ts';
 import type { OutcomeKind } from '../../src/domain/session.ts';
 import { defaultSettings } from '../../src/domain/settings.ts';
 import type { PlannedTransaction } from '../../src/domain/update-plan.ts';
@@ -121,6 +121,8 @@ async function setStage(shape: Shape): Promise<Stage> {
     reference: image,
     digest: manifest.digest,
     holdsOnTo: container.id === webId ? [] : [webId],
+    afterwards: isAlive(container.state.status) ? ('running' as const) : ('stopped' as const),
+    waitsFor: [],
   }));
   const newImageId = manifest.kind === 'image' ? manifest.image.id : '';
   return { scene, planned: { id: webId, members, after: [] }, before, newImageId };

@@ -27,7 +27,17 @@ test('a successor that the engine makes otherwise than asked is called off befor
   const planned = {
     id,
     after: [],
-    members: [{ container, cause: 'stale' as const, reference: image, digest, holdsOnTo: [] }],
+    members: [
+      {
+        container,
+        cause: 'stale' as const,
+        reference: image,
+        digest,
+        holdsOnTo: [],
+        afterwards: 'running' as const,
+        waitsFor: [],
+      },
+    ],
   };
 
   const [outcome] = await clock.run(() =>

@@ -21,7 +21,13 @@ async function setScene(): Promise<{ readonly scene: SandboxScene; readonly plan
   const container = (await scene.sandbox.engine.inspectContainer(id))!;
   return {
     scene,
-    planned: { id, after: [], members: [{ container, cause: 'stale', reference: image, digest, holdsOnTo: [] }] },
+    planned: {
+      id,
+      after: [],
+      members: [
+        { container, cause: 'stale', reference: image, digest, holdsOnTo: [], afterwards: 'running', waitsFor: [] },
+      ],
+    },
   };
 }
 

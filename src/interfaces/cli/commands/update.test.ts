@@ -36,7 +36,7 @@ describe('update()', () => {
     });
     expect(application.asked).toEqual([
       ['recover', undefined],
-      ['update', { images: [], containers: [], trigger: 'command' }],
+      ['update', { images: [], containers: [], retryFailed: false, trigger: 'command' }],
     ]);
     expect(logged.map(([level, message]) => [level, message])).toEqual([
       ['info', 'Undid an interrupted update of vpn, torrent: the new version was not healthy'],
@@ -174,7 +174,15 @@ describe('update()', () => {
       const evil = 'x\u001b[2J\u009b\r\u0007';
       const outcome = containerOutcome(evil, { outcome: 'failed', reason: evil, image: evil, log: evil });
       const container = { ...inspectedContainer(evil), name: evil };
-      const stale = { container, cause: 'stale', reference: evil, digest: undefined, holdsOnTo: [] } as const;
+      const stale = {
+        container,
+        cause: 'stale',
+        reference: evil,
+        digest: undefined,
+        holdsOnTo: [],
+        afterwards: 'running',
+        waitsFor: [],
+      } as const;
       const transactions = [{ id: container.id, members: [stale], after: [] }];
       const { fake } = await run(argv, {
         plan: () => ({
@@ -223,6 +231,8 @@ describe('update() with --dry-run', () => {
     reference: `${container!.name}:1`,
     digest: digestOf(container!.name),
     holdsOnTo: [],
+    afterwards: 'running',
+    waitsFor: [],
     ...parts,
   });
   const answers: FakeAnswers = {
