@@ -54,6 +54,7 @@ export async function makePlan(
       ownId: outside.instance.containerId,
     }),
     listing: listed.map(({ id }) => id),
+      settings,
   };
 }
 
