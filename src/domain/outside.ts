@@ -63,6 +63,11 @@ export type Engine = {
   readonly waitUntilStopped: (id: string, timeoutMs: number, signal?: AbortSignal) => Promise<boolean>;
   /** Kills it if need be; its volumes stay, always. `noop` when there is none. */
   readonly removeContainer: (id: string) => Promise<CallOutcome>;
+  /**
+   * Runs a command beside the container's own process and waits for its end. No engine can end such a
+   * command: after `timeoutMs`, or an abort (which throws its reason), it goes on unseen.
+   */
+  readonly runCommand: (id: string, command: ContainerCommand, signal?: AbortSignal) => Promise<CommandOutcome>;
 
   /** Ends connections and event streams. */
   readonly close: () => Promise<void>;
@@ -90,6 +95,25 @@ export type CallOutcome =
 
 export type CreateOutcome =
   | { readonly kind: 'done'; readonly id: string }
+  | Exclude<CallOutcome, { kind: 'done' | 'noop' }>;
+
+export type ContainerCommand = {
+  /** Program and arguments. */
+  readonly command: readonly string[];
+  /** `NAME=value`, beside the container's own. */
+  readonly environment: readonly string[];
+  /** `user` or `user:group`, names or numbers; undefined: the container's own. */
+  readonly user: string | undefined;
+  readonly timeoutMs: number;
+};
+
+/**
+ * `output` is the end of standard output and error together, at most 64 kB. `ended` says the exit
+ * code, 126 or 127 also where the program cannot be run; `unknown` also where it may be running still.
+ */
+export type CommandOutcome =
+  | { readonly kind: 'ended'; readonly exitCode: number; readonly output: string }
+  | { readonly kind: 'timed-out'; readonly output: string }
   | Exclude<CallOutcome, { kind: 'done' | 'noop' }>;
 
 export type EngineInfo = {

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import { changingRows } from './engine/changing.ts';
+import { commandRows } from './engine/commands.ts';
 import { creatingRows } from './engine/creating.ts';
 import { eventRows } from './engine/events.ts';
 import type { EngineFixture } from './engine/fixture.ts';
@@ -17,7 +18,16 @@ export function engineContract(name: string, setup: () => Promise<EngineFixture>
     }, 60_000);
     afterEach(() => fixture.reset());
     afterAll(() => fixture?.close());
-    for (const rows of [readingRows, creatingRows, changingRows, runningRows, networkingRows, imageRows, eventRows]) {
+    for (const rows of [
+      readingRows,
+      creatingRows,
+      changingRows,
+      runningRows,
+      commandRows,
+      networkingRows,
+      imageRows,
+      eventRows,
+    ]) {
       rows(() => fixture);
     }
   });

@@ -22,6 +22,8 @@ export async function change(client: Client, request: Change): Promise<CallOutco
 
 export type ChangeAnswer = { readonly kind: 'done'; readonly answer: unknown } | Exclude<CallOutcome, { kind: 'done' }>;
 
+type Failed = Exclude<CallOutcome, { kind: 'done' | 'noop' }>;
+
 /** As `change`, with what the engine answered. */
 export async function changeAndRead(client: Client, request: Change): Promise<ChangeAnswer> {
   try {
@@ -42,14 +44,16 @@ async function attempt(client: Client, request: Change): Promise<ChangeAnswer> {
   const { method = 'POST', path, query = {}, body, deadlineMs = client.deadlines.changeMs } = request;
   const patience = { for: 'whole', ms: deadlineMs } as const;
   const reply = await client.send({ method, path, query, body, socket: 'own', patience });
-  if (reply.kind === 'error') return errorOutcome(reply, request);
+  if (reply.kind === 'error') {
+    const isAbsent = reply.status === 404 && reply.fromEngine;
+    return isAbsent && request.absentIsNoop ? { kind: 'noop' } : errorOutcome(reply);
+  }
   const answer = await readAnswer(reply.body);
   return reply.status === 304 ? { kind: 'noop' } : { kind: 'done', answer };
 }
 
 /** The engine itself never answers 502 or 504: a proxy says so when the engine's answer got lost. */
-function errorOutcome({ status, message, fromEngine }: EngineError, { absentIsNoop }: Change): ChangeAnswer {
-  if (status === 404 && fromEngine && absentIsNoop) return { kind: 'noop' };
+export function errorOutcome({ status, message }: EngineError): Failed {
   if (status === 502 || status === 504) return { kind: 'unknown', message };
   return { kind: 'refused', status, message };
 }

@@ -5,6 +5,7 @@ import { createConnection, type TlsFiles } from './connection.ts';
 import { createContainer, renameContainer, startContainer, updateRestartPolicy } from './container-changes.ts';
 import { inspectContainer, listContainers } from './containers.ts';
 import { defaultDeadlines, type Deadlines } from './deadlines.ts';
+import { runCommand } from './exec.ts';
 import { engineEvents } from './events.ts';
 import { inspectImage, listImages, removeImage, tagImage } from './images.ts';
 import { engineInfo } from './info.ts';
@@ -67,6 +68,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     startContainer: (id) => startContainer(client, id),
     waitUntilStopped: (id, timeoutMs, signal) => waitUntilStopped(client, id, timeoutMs, signal),
     removeContainer: (id) => removeContainer(client, id),
+    runCommand: (id, command, signal) => runCommand(client, id, command, signal),
 
     close: async () => {
       closing.abort();

@@ -4,10 +4,8 @@ import type { Client } from './client.ts';
 import { containerPath } from './containers.ts';
 import { logPayloads } from './log-frames.ts';
 import { read, refusal } from './reads.ts';
+import { createTextTail } from './text-tail.ts';
 import { fields } from './wire.ts';
-
-/** What is handed on at most, of the end; and how much is read to find it. */
-const keptBytes = 65_536;
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerLogs */
 export async function containerLogs(
@@ -34,25 +32,12 @@ export async function containerLogs(
 }
 
 async function lastText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
-  let kept: Uint8Array[] = [];
-  let keptLength = 0;
+  const tail = createTextTail();
   let seen = 0;
   for await (const chunk of chunks) {
-    kept.push(chunk);
-    keptLength += chunk.length;
+    tail.add(chunk);
     seen += chunk.length;
     if (seen > maxAnswerBytes) break;
-    if (keptLength <= 2 * keptBytes) continue;
-    kept = [Buffer.concat(kept).subarray(-keptBytes)];
-    keptLength = keptBytes;
   }
-  const end = Buffer.concat(kept).subarray(-keptBytes);
-  return end.subarray(startOfCharacter(end)).toString('utf8');
-}
-
-/** Where a cut went through a character, its rest is left out: https://www.rfc-editor.org/rfc/rfc3629#section-3 */
-function startOfCharacter(bytes: Buffer): number {
-  let at = 0;
-  while (at < 3 && ((bytes[at] ?? 0) & 0xc0) === 0x80) at++;
-  return at;
+  return tail.text();
 }

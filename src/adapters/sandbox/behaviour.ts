@@ -19,6 +19,20 @@ export type Behaviour = {
   readonly startError?: string;
   /** Written at every start. */
   readonly logLines?: readonly LogLine[];
+  /** What its shell makes of command lines; one that is not here is not found. */
+  readonly commands?: Readonly<Record<string, CommandBehaviour>>;
+  /** There is no shell in the image. */
+  readonly shellless?: boolean;
+};
+
+export type CommandBehaviour = {
+  /** 0 unless told. */
+  readonly exitCode?: number;
+  readonly output?: string;
+  /** It ends so long after its start; 0 unless told. */
+  readonly tookMs?: number;
+  /** It never ends by itself. */
+  readonly hangs?: boolean;
 };
 
 export type HealthBehaviour =

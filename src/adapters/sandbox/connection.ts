@@ -1,8 +1,9 @@
 import type { ContainerConfig } from '../../domain/container.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { CallOutcome, Engine, EngineInfo } from '../../domain/outside.ts';
+import type { CallOutcome, CommandOutcome, Engine, EngineInfo } from '../../domain/outside.ts';
 import type { Calls } from './calls.ts';
 import { createContainer, engineHostname } from './create.ts';
+import { runCommand } from './exec.ts';
 import type { CallKind } from './faults.ts';
 import { inspectImage, listImages, removeImage, tagImage } from './images.ts';
 import { startContainer, stopContainer, updateRestartPolicy, whenStopped } from './lifecycle.ts';
@@ -108,6 +109,13 @@ export function createConnection(world: World, calls: Calls): Engine {
           return { kind: 'done' };
         },
       ),
+    runCommand: async (id, command, signal) => {
+      signal?.throwIfAborted();
+      const target = findContainer(world, id)?.name ?? id;
+      return calls.change<CommandOutcome>({ kind: 'runCommand', target, detail: command.command.join(' ') }, () =>
+        runCommand(world, getContainer(world, id), command, signal),
+      );
+    },
 
     close: () => Promise.resolve(calls.close()),
   };

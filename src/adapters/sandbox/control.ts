@@ -10,7 +10,7 @@ import { buildRelease, type Release, type SandboxImage } from './release.ts';
 import { removeContainer } from './remove.ts';
 import { takeSnapshot, type Snapshot } from './snapshot.ts';
 import { ensureVolume } from './volumes.ts';
-import type { World } from './world.ts';
+import type { SandboxExecution, World } from './world.ts';
 
 /** What others do to the engine, and what only a test may know. Nothing here is counted as a call. */
 export type SandboxControl = {
@@ -43,6 +43,8 @@ export type SandboxControl = {
   readonly stopEngine: (kind: RestartKind) => void;
   readonly startEngine: () => void;
   readonly snapshot: () => Snapshot;
+  /** The commands that were run in containers, oldest first. */
+  readonly executions: readonly SandboxExecution[];
   /** Removes containers, volumes and networks; what is under way is called off. */
   readonly reset: () => void;
   /** Calls off all that would still happen, so that nothing keeps the process alive. */
@@ -93,6 +95,7 @@ export function createControl(world: World): SandboxControl {
     stopEngine: (kind) => goDown(world, kind),
     startEngine: () => comeUp(world),
     snapshot: () => takeSnapshot(world),
+    executions: world.executions,
     reset: () => reset(world),
     close: () => {
       world.condition.connection.abort();

@@ -64,6 +64,7 @@ export const realisticLatencyMs: Readonly<Record<CallKind, number>> = {
   stopContainer: 140,
   startContainer: 225,
   removeContainer: 6,
+  runCommand: 80,
 };
 
 export function createSandboxEngine(options: SandboxEngineOptions): SandboxEngine {
@@ -111,6 +112,7 @@ function createWorld(options: SandboxEngineOptions): World {
     networks: new Map(),
     volumes: new Map(),
     foreignPorts: new Set(),
+    executions: [],
     condition: { connection: new AbortController(), up: true, diskFull: false, timestamps: 0 },
   };
   createNetwork(world, 'bridge');

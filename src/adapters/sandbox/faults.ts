@@ -11,7 +11,8 @@ export type CallKind =
   | 'updateRestartPolicy'
   | 'stopContainer'
   | 'startContainer'
-  | 'removeContainer';
+  | 'removeContainer'
+  | 'runCommand';
 
 export type SandboxCall = {
   /** From 1, per connection. */

@@ -47,7 +47,17 @@ export type World = {
   readonly volumes: Map<string, SandboxVolume>;
   /** Host ports in use by others than containers, e.g. `8080/tcp`. */
   readonly foreignPorts: Set<string>;
+  /** Commands that were run in containers, oldest first. */
+  readonly executions: SandboxExecution[];
   condition: Condition;
+};
+
+export type SandboxExecution = {
+  readonly container: string;
+  readonly containerId: string;
+  readonly command: readonly string[];
+  readonly environment: readonly string[];
+  readonly user: string | undefined;
 };
 
 export type Condition = {

@@ -1,12 +1,30 @@
-import type { Behaviour } from '../../../src/adapters/sandbox/behaviour.ts';
+import type { Behaviour, CommandBehaviour } from '../../../src/adapters/sandbox/behaviour.ts';
 import { createSandboxEngine, type SandboxEngineOptions } from '../../../src/adapters/sandbox/engine.ts';
 import { createSandboxRegistry } from '../../../src/adapters/sandbox/registry.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import type { BootFixture } from '../boot.ts';
 import { programConfigs, type Program } from './fixture.ts';
 
+const fiftyCharacters = 'a line of fifty characters, and that is not a few\n';
+
+/** What a shell makes of the lines that the rows give it. */
+const shellLines: Readonly<Record<string, CommandBehaviour>> = {
+  'echo one; sleep 0.1; echo two >&2': { output: 'one\ntwo\n', tookMs: 100 },
+  'exit 75': { exitCode: 75 },
+  'echo "$GREETING$EMPTY $PATH"': { output: 'hello "you" /bin\n' },
+  'id -un # undefined': { output: 'app\n' },
+  'id -un # 0': { output: 'root\n' },
+  'echo $(id -un) $(id -gn)': { output: 'app root\n' },
+  'i=0; while [ $i -lt 3000 ]; do echo a line of fifty characters, and that is not a few; i=$((i+1)); done; echo end': {
+    output: `${fiftyCharacters.repeat(3000)}end\n`,
+  },
+  'echo first; sleep 1000': { output: 'first\n', hangs: true },
+  'sleep 1000 & echo started; exit 3': { exitCode: 3, output: 'started\n' },
+  'exec >&- 2>&-; sleep 0.5; exit 4': { exitCode: 4, tookMs: 500 },
+};
+
 const behaviours: Readonly<Record<Program, Behaviour>> = {
-  service: {},
+  service: { commands: shellLines },
   deaf: { ignoresTerm: true },
   lingering: { stopMs: 1000 },
   crash: { exitsAfterMs: 1, exitCode: 3 },
