@@ -52,9 +52,9 @@ export async function makePlan(
       optedOut: new Map([...needed, ...optedOut]),
       imageIds,
       ownId: outside.instance.containerId,
+      settings,
     }),
     listing: listed.map(({ id }) => id),
-      settings,
   };
 }
 
