@@ -21,6 +21,8 @@ export type CheckRequest = Request & { readonly trigger?: Trigger };
 
 export type UpdateRequest = Request & {
   readonly trigger: Trigger;
+  /** Also versions that failed in a container before. */
+  readonly retryFailed?: boolean;
   /** Hears the run's id once the update has its turn and begins. */
   readonly onBegin?: (runId: string) => void;
 };
@@ -31,7 +33,7 @@ export type Application = {
   readonly check: (request: CheckRequest, signal?: AbortSignal) => Promise<CheckReport>;
   /** What an update would do now; changes nothing, pulls nothing. */
   readonly plan: (
-    request: Request,
+    request: Request & Pick<UpdateRequest, 'retryFailed'>,
     signal?: AbortSignal,
   ) => Promise<{ readonly report: CheckReport; readonly plan: UpdatePlan }>;
   /**

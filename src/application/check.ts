@@ -2,6 +2,7 @@ import type { ContainerSummary } from '../domain/container.ts';
 import type { Digest } from '../domain/digest.ts';
 import { judgeFailure } from '../domain/failed-check.ts';
 import { type ImageIndex, indexImages } from '../domain/image-index.ts';
+import { type FailedVersion, failedVersionsIn, failedVersionsOf, obsoleteFailures } from '../domain/failed-version.ts';
 import { familiarReference, type ImageReference } from '../domain/image-reference.ts';
 import type { Outside } from '../domain/outside.ts';
 import {
@@ -31,6 +32,8 @@ export type CheckReport = {
   readonly startedAtMs: number;
   readonly durationMs: number;
 };
+  /** Remembered, though they hold nothing back any more. */
+  readonly obsoleteFailures: readonly FailedVersion[];
 
 export type CheckedContainer = {
   readonly id: string;
@@ -59,12 +62,16 @@ export type CheckedContainer = {
 };
 
 export type CheckOrder = ContainerFilters & {
+  /** A failure of the newest version in this container, also where it is to be tried again. */
+  readonly failedVersion: FailedVersion | undefined;
   readonly runId: string;
   /** A check tells what there is; only an update minds how young it is. */
   readonly applyCooldown: boolean;
 };
 
 export type Check = (order: CheckOrder, signal?: AbortSignal) => Promise<CheckReport>;
+  /** Versions that failed in a container are not held back. */
+  readonly retryFailed?: boolean;
 
 /**
  * Lists containers and images, one call each, selects, and asks the registries about the rest.
@@ -76,7 +83,7 @@ export function createCheck(outside: Outside, settings: ServiceSettings): Check 
   const readReferences = createReferenceReader(outside);
   const warnAboutLabels = createLabelWarnings(outside.log);
 
-  return async ({ runId, applyCooldown, ...filters }, signal) => {
+  return async ({ runId, applyCooldown, retryFailed = false, ...filters }, signal) => {
     const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
     const { containers, images } = await listAll(outside, signal);
     const selection = selectContainers(containers, settings);
@@ -94,7 +101,8 @@ export function createCheck(outside: Outside, settings: ServiceSettings): Check 
       publish({ kind: 'container_checked', runId, container: name, image, status, reason });
     };
     const questions = named.flatMap((watched): Question[] => {
-      const subject = subjectOf(watched, references, images, { ...settings, applyCooldown });
+      const known = { references, images, failedVersions };
+      const subject = subjectOf(watched, known, { ...settings, applyCooldown, retryFailed });
       const verdict = 'status' in subject ? subject : judgeAlone(subject, images);
       if (verdict !== undefined) settle(watched, verdict);
       return 'status' in subject || verdict !== undefined ? [] : [{ subject, settle: (said) => settle(watched, said) }];
@@ -105,16 +113,22 @@ export function createCheck(outside: Outside, settings: ServiceSettings): Check 
     }
 
     return {
-      containers: named.flatMap(({ container }) => verdicts.get(container.id) ?? []),
+      containers: checked,
       unmatched,
       unwatched: selection.unwatched.map(({ container, reason }) => ({ name: container.name, reason })),
       startedAtMs,
       durationMs: clock.monotonicMs() - beganMs,
+    const checked = named.flatMap(({ container }) => verdicts.get(container.id) ?? []);
     };
   };
 }
 
-type Listing = { readonly containers: readonly ContainerSummary[]; readonly images: ImageIndex };
+      obsoleteFailures: obsoleteFailures(failedVersions, containers, checked),
+type Listing = {
+  readonly containers: readonly ContainerSummary[];
+  readonly images: ImageIndex;
+  readonly failedVersions: readonly FailedVersion[];
+};
 
 async function listAll({ engine }: Outside, signal: AbortSignal | undefined): Promise<Listing> {
   try {
@@ -123,7 +137,11 @@ async function listAll({ engine }: Outside, signal: AbortSignal | undefined): Pr
     const unlisted = new Set(containers.map(({ imageId }) => imageId).filter((id) => !listed.has(id)));
     // The list leaves out untagged images that others were built on.
     const found = await mapConcurrently([...unlisted], 4, (id) => engine.inspectImage(id, signal));
-    return { containers, images: indexImages([...images, ...found.filter((image) => image !== undefined)]) };
+    return {
+      containers,
+      images: indexImages([...images, ...found.filter((image) => image !== undefined)]),
+      failedVersions: failedVersionsOf(images),
+    };
   } catch (error) {
     throw signal?.aborted ? stoppedError(signal, 'check containers') : error;
   }
@@ -137,11 +155,10 @@ function referenceIn(references: ContainerReferences, id: string): ImageReferenc
 /** A verdict where there is nothing to ask about. */
 function subjectOf(
   { container, wishes }: WatchedContainer,
-  references: ContainerReferences,
-  images: ImageIndex,
-  settings: ServiceSettings & { readonly applyCooldown: boolean },
+  { references, images, failedVersions }: Omit<Listing, 'containers'> & { readonly references: ContainerReferences },
+  settings: ServiceSettings & { readonly applyCooldown: boolean; readonly retryFailed: boolean },
 ): Subject | Verdict {
-  const { id, imageId } = container;
+  const { id, name, imageId } = container;
   const image = images.byId(imageId);
   const read = references.get(id);
   const inForce = wishesInForce(wishes, settings);
@@ -163,6 +180,8 @@ function subjectOf(
 }
 
 function unanswered({ container }: WatchedContainer, images: ImageIndex, signal: AbortSignal | undefined): Verdict {
+        failedVersions: failedVersionsIn(failedVersions, name),
+        retryFailed: settings.retryFailed,
   const subject = { image: images.byId(container.imageId) };
   const late = signal !== undefined && stopCode(signal) === 'timeout';
   return undecided(
@@ -178,7 +197,7 @@ function describe(
   verdict: Verdict,
   noPull: boolean,
 ): CheckedContainer {
-  const { status, reason, digest, latestDigest, latestImageId, error, eligibleAtMs } = verdict;
+  const { status, reason, digest, latestDigest, latestImageId, error, eligibleAtMs, failedVersion } = verdict;
   return {
     id,
     name,
@@ -196,3 +215,4 @@ function describe(
     error,
   };
 }
+    failedVersion,

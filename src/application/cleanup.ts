@@ -1,12 +1,13 @@
 import { describeError } from '../domain/errors.ts';
 import type { RemovedImage } from '../domain/event.ts';
+import { tagsByPeople } from '../domain/failed-version.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { UpdatePlan } from '../domain/update-plan.ts';
 import type { Outcomes } from './run-plan.ts';
 
 /**
  * Removes the images that updated containers ran before: by id, never by force, and only those that
- * no container uses, a stopped one included, and that have no tag left. Nothing that it cannot do is
+ * no container uses, a stopped one included, and that nobody has tagged otherwise. Nothing that it cannot do is
  * an error: the image stays.
  */
 export async function cleanUpImages(
@@ -26,7 +27,7 @@ export async function cleanUpImages(
   try {
     const [containers, images] = await Promise.all([engine.listContainers(), engine.listImages()]);
     const inUse = new Set(containers.map(({ imageId }) => imageId));
-    const tagged = new Set(images.filter(({ tags }) => tags.length > 0).map(({ id }) => id));
+    const tagged = new Set(images.filter((image) => tagsByPeople(image).length > 0).map(({ id }) => id));
     for (const image of superseded.values()) {
       if (inUse.has(image.imageId) || tagged.has(image.imageId)) continue;
       const { kind, ...said } = await engine.removeImage(image.imageId);

@@ -42,7 +42,9 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
   return {
     check: (request, signal) => announceCheck(request, signal),
     plan: async (request, signal) => {
-      const report = await check({ ...filtersOf(request), runId: world.newId(), applyCooldown: true }, signal);
+      const { retryFailed = false } = request;
+      const order = { ...filtersOf(request), runId: world.newId(), applyCooldown: true, retryFailed };
+      const report = await check(order, signal);
       return { report, plan: (await makePlan(outside, settings, report, signal)).plan };
     },
     update,

@@ -5,8 +5,13 @@ import { type Manners, mannersOf } from './manners.ts';
 
 export type GateVerdict =
   | { readonly kind: 'passed' }
-  /** `ownFault`: the new version is to blame, not an interruption. */
-  | { readonly kind: 'failed'; readonly reason: string; readonly ownFault: boolean };
+  /** `ownFault`: nobody else is to blame, as far as this wait has seen; `wasSeenWell`: it was up at the first look. */
+  | {
+      readonly kind: 'failed';
+      readonly reason: string;
+      readonly ownFault: boolean;
+      readonly wasSeenWell: boolean;
+    };
 
 /**
  * Waits until a successor has proven itself: up without a restart for the whole window, and healthy
@@ -18,6 +23,7 @@ export async function passGate(outside: Outside, settings: ServiceSettings, id: 
   const first = await engine.inspectContainer(id);
   if (first === undefined) return vanished;
   const manners = mannersOf(first, settings);
+  const wasSeenWell = isAlive(first.state.status);
   const alreadyUpMs = await upSince(outside, first);
   const begunAt = clock.monotonicMs();
   const windowMs = Math.max(0, manners.gateWindowMs - alreadyUpMs);
@@ -29,7 +35,7 @@ export async function passGate(outside: Outside, settings: ServiceSettings, id: 
   for (let container: Container | undefined = first; ; container = await engine.inspectContainer(id)) {
     if (container === undefined) return vanished;
     const failure = failureOf(container, first);
-    if (failure !== undefined) return { kind: 'failed', reason: failure, ownFault: true };
+    if (failure !== undefined) return { kind: 'failed', ...failure, wasSeenWell };
     const elapsedMs = clock.monotonicMs() - begunAt;
     const { health } = container.state;
     if (elapsedMs >= windowMs && health !== 'starting') return { kind: 'passed' };
@@ -38,6 +44,7 @@ export async function passGate(outside: Outside, settings: ServiceSettings, id: 
         kind: 'failed',
         reason: `it did not become healthy within ${Math.round((deadlineMs + alreadyUpMs) / 1000)} s`,
         ownFault: true,
+        wasSeenWell,
       };
     }
     await clock.sleep(Math.min(pollMs, Math.max(1, windowMs - elapsedMs)));
@@ -47,16 +54,19 @@ export async function passGate(outside: Outside, settings: ServiceSettings, id: 
 /** Short against the start of a container (about 200 ms), long against an inspect call (1 ms). */
 const pollMs = 250;
 
-const vanished: GateVerdict = { kind: 'failed', reason: 'somebody removed it', ownFault: false };
+const vanished: GateVerdict = { kind: 'failed', reason: 'somebody removed it', ownFault: false, wasSeenWell: false };
 
-function failureOf({ state, restartCount }: Container, first: Container): string | undefined {
-  if (state.oomKilled && !isAlive(state.status)) return 'it ran out of memory';
+type Failure = { readonly reason: string; readonly ownFault: boolean };
+
+function failureOf({ state, restartCount }: Container, first: Container): Failure | undefined {
+  const own = (reason: string): Failure => ({ reason, ownFault: true });
+  if (state.oomKilled && !isAlive(state.status)) return own('it ran out of memory');
   if (!isAlive(state.status))
-    return `it exited with code ${state.exitCode}${state.error === '' ? '' : ` (${state.error})`}`;
-  if (state.status === 'restarting' || restartCount > first.restartCount || state.startedAt !== first.state.startedAt)
-    return 'it was restarted';
+    return own(`it exited with code ${state.exitCode}${state.error === '' ? '' : ` (${state.error})`}`);
+  if (state.status === 'restarting' || restartCount > first.restartCount) return own('it was restarted');
+  if (state.startedAt !== first.state.startedAt) return { reason: 'somebody restarted it', ownFault: false };
   if (state.health === 'unhealthy')
-    return `it is unhealthy${state.healthOutput === '' ? '' : `: ${state.healthOutput}`}`;
+    return own(`it is unhealthy${state.healthOutput === '' ? '' : `: ${state.healthOutput}`}`);
   return undefined;
 }
 

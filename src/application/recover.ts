@@ -5,6 +5,7 @@ import type { Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import { samePolicy } from '../domain/transaction.ts';
 import { parseStandingName } from '../domain/transaction-names.ts';
+import { rememberFailures } from './failed-versions.ts';
 import { carriesJournal, type Member, type OpenTransaction } from './facts.ts';
 import { transact } from './transact.ts';
 
@@ -58,13 +59,18 @@ async function recoverOne(
 ): Promise<RecoveredTransaction> {
   outside.log.info('an interrupted update was found, repairing it', { containers: names });
   try {
-    const { result, reason, facts } = await transact({
+    const { result, reason, facts, failedImages } = await transact({
       outside,
       settings,
       transaction,
       prepared: undefined,
       onPhase: () => {},
     });
+    const failures = transaction.members.flatMap(({ name, oldId, oldImageId }) => {
+      const failedImageId = failedImages.get(oldId);
+      return failedImageId === undefined ? [] : [{ name, oldImageId, failedImageId }];
+    });
+    await rememberFailures(outside, failures);
     if (result === 'stuck') return { containers: names, result: 'failed', reason };
     const displaced = facts?.members.find((member) => member.nameHeldBy === 'stranger' && member.old !== undefined);
     if (displaced !== undefined) {

@@ -5,6 +5,7 @@ import type { ContainerOutcome, OutcomeKind } from '../domain/session.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { PlannedMember, PlannedTransaction } from '../domain/update-plan.ts';
 import type { Member } from './facts.ts';
+import { rememberFailures } from './failed-versions.ts';
 import { PreparationError, type PreparedMember, type PreparedTransaction, prepareTransaction } from './prepare.ts';
 import { transact, type TransactResult } from './transact.ts';
 
@@ -83,6 +84,11 @@ async function move(
       for (const { planned: member } of prepared.members) enter(member.container.name, phase);
     },
   });
+  const failures = prepared.members.flatMap(({ planned: { container } }) => {
+    const failedImageId = result.failedImages.get(container.id);
+    return failedImageId === undefined ? [] : [{ name: container.name, oldImageId: container.imageId, failedImageId }];
+  });
+  await rememberFailures(outside, failures);
   return prepared.members.map((member, index) => outcomeOf(member, result, index));
 }
 
@@ -173,10 +179,6 @@ function outcomeOf(member: PreparedMember, result: TransactResult, index: number
   };
 }
 
-function downtime(endedAt: string | undefined, startedAt: string | undefined): { readonly downtimeMs?: number } {
-  const ms = Date.parse(startedAt ?? '') - Date.parse(endedAt ?? '');
-  return Number.isNaN(ms) || ms < 0 ? {} : { downtimeMs: ms };
-}
 /** Said of what ran before only: that a stopped container stays stopped goes without saying. */
 function leftStopped({ afterwards, container }: PlannedMember): string {
   return afterwards === 'stopped' && isAlive(container.state.status)

@@ -19,7 +19,15 @@ export type StepContext = {
 };
 
 /** A step's outcome; `fault` tells a new version that failed from an engine that refused. */
-export type StepOutcome = CallOutcome | { readonly kind: 'fault'; readonly id: string; readonly message: string };
+export type StepOutcome =
+  | CallOutcome
+  | {
+      readonly kind: 'fault';
+      readonly id: string;
+      readonly message: string;
+      /** Whether it was up when this process first looked; if not, an engine that was restarted may have ended it. */
+      readonly wasSeenWell: boolean;
+    };
 
 /** What each kind of step does to the engine. */
 export const performers: { readonly [K in StepKind]: (context: StepContext, step: StepOf<K>) => Promise<StepOutcome> } =
@@ -37,7 +45,7 @@ export const performers: { readonly [K in StepKind]: (context: StepContext, step
     },
     stop: async ({ outside, settings }, { id }) =>
       outside.engine.stopContainer(id, mannersOf(await outside.engine.inspectContainer(id), settings).stop),
-    start: ({ outside }, { id }) => outside.engine.startContainer(id),
+    start: startContainer,
     gate: async ({ outside, settings }, { ids }) => {
       const verdicts = await Promise.all(
         ids.map(async (id) => ({ id, verdict: await passGate(outside, settings, id) })),
@@ -45,7 +53,7 @@ export const performers: { readonly [K in StepKind]: (context: StepContext, step
       for (const { id, verdict } of verdicts) {
         if (verdict.kind === 'failed')
           return verdict.ownFault
-            ? { kind: 'fault', id, message: verdict.reason }
+            ? { kind: 'fault', id, message: verdict.reason, wasSeenWell: verdict.wasSeenWell }
             : { kind: 'refused', status: 404, message: verdict.reason };
       }
       return { kind: 'done' };
@@ -103,6 +111,18 @@ async function createSuccessor(context: StepContext, { member: index }: StepOf<'
   }
   return outcome.kind === 'done' ? { kind: 'done' } : outcome;
 }
+
+/** A refusal for the sake of the command is the image's fault; others (a port, a full disk) are the host's. */
+async function startContainer({ outside: { engine } }: StepContext, { id }: StepOf<'start'>): Promise<StepOutcome> {
+  const outcome = await engine.startContainer(id);
+  if (outcome.kind !== 'refused') return outcome;
+  const state = (await engine.inspectContainer(id))?.state;
+  const isOwnFault = state !== undefined && commandExitCodes.includes(state.exitCode) && state.error !== '';
+  return isOwnFault ? { kind: 'fault', id, message: outcome.message, wasSeenWell: true } : outcome;
+}
+
+/** What the engine notes for a command that cannot be run or is not there: https://docs.docker.com/engine/containers/run/#exit-status */
+const commandExitCodes: readonly number[] = [126, 127];
 
 /** A difference that nobody asked for ends the update before anything is stopped. */
 async function compareSuccessor(context: StepContext, { id, member: index }: StepOf<'compare'>): Promise<StepOutcome> {

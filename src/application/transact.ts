@@ -45,6 +45,8 @@ export type TransactResult = {
   readonly startedAt: ReadonlyMap<string, string>;
   /** The last log lines of successors that failed, by the old container's id. */
   readonly logs: ReadonlyMap<string, string>;
+  /** Ids of images that failed for their own fault, by the old container's id. */
+  readonly failedImages: ReadonlyMap<string, string>;
 };
 
 /** The loop that an update and a recovery are: read the facts, decide, perform, until there is nothing left to do. */
@@ -99,6 +101,9 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
   const endedAt = new Map<string, string>();
   const startedAt = new Map<string, string>();
   const logs = new Map<string, string>();
+  const failedImages = new Map<string, string>();
+  /** Successors that were started here, and that nothing has happened to since but what they did themselves. */
+  const undisturbed = new Set<string>();
   const recovering = prepared === undefined;
 
   return {
@@ -112,7 +117,7 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
       outwaited,
       givenUp,
     }),
-    state: () => ({ reason, busy, stopped, parked, facts, endedAt, startedAt, logs }),
+    state: () => ({ reason, busy, stopped, parked, facts, endedAt, startedAt, logs, failedImages }),
     blame: (why: string) => {
       reason = reason === '' ? why : `${reason}; then ${why}`;
     },
@@ -140,6 +145,8 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
       if (step.kind === 'stop' && outcome.kind !== 'refused') stopped = true;
       if (step.kind === 'stop' && outcome.kind === 'unknown') doubtful.add(step.id);
       if (step.kind === 'outwait' && outcome.kind === 'done') outwaited.add(step.id);
+      if (step.kind === 'start' && outcome.kind === 'done') undisturbed.add(step.id);
+      if (outcome.kind === 'unknown') undisturbed.clear();
       if (outcome.kind === 'done' || outcome.kind === 'noop') {
         if (step.kind === 'compare') compared.add(step.id);
         if (step.kind === 'gate') for (const id of step.ids) proven.add(id);
@@ -152,6 +159,8 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
         const failedId = outcome.kind === 'fault' ? outcome.id : step.kind === 'start' ? step.id : undefined;
         const name = nameOf(seen, failedId);
         if (failedId !== undefined) await keepLog(failedId, seen);
+        if (outcome.kind === 'fault' && (outcome.wasSeenWell || undisturbed.has(outcome.id)))
+          noteFailure(outcome.id, seen);
         this.turnBack(
           outcome.kind === 'fault'
             ? `the new version of "${name}" failed: ${outcome.message}`
@@ -175,6 +184,16 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
     if (wish !== 'forward') return;
     wish = 'back';
     if (reason === '') reason = why;
+  }
+
+  /** A member that is created anew of the image it has had all along failed for another reason than its version. */
+  function noteFailure(successorId: string, seen: TransactionFacts) {
+    const index = seen.members.findIndex((member) => member.new?.id === successorId);
+    const member = transaction.members[index];
+    const imageId = seen.members[index]?.new?.imageId;
+    if (member !== undefined && imageId !== undefined && imageId !== member.oldImageId) {
+      failedImages.set(member.oldId, imageId);
+    }
   }
 
   async function keepLog(successorId: string, seen: TransactionFacts) {

@@ -1,4 +1,5 @@
 import { describeError } from '../domain/errors.ts';
+import type { FailedVersion } from '../domain/failed-version.ts';
 import type { Outside } from '../domain/outside.ts';
 import { type ContainerOutcome, type OutcomeKind, type Session, summarise, type Trigger } from '../domain/session.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
@@ -7,6 +8,7 @@ import type { Staleness } from '../domain/verdict.ts';
 import type { UpdateRequest } from './application.ts';
 import type { Check, CheckedContainer, CheckReport } from './check.ts';
 import { cleanUpImages } from './cleanup.ts';
+import { forgetFailures } from './failed-versions.ts';
 import { makePlan, type MadePlan } from './make-plan.ts';
 import { cancelledBeforeTurn, type Outcomes, runPlan, untouched } from './run-plan.ts';
 import type { UpdateLock } from './update-lock.ts';
@@ -28,14 +30,14 @@ export function createUpdate({ outside, settings, check, lock }: UpdateParts): U
   const { publish, clock } = outside;
 
   return async (request, signal) => {
-    const { trigger, images, containers } = request;
+    const { trigger, images, containers, retryFailed = false } = request;
     const leave = isFull(request) ? enterNow(trigger) : await lock.enterInTurn(signal);
     const runId = outside.newId();
     try {
       const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
       request.onBegin?.(runId);
       publish({ kind: 'scan_started', runId, purpose: 'update', trigger, atMs: startedAtMs });
-      const report = await check({ runId, images, containers, applyCooldown: true }, signal);
+      const report = await check({ runId, images, containers, applyCooldown: true, retryFailed }, signal);
       for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
       const outcomes = await replace(report, runId, signal);
       const session: Session = {
@@ -78,6 +80,7 @@ export function createUpdate({ outside, settings, check, lock }: UpdateParts): U
   ): Promise<readonly ContainerOutcome[]> {
     const made = await planUnlessStopped(report, signal);
     const outcomes = await runPlan(outside, settings, made.plan, { runId }, signal);
+    await forgetFailures(outside, [...report.obsoleteFailures, ...overcomeFailures(report, outcomes)]);
     if (settings.cleanup) {
       const images = await cleanUpImages(outside, made.plan, outcomes);
       if (images.length > 0) publish({ kind: 'image_cleanup', runId, images, atMs: clock.nowMs() });
@@ -99,6 +102,13 @@ export function createUpdate({ outside, settings, check, lock }: UpdateParts): U
 
 function isFull({ images, containers }: UpdateRequest): boolean {
   return images.length === 0 && containers.length === 0;
+}
+
+/** Versions that failed before, and did not now. */
+function overcomeFailures({ containers }: CheckReport, outcomes: Outcomes): readonly FailedVersion[] {
+  return containers.flatMap(({ id, failedVersion }) =>
+    failedVersion !== undefined && outcomes.get(id)?.outcome === 'updated' ? [failedVersion] : [],
+  );
 }
 
 /** What becomes of a container that no transaction is about. */

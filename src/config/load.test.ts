@@ -51,6 +51,7 @@ const effects: Readonly<
   warnOnHeadFailure: ['NEVER', 'never', (s) => s.service.warnOnHeadFailure],
   updateConcurrency: ['1', 1, (s) => s.service.updateConcurrency],
   dryRun: ['true', true, (s) => s.request.dryRun],
+  retryFailed: ['true', true, (s) => s.request.retryFailed],
   lifecycleHooks: ['true', true, (s) => s.service.lifecycleHooks],
   lifecycleUserId: ['0', 0, (s) => s.service.lifecycleUserId],
   lifecycleGroupId: ['1000', 1000, (s) => s.service.lifecycleGroupId],
@@ -201,7 +202,7 @@ describe('precedence', () => {
     [[], {}, undefined],
     [['--scope='], given, undefined],
     [['--scope', 'a', '--scope', 'b'], given, 'b'],
-    [['--scope', 'none'], given, undefined],
+    [['--scope', 'none'], given, 'none'],
   ])('%j with %j gives %j', (flags, environment, expected) => {
     expect(settingsOf(['run', ...flags], environment).service.scope).toBe(expected);
   });

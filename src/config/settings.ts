@@ -27,6 +27,7 @@ export type RequestSettings = {
   readonly images: readonly string[];
   readonly containers: readonly string[];
   readonly dryRun: boolean;
+  readonly retryFailed: boolean;
 };
 
 export type RunSettings = {
@@ -140,7 +141,12 @@ export function makeSettings(given: Given): MadeSettings {
       lifecycleUserId: values.lifecycleUserId,
       lifecycleGroupId: values.lifecycleGroupId,
     },
-    request: { images: values.images, containers: command === 'run' ? [] : names, dryRun: values.dryRun },
+    request: {
+      images: values.images,
+      containers: command === 'run' ? [] : names,
+      dryRun: values.dryRun,
+      retryFailed: values.retryFailed,
+    },
     run: {
       once: values.runOnce,
       schedule: scheduleOf(given, faults),

@@ -1,4 +1,5 @@
 import type { ImageSummary } from './container.ts';
+import { tagsByPeople } from './failed-version.ts';
 import { type ImageReference, tryParseImageReference } from './image-reference.ts';
 import { quoted } from './printable.ts';
 
@@ -31,7 +32,7 @@ export function readContainerReference(source: ReferenceSource): ContainerRefere
       known(text) ?? { kind: 'unknown', text, reason: `Created from ${quoted(text)}, which is not an image reference` }
     );
   }
-  const [tag, another] = image?.tags ?? [];
+  const [tag, another] = image === undefined ? [] : tagsByPeople(image);
   if (tag === undefined)
     return { kind: 'unknown', text, reason: 'Created from an image id, and the image has no tag to ask about' };
   if (another !== undefined) {

@@ -3,6 +3,7 @@ import { digestOf, imageSummary } from '../../test/support/builders.ts';
 import type { ImageSummary } from './container.ts';
 import { type ErrorCode, ServiceError } from './errors.ts';
 import { judgeFailure } from './failed-check.ts';
+import { failedVersionsOf, failedVersionTag } from './failed-version.ts';
 import { indexImages } from './image-index.ts';
 import { parseImageReference } from './image-reference.ts';
 import type { RemoteImage } from './outside.ts';
@@ -28,6 +29,8 @@ function subject(
     image,
     imageId: imageId ?? image?.id ?? digestOf('config 1'),
     inForce,
+    failedVersions: [],
+    retryFailed: false,
   };
 }
 
@@ -109,6 +112,51 @@ describe('judgeAlone()', () => {
       const reason = 'No image in the engine is tagged "app:1", and no-pull is on';
       expect(judge(subject({ noPull: true }))).toMatchObject({ status: 'unknown', reason, error: reason });
     });
+  });
+});
+
+describe('a version that failed in the container before', () => {
+  const failedVersions = failedVersionsOf([
+    { tags: [failedVersionTag('web', digestOf('config 2'), nowMs - day) ?? '', 'app:1'] },
+  ]);
+  const reason =
+    'A newer image of "app:1" is available, but failed here on 2026-01-30T12:00Z: it is not tried again before the tag moves on, or --retry-failed is given';
+
+  test.each(['digest', 'manifestDigest', 'configDigest'] as const)('is held when its %s is that image', (name) => {
+    const latest = { configDigest: digestOf('config 9'), [name]: digestOf('config 2') };
+    const verdict = judgeContent({ ...subject(), failedVersions }, content(latest), noImages);
+    expect(verdict).toMatchObject({
+      status: 'held',
+      reason,
+      failedVersion: failedVersions[0],
+      eligibleAtMs: undefined,
+    });
+  });
+
+  test('is held also where no registry is asked', () => {
+    const tagged = imageSummary(digestOf('config 2'), { tags: ['app:1'] });
+    const old = imageSummary(digestOf('config 1'), { tags: [failedVersions[0]?.tag ?? ''] });
+    const of = { ...subject({ noPull: true, image: old }), failedVersions };
+    expect(judgeAlone(of, indexImages([tagged, old]))).toMatchObject({
+      status: 'held',
+      failedVersion: failedVersions[0],
+    });
+  });
+
+  test('is stale when it is to be tried again, and when the tag has moved on', () => {
+    const again = judgeContent({ ...subject(), failedVersions, retryFailed: true }, content(), noImages);
+    expect(again).toMatchObject({ status: 'stale', failedVersion: failedVersions[0] });
+    const next = judgeContent(
+      { ...subject(), failedVersions },
+      content({ configDigest: digestOf('config 3') }),
+      noImages,
+    );
+    expect(next).toMatchObject({ status: 'stale', failedVersion: undefined });
+  });
+
+  test('does not make a pulled image look built here', () => {
+    const old = imageSummary(digestOf('config 1'), { tags: [failedVersions[0]?.tag ?? ''] });
+    expect(judgeAlone({ ...subject({ image: old }), failedVersions }, indexImages([old]))).toBeUndefined();
   });
 });
 

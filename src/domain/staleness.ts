@@ -1,5 +1,6 @@
 import { type Digest, parseDigest, shortDigest } from './digest.ts';
 import { formatDuration } from './duration.ts';
+import { type FailedVersion, tagsByPeople } from './failed-version.ts';
 import { digestsOf, type ImageIndex } from './image-index.ts';
 import { familiarReference } from './image-reference.ts';
 import type { RemoteImage } from './outside.ts';
@@ -45,8 +46,15 @@ export function judgeContent(subject: Subject, content: Content, images: ImageIn
     const made = quoted(formatPlatform(latest.platform));
     return undecided(`What the tag points at is made for ${made}, not for ${formatPlatform(platform)}`, subject);
   }
-  const held = [latest.digest, latest.manifestDigest, latest.configDigest].flatMap((one) => images.byDigest(one) ?? []);
-  return { ...judgeNewer(subject, content), latestDigest: latest.digest, latestImageId: held[0]?.id };
+  const names = [latest.digest, latest.manifestDigest, latest.configDigest];
+  const [held] = names.flatMap((one) => images.byDigest(one) ?? []);
+  const failedVersion = failureOf(subject, names);
+  return {
+    ...judgeNewer(subject, content, failedVersion),
+    latestDigest: latest.digest,
+    latestImageId: held?.id,
+    failedVersion,
+  };
 }
 
 /**
@@ -69,11 +77,21 @@ function judgeByLocalTag(subject: Subject, images: ImageIndex): Verdict {
     return { ...verdict('fresh', `Runs what ${name} is in the engine; no-pull is on`, subject), ...latest };
   }
   const newer = `The tag ${name} is another image in the engine now`;
-  const { monitorOnly } = subject.inForce;
-  return {
-    ...verdict(monitorOnly ? 'held' : 'stale', monitorOnly ? `${newer}; monitored only` : newer, subject),
-    ...latest,
-  };
+  const failedVersion = failureOf(subject, [tagged.id]);
+  const holding = subject.inForce.monitorOnly ? `${newer}; monitored only` : whyNotAgain(newer, subject, failedVersion);
+  return { ...verdict(holding === undefined ? 'stale' : 'held', holding ?? newer, subject), ...latest, failedVersion };
+}
+
+/** The last failure of the image that goes by one of these names: its id is one of them, whatever the image store. */
+function failureOf({ failedVersions }: Subject, names: readonly string[]): FailedVersion | undefined {
+  return failedVersions
+    .filter(({ imageId }) => names.includes(imageId))
+    .toSorted((one, other) => other.atMs - one.atMs)[0];
+}
+
+function whyNotAgain(newer: string, { retryFailed }: Subject, failed: FailedVersion | undefined): string | undefined {
+  if (failed === undefined || retryFailed) return undefined;
+  return `${newer}, but failed here on ${printTime(failed.atMs)}: it is not tried again before the tag moves on, or --retry-failed is given`;
 }
 
 /**
@@ -83,7 +101,7 @@ function judgeByLocalTag(subject: Subject, images: ImageIndex): Verdict {
 function isBuiltLocally({ image, reference }: Subject, images: ImageIndex): boolean {
   if (image === undefined || image.digests.length > 0) return false;
   const tagged = images.byTag(reference);
-  return image.tags.length > 0 || (tagged !== undefined && tagged.digests.length === 0);
+  return tagsByPeople(image).length > 0 || (tagged !== undefined && tagged.digests.length === 0);
 }
 
 function runs({ imageId, image }: Subject, digests: readonly Digest[]): boolean {
@@ -97,10 +115,12 @@ function fresh(subject: Subject, latestDigest: Digest): Verdict {
   return { ...known, digest: isOwn ? latestDigest : known.digest, latestDigest, latestImageId: subject.imageId };
 }
 
-function judgeNewer(subject: Subject, { latest, nowMs }: Content): Verdict {
+function judgeNewer(subject: Subject, { latest, nowMs }: Content, failed: FailedVersion | undefined): Verdict {
   const { monitorOnly, cooldownMs } = subject.inForce;
   const newer = `A newer image of ${quoted(familiarReference(subject.reference))} is available`;
   if (monitorOnly) return verdict('held', `${newer}; monitored only`, subject);
+  const notAgain = whyNotAgain(newer, subject, failed);
+  if (notAgain !== undefined) return verdict('held', notAgain, subject);
   if (cooldownMs === 0) return verdict('stale', newer, subject);
   const cooldown = `the cooldown is ${formatDuration(cooldownMs)}`;
   if (latest.createdAtMs === undefined) {

@@ -1,5 +1,6 @@
 import type { ImageSummary } from './container.ts';
 import type { Digest } from './digest.ts';
+import type { FailedVersion } from './failed-version.ts';
 import { digestsOf } from './image-index.ts';
 import { digestOfRepository, type ImageReference } from './image-reference.ts';
 import type { WishesInForce } from './wishes-in-force.ts';
@@ -24,6 +25,8 @@ export type Verdict = {
   readonly error: string | undefined;
   /** When what is held by a cooldown may be applied, milliseconds since the epoch. */
   readonly eligibleAtMs: number | undefined;
+  /** What is remembered of a failure of the newest version in this container, whether it holds the container back or not. */
+  readonly failedVersion: FailedVersion | undefined;
 };
 
 /** What is known of a container's image before anybody is asked. */
@@ -33,6 +36,10 @@ export type Subject = {
   /** Undefined: gone from the engine, though the container still runs it. */
   readonly image: ImageSummary | undefined;
   readonly inForce: WishesInForce;
+  /** New versions that failed in the container. */
+  readonly failedVersions: readonly FailedVersion[];
+  /** Whether they are tried again. */
+  readonly retryFailed: boolean;
 };
 
 /** A verdict that names nothing newer. */
@@ -43,7 +50,7 @@ export function verdict(
 ): Verdict {
   const digest = image === undefined ? undefined : registryDigest(image, reference);
   const nothing = { latestDigest: undefined, latestImageId: undefined, error: undefined, eligibleAtMs: undefined };
-  return { status, reason, digest, ...nothing };
+  return { status, reason, digest, ...nothing, failedVersion: undefined };
 }
 
 /** The verdict on what could not be told, for want of an answer or of a question. */

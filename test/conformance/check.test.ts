@@ -143,6 +143,7 @@ function checked(name: string, parts: Partial<CheckedContainer> = {}): CheckedCo
     pullDigest: undefined,
     eligibleAtMs: undefined,
     error: undefined,
+    failedVersion: undefined,
     ...parts,
   };
 }

@@ -69,7 +69,8 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
 }
 
 export function checkReport(containers: readonly CheckedContainer[], parts: Partial<CheckReport> = {}): CheckReport {
-  return { containers, unmatched: [], unwatched: [], startedAtMs: Date.UTC(2026, 0, 1), durationMs: 1500, ...parts };
+  const nothing = { unmatched: [], unwatched: [], obsoleteFailures: [] };
+  return { containers, ...nothing, startedAtMs: Date.UTC(2026, 0, 1), durationMs: 1500, ...parts };
 }
 
 /** Up to date unless told. */
@@ -89,6 +90,7 @@ export function checkedContainer(name: string, parts: Partial<CheckedContainer> 
     pullDigest: undefined,
     eligibleAtMs: undefined,
     error: undefined,
+    failedVersion: undefined,
     ...parts,
   };
 }

@@ -108,7 +108,8 @@ export function createScriptedService(): ScriptedService {
       const stopped = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
       if (script.checkEnds !== undefined) await Promise.race([script.checkEnds, stopped]);
       if (script.failure !== undefined) throw script.failure;
-      return { containers: script.checked, unmatched: [], unwatched: [], startedAtMs: 0, durationMs: 0 };
+      const nothing = { unmatched: [], unwatched: [], obsoleteFailures: [] };
+      return { containers: script.checked, ...nothing, startedAtMs: 0, durationMs: 0 };
     },
     inventory: () => ({ known: true, updatesAvailable: 0, ...script.inventory }),
     history: () => script.history,

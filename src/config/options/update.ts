@@ -185,6 +185,15 @@ export const updateOptions = {
     example: '1',
     commands,
   },
+  retryFailed: {
+    group: 'update',
+    kind: 'boolean',
+    flag: 'retry-failed',
+    default: false,
+    meaning: 'Try also those new versions that failed in a container before',
+    example: 'true',
+    commands: ['update'],
+  },
   dryRun: {
     group: 'update',
     kind: 'boolean',

@@ -22,8 +22,8 @@ export async function update(context: CommandContext): Promise<number> {
 }
 
 async function showPlan({ application, settings, terminal, signal }: CommandContext): Promise<number> {
-  const { images, containers } = settings.request;
-  const answer = await application.plan({ images, containers }, signal);
+  const { images, containers, retryFailed } = settings.request;
+  const answer = await application.plan({ images, containers, retryFailed }, signal);
   refuseUnmatched(answer.report, 'update');
   if (settings.output.json) printDocument(terminal, planDocument(answer));
   else printLines(terminal.out, planLines(answer, styleFor(terminal.out, settings)));
@@ -33,12 +33,12 @@ async function showPlan({ application, settings, terminal, signal }: CommandCont
 /** A request that names containers is checked first: with a slip in it, nothing at all is updated. */
 async function watchedUpdate(context: CommandContext): Promise<Session> {
   const { application, settings, signal } = context;
-  const { images, containers } = settings.request;
+  const { images, containers, retryFailed } = settings.request;
   const isTargeted = images.length > 0 || containers.length > 0;
   const stopTelling = tellProgress(context);
   try {
     if (isTargeted) refuseUnmatched(await application.check({ images, containers }, signal), 'update');
-    return await application.update({ images, containers, trigger: 'command' }, signal);
+    return await application.update({ images, containers, retryFailed, trigger: 'command' }, signal);
   } finally {
     stopTelling();
   }
