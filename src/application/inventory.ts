@@ -1,8 +1,11 @@
+import { type ContainerReference, readContainerReference } from '../domain/container-reference.ts';
 import type { ContainerSummary, ImageSummary } from '../domain/container.ts';
 import { emptyListing, type EngineListing } from '../domain/engine-listing.ts';
+import { createImageRule } from '../domain/image-selection.ts';
 import type { Inventory, LastCheck, TrackedContainer } from '../domain/inventory.ts';
 import { haveSameLinks, type ListedDependencies, readListedDependencies } from '../domain/listed-dependencies.ts';
 import type { Instance } from '../domain/outside.ts';
+import { scopeInForce } from '../domain/scope-in-force.ts';
 import { createSelector, type UnwatchedContainer, type WatchedContainer } from '../domain/selection.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import { isSameList, isSameRecord } from '../domain/shallow.ts';
@@ -22,18 +25,32 @@ export type InventoryParts = {
  * looks, if anything has changed since, and then anew only where it has.
  */
 export function createInventory({ settings, instance, listing, checks }: InventoryParts): () => Inventory {
-  const select = createSelector(settings);
+  const imageRule = createImageRule(settings);
+  const ownId = instance.containerId;
+  let scope: string | undefined;
+  let select = createSelector({ ...settings, scope: '' });
   let entries: ReadonlyMap<string, Entry> = new Map();
   let links: ListedDependencies = () => [];
   let shown: EngineListing = emptyListing;
   let shownChecks = -1;
   let inventory = unknownInventory;
 
+  /** Our own container tells it, where no option does: known with the first listing. */
+  function followScope(containers: readonly ContainerSummary[]): void {
+    const inForce = scopeInForce({ ...settings, containers, ownId });
+    if (inForce === scope) return;
+    scope = inForce;
+    select = createSelector({ ...settings, scope });
+    entries = new Map();
+  }
+
   function entryOf(container: ContainerSummary, image: ImageSummary | undefined): Entry {
     const known = entries.get(container.id);
     const same = known?.container === container ? known : undefined;
     const selected = same?.selected ?? select(container);
     if ('reason' in selected) return same ?? { container, selected, watched: undefined };
+    const reason = imageRule?.(referenceOf(selected, image));
+    if (reason !== undefined) return { container, selected, watched: undefined };
     const watched = describe(selected, image, known?.watched, same !== undefined);
     return same?.watched === watched ? same : { container, selected, watched };
   }
@@ -46,7 +63,6 @@ export function createInventory({ settings, instance, listing, checks }: Invento
   ): Description {
     const dependsOn = isSame && known?.links === links ? known.dependsOn : keep(known?.dependsOn, links(watched));
     const isUntouched = isSame && known !== undefined && known.image === image && known.dependsOn === dependsOn;
-    const ownId = instance.containerId;
     const facts = isUntouched ? known.facts : trackContainer({ watched, image, dependsOn, ownId }, settings);
     const check = checks.of(facts);
     if (isUntouched && known.check === check) return known.links === links ? known : { ...known, links };
@@ -58,6 +74,7 @@ export function createInventory({ settings, instance, listing, checks }: Invento
   return () => {
     const now = listing();
     if (now === undefined || (now === shown && checks.revision() === shownChecks)) return inventory;
+    followScope(now.containers);
     if (!haveSameLinks(shown.containers, now.containers)) links = readListedDependencies(now.containers, settings);
     [shown, shownChecks] = [now, checks.revision()];
     const images = new Map(now.images.map((image) => [image.id, image]));
@@ -69,6 +86,11 @@ export function createInventory({ settings, instance, listing, checks }: Invento
     );
     return inventory;
   };
+}
+
+function referenceOf({ container, wishes }: WatchedContainer, image: ImageSummary | undefined): ContainerReference {
+  const { image: text, imageId } = container;
+  return readContainerReference({ text, originalImage: wishes.originalImage, imageId, image });
 }
 
 /** A container with what was made of it, for as long as it is the same object. */

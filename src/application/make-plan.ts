@@ -2,7 +2,7 @@ import type { ContainerSummary } from '../domain/container.ts';
 import { buildDependencyGraph } from '../domain/dependency-graph.ts';
 import type { Outside } from '../domain/outside.ts';
 import { quoted } from '../domain/printable.ts';
-import { whyOptedOut } from '../domain/selection.ts';
+import { whyOptedOut } from '../domain/opted-out.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import { planUpdate, type UpdatePlan } from '../domain/update-plan.ts';
 import type { CheckReport } from './check.ts';
@@ -36,7 +36,9 @@ export async function makePlan(
   const graph = buildDependencyGraph(containers, settings);
   for (const warning of graph.warnings) outside.log.warn(warning);
   const optedOut = listed.flatMap((container) => {
-    const reason = whyOptedOut(container, settings);
+    // The list shows a bare id once the tag has moved on.
+    const image = graph.containers.get(container.id)?.settings.Config.Image ?? container.image;
+    const reason = whyOptedOut({ ...container, image }, settings);
     return reason === undefined ? [] : [[container.id, reason] as const];
   });
   const needed = listed.flatMap((container) => {

@@ -115,7 +115,7 @@ export function makeSettings(given: Given): MadeSettings {
       skipImageNames: values.skipImageNames,
       enableContainersByLabel: values.enableContainersByLabel,
       disableContainersByLabel: values.disableContainersByLabel,
-      scope: values.scope === 'none' ? undefined : values.scope,
+      scope: values.scope,
       includeStopped: values.includeStopped,
       includeRestarting: values.includeRestarting,
       reviveStopped: values.reviveStopped,

@@ -1,19 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import { containerSummary, type SummaryParts } from '../../test/support/builders.ts';
 import { tryParseImageReference } from './image-reference.ts';
-import { applyFilters, selectContainers, type SelectionSettings, whyOptedOut } from './selection.ts';
+import { applyFilters, selectContainers, type SelectionSettings } from './selection.ts';
 import { defaultSettings } from './settings.ts';
+
+const unscoped: SelectionSettings = { ...defaultSettings, scope: '' };
 
 /** Why a container called `web` is not watched; undefined when it is. */
 function whyNot(settings: Partial<SelectionSettings>, parts: SummaryParts = {}, name = 'web'): string | undefined {
-  const { unwatched } = selectContainers([containerSummary(name, parts)], { ...defaultSettings, ...settings });
+  const { unwatched } = selectContainers([containerSummary(name, parts)], { ...unscoped, ...settings });
   return unwatched[0]?.reason;
 }
 
 describe('selectContainers()', () => {
   test('watches every running container, in listing order, when nothing is set', () => {
     const containers = ['zoo', 'ant', 'bee'].map((name) => containerSummary(name));
-    const { watched, unwatched } = selectContainers(containers, defaultSettings);
+    const { watched, unwatched } = selectContainers(containers, unscoped);
     expect(watched.map(({ container }) => container.name)).toEqual(['zoo', 'ant', 'bee']);
     expect(unwatched).toEqual([]);
   });
@@ -41,9 +43,24 @@ describe('selectContainers()', () => {
       'has no enable label, and label-enable is on',
     ],
     ['listed as disabled', { disableContainers: ['w.b'] }, {}, 'is disabled by disable-containers'],
+    [
+      'with a label of the disabled ones',
+      { disableContainersByLabel: ['tier=db', 'keep='] },
+      { labels: { keep: 'yes' } },
+      'is disabled by disable-containers-by-label',
+    ],
+    ['with another value of it', { disableContainersByLabel: ['tier=db'] }, { labels: { tier: 'web' } }, undefined],
+    [
+      'without a label of the enabled ones',
+      { enableContainersByLabel: ['tier=db', 'keep='] },
+      { labels: { tier: 'web' } },
+      'carries no label of enable-containers-by-label',
+    ],
+    ['with one of the enabled labels', { enableContainersByLabel: ['a=b', 'x='] }, { labels: { x: '' } }, undefined],
     ['partly like a disabled one', { disableContainers: ['we'] }, {}, undefined],
     ['named', { names: ['db', 'web'] }, {}, undefined],
     ['named with a slash', { names: ['/web'] }, {}, undefined],
+    ['named by the beginning of one of two', { names: ['we|db'] }, {}, 'is not among the names to watch'],
     ['not named', { names: ['db|webs'] }, {}, 'is not among the names to watch'],
     ['stopped', {}, { status: 'exited' }, 'is stopped, and include-stopped is off'],
     ['created', {}, { status: 'created' }, 'is stopped, and include-stopped is off'],
@@ -68,14 +85,10 @@ describe('selectContainers()', () => {
     (name) => expect(whyNot({ names: [name] }, {}, name)).toBe('belongs to an update that is not finished'),
   );
 
-  test.each<readonly [scope: string | undefined, label: string | undefined, watched: boolean]>([
-    [undefined, undefined, true],
-    [undefined, 'blue', false],
-    [undefined, 'none', true],
-    ['none', undefined, true],
-    ['none', 'blue', false],
+  test.each<readonly [scope: string, label: string | undefined, watched: boolean]>([
     ['', undefined, true],
     ['', 'blue', false],
+    ['', 'none', true],
     ['blue', 'blue', true],
     ['blue', 'green', false],
     ['blue', undefined, false],
@@ -87,7 +100,7 @@ describe('selectContainers()', () => {
 
   test('hands on what the labels say, and which are not heard', () => {
     const labels = { 'upkeep.monitor-only': 'true', 'upkeep.enabel': 'false' };
-    const [watched] = selectContainers([containerSummary('web', { labels })], defaultSettings).watched;
+    const [watched] = selectContainers([containerSummary('web', { labels })], unscoped).watched;
     expect(watched?.wishes.monitorOnly).toBe(true);
     expect(watched?.warnings).toEqual([expect.stringContaining('enabel')]);
   });
@@ -102,7 +115,7 @@ describe('applyFilters()', () => {
       containerSummary('odd', { image: 'NOT A REFERENCE' }),
       containerSummary('off', { image: 'nginx:1.27', labels: { 'upkeep.enable': 'false' } }),
     ],
-    defaultSettings,
+    unscoped,
   );
   const apply = (images: readonly string[], containers: readonly string[]) => {
     const applied = applyFilters(selection, { images, containers }, ({ image }) => tryParseImageReference(image));
@@ -134,18 +147,5 @@ describe('applyFilters()', () => {
         { filter: 'redis', reason: 'No watched container runs the image "redis"' },
       ],
     });
-  });
-});
-
-describe('whyOptedOut()', () => {
-  test.each<readonly [Readonly<Record<string, string>>, Partial<typeof defaultSettings>, string | undefined]>([
-    [{}, {}, undefined],
-    [{ 'upkeep.scope': 'other' }, { labelEnable: true }, undefined],
-    [{ 'upkeep.enable': 'false' }, {}, 'is disabled by its label'],
-    [{}, { disableContainers: ['web'] }, 'is disabled by disable-containers'],
-    [{ 'upkeep.monitor-only': 'true' }, {}, 'is monitored only'],
-    [{}, { monitorOnly: true }, 'is monitored only'],
-  ])('labels %j, settings %j: %j', (labels, settings, expected) => {
-    expect(whyOptedOut({ name: 'web', labels }, { ...defaultSettings, ...settings })).toBe(expected);
   });
 });

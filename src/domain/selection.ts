@@ -1,11 +1,11 @@
 import type { ContainerSummary } from './container.ts';
 import { type ImageReference, matchesReference } from './image-reference.ts';
+import { carriesAny } from './label-pair.ts';
 import { type LabelWishes, readLabels } from './labels.ts';
 import { anyOf, namePattern, type NamePattern } from './name-pattern.ts';
 import { quoted } from './printable.ts';
 import type { ServiceSettings } from './settings.ts';
 import { isParkedName } from './transaction-names.ts';
-import { wishesInForce } from './wishes-in-force.ts';
 
 export type Selection = {
   /** In listing order. */
@@ -26,8 +26,17 @@ export type UnwatchedContainer = { readonly container: ContainerSummary; readonl
 /** The rules of which containers are looked at, in the words of the options. */
 export type SelectionSettings = Pick<
   ServiceSettings,
-  'names' | 'labelEnable' | 'disableContainers' | 'scope' | 'includeStopped' | 'includeRestarting'
->;
+  | 'names'
+  | 'labelEnable'
+  | 'disableContainers'
+  | 'enableContainersByLabel'
+  | 'disableContainersByLabel'
+  | 'includeStopped'
+  | 'includeRestarting'
+> & {
+  /** Empty: unscoped containers only. */
+  readonly scope: string;
+};
 
 /** Parts the engine's containers into those that are ours to watch and the others, each with the reason. */
 export function selectContainers(containers: readonly ContainerSummary[], settings: SelectionSettings): Selection {
@@ -85,42 +94,19 @@ export function applyFilters(
   return { named, unmatched: [...unmatchedNames, ...unmatchedImages] };
 }
 
-/**
- * Why a container must not be touched even when another one's update calls for it; undefined when it
- * may. Not being watched (another scope, not named) is no such reason: it would be left broken.
- */
-export function whyOptedOut(
-  { name, labels }: Pick<ContainerSummary, 'name' | 'labels'>,
-  settings: Pick<
-    ServiceSettings,
-    'disableContainers' | 'monitorOnly' | 'noPull' | 'cooldownMs' | 'labelTakesPrecedence'
-  >,
-): string | undefined {
-  const { wishes } = readLabels(labels);
-  if (wishes.enable === false) return 'is disabled by its label';
-  if (anyOf(settings.disableContainers.map(namePattern))(name)) return 'is disabled by disable-containers';
-  return wishesInForce(wishes, settings).monitorOnly ? 'is monitored only' : undefined;
-}
-
 /** Present on every container that a Swarm service runs: https://docs.docker.com/engine/swarm/how-swarm-mode-works/swarm-task-states/ */
 export const swarmTaskLabel = 'com.docker.swarm.task.id';
 
-type Rules = Omit<SelectionSettings, 'names' | 'disableContainers' | 'scope'> & {
+type Rules = Omit<SelectionSettings, 'names' | 'disableContainers'> & {
   readonly isNamed: NamePattern;
   readonly isDisabled: NamePattern;
-  /** Empty: unscoped. */
-  readonly scope: string;
 };
 
 function readRules(settings: SelectionSettings): Rules {
-  const { labelEnable, includeStopped, includeRestarting, scope = '' } = settings;
   return {
-    labelEnable,
-    includeStopped,
-    includeRestarting,
+    ...settings,
     isNamed: settings.names.length === 0 ? () => true : anyOf(settings.names.map(namePattern)),
     isDisabled: anyOf(settings.disableContainers.map(namePattern)),
-    scope: scope === 'none' ? '' : scope,
   };
 }
 
@@ -130,9 +116,12 @@ function whyUnwatched(container: ContainerSummary, wishes: LabelWishes, rules: R
     return 'is a task of a Swarm service, and Swarm replaces those itself';
   if (wishes.enable === false) return 'is disabled by its label';
   if (rules.isDisabled(container.name)) return 'is disabled by disable-containers';
+  if (carriesAny(container.labels, rules.disableContainersByLabel)) return 'is disabled by disable-containers-by-label';
   const scope = wishes.scope ?? '';
   if (scope !== rules.scope) return scope === '' ? 'has no scope' : `has the scope ${quoted(scope)}`;
   if (rules.labelEnable && wishes.enable !== true) return 'has no enable label, and label-enable is on';
+  if (rules.enableContainersByLabel.length > 0 && !carriesAny(container.labels, rules.enableContainersByLabel))
+    return 'carries no label of enable-containers-by-label';
   if (!rules.isNamed(container.name)) return 'is not among the names to watch';
   return whyNotInThisState(container, rules);
 }

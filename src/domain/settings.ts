@@ -11,7 +11,7 @@ export type ServiceSettings = {
   readonly enableContainersByLabel: readonly string[];
   /** The same; a container with any of them is left alone. */
   readonly disableContainersByLabel: readonly string[];
-  /** Undefined: unscoped containers only. */
+  /** Empty or `none`: unscoped containers only. Undefined: the scope of the updater's own container. */
   readonly scope: string | undefined;
   readonly includeStopped: boolean;
   readonly includeRestarting: boolean;

@@ -1,7 +1,13 @@
 import { tryParseImageReference } from '../../domain/image-reference.ts';
-import type { Option } from '../option.ts';
+import { parseLabelPair } from '../../domain/label-pair.ts';
+import type { Acceptance, Option } from '../option.ts';
 
 const commands = ['run', 'check', 'update'] as const;
+
+const labelPairs: Acceptance = {
+  test: (text) => parseLabelPair(text) !== undefined,
+  expected: 'labels with their value, such as tier=web, or tier= for any value',
+};
 
 /** Which containers are watched, and which a request is about. */
 export const selectionOptions = {
@@ -63,6 +69,8 @@ export const selectionOptions = {
     placeholder: 'LABEL=VALUE,…',
     default: [],
     defaultMeaning: 'none: no label is needed',
+    accepts: labelPairs,
+    atMost: 100,
     meaning: 'Watch only containers that carry one of these labels; LABEL= means any value',
     example: 'tier=web,com.acme.managed=',
     commands,
@@ -75,6 +83,8 @@ export const selectionOptions = {
     env: ['DISABLE_CONTAINERS_BY_LABEL'],
     placeholder: 'LABEL=VALUE,…',
     default: [],
+    accepts: labelPairs,
+    atMost: 100,
     meaning: 'Leave containers alone that carry any of these labels; LABEL= means any value',
     example: 'tier=db',
     commands,
@@ -117,7 +127,7 @@ export const selectionOptions = {
     env: ['SCOPE'],
     placeholder: 'NAME',
     default: undefined,
-    defaultMeaning: 'none: containers without a scope label',
+    defaultMeaning: "the upkeep.scope label of Upkeep's own container, else none",
     meaning: 'Watch only containers whose label upkeep.scope has this value; "none" means those without the label',
     example: 'staging',
     commands,

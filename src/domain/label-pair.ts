@@ -1,0 +1,25 @@
+/** A label that people name on the command line: `tier=web`, or `tier=` for whatever value. */
+export type LabelPair = {
+  readonly label: string;
+  /** Empty: any. */
+  readonly value: string;
+};
+
+/** Undefined without an equals sign, without a name, or when it is longer than any label is worth. */
+export function parseLabelPair(text: string): LabelPair | undefined {
+  if (text.length > longestPair) return undefined;
+  const [, label = '', value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  return label.trim() === '' ? undefined : { label: label.trim(), value: value.trim() };
+}
+
+/** Whether any of the pairs, as people wrote them, is among the labels; one that cannot be read is among none. */
+export function carriesAny(labels: Readonly<Record<string, string>>, texts: readonly string[]): boolean {
+  return texts.some((text) => {
+    const pair = parseLabelPair(text);
+    if (pair === undefined || !Object.hasOwn(labels, pair.label)) return false;
+    return pair.value === '' || labels[pair.label] === pair.value;
+  });
+}
+
+/** As containerd bounds labels: https://github.com/containerd/containerd/blob/main/pkg/labels/validate.go */
+const longestPair = 4096;
