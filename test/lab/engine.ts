@@ -5,6 +5,7 @@ import { startDaemon } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
 import { engineClient } from './engine-client.ts';
 import type { EngineClient } from './engine-client.ts';
+import { isPodman, startPodman } from './podman.ts';
 import { killEngineProcesses, unmountBelow } from './remains.ts';
 
 export type EngineOptions = {
@@ -41,7 +42,11 @@ export type LabEngine = EngineClient & {
 let bridges = 0;
 
 /** Resolves when the engine answers: 0.2 to 1 s. `labDir` must be inside the lab's namespaces. */
-export async function startEngine(labDir: string, options: EngineOptions): Promise<LabEngine> {
+export function startEngine(labDir: string, options: EngineOptions): Promise<LabEngine> {
+  return isPodman ? startPodman(labDir, options) : startDocker(labDir, options);
+}
+
+async function startDocker(labDir: string, options: EngineOptions): Promise<LabEngine> {
   const dir = join(labDir, options.name);
   const socket = join(dir, 'docker.sock');
   const cgroup = `${basename(labDir)}-${options.name}`;

@@ -1,8 +1,10 @@
 // `npm run lab -- <command>`: runs a command in the lab. See README.md beside this file.
+//   LAB_ENGINE=podman-4.3 npm run lab -- <command>     with another engine of engines.mjs
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { obtainEngine } from './engines.mjs';
 import { installLab } from './install.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -14,23 +16,30 @@ const temporary = '/tmp';
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const command = process.argv.slice(2);
   const reason = installLab({ log: (message) => console.error(`lab: ${message}`) });
-  if (reason) {
-    console.error(`lab: cannot run here: ${reason}`);
+  const name = process.env.LAB_ENGINE;
+  const log = (message) => console.error(`lab: ${message}`);
+  const engine = reason || !name ? {} : obtainEngine(name, { log });
+  const failure = reason ?? (engine.failure && `no engine ${name}: ${engine.failure}`);
+  if (failure) {
+    console.error(`lab: cannot run here: ${failure}`);
     process.exitCode = 1;
   } else {
-    process.exitCode = await enterLab(command.length > 0 ? command : ['bash']);
+    process.exitCode = await enterLab(command.length > 0 ? command : ['bash'], engine);
   }
 }
 
-/** Runs the command with private namespaces, an engine and a registry; resolves to its exit code. All ends with it. */
-export async function enterLab(command, { stdio = 'inherit', onChild = () => {} } = {}) {
+/**
+ * Runs the command with private namespaces, an engine and a registry; resolves to its exit code. All ends with it.
+ * `environment`: what `obtainEngine()` says for another engine than the installed one.
+ */
+export async function enterLab(command, { stdio = 'inherit', onChild = () => {}, environment = {} } = {}) {
   removeLeftovers();
   const dir = mkdtempSync(join(temporary, `${prefix}${process.pid}-`));
   const ignore = () => {};
   process.on('SIGINT', ignore);
   try {
     build(join(dir, 'bin'));
-    return await run(dir, command, { stdio, onChild });
+    return await run(dir, command, { stdio, onChild, environment });
   } finally {
     process.off('SIGINT', ignore);
     clean(dir);
@@ -46,12 +55,17 @@ function build(outDir) {
 }
 
 /** Killing us kills all of it: setpriv ties unshare to us, --kill-child ties the namespace's first process to unshare. */
-function run(dir, command, { stdio, onChild }) {
+function run(dir, command, { stdio, onChild, environment }) {
   const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child=SIGKILL', '--mount-proc'];
   const inside = ['bash', join(here, 'inside.sh'), dir, process.execPath, join(dir, 'bin/inside.js'), ...command];
   return new Promise((resolve, reject) => {
     const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', 'unshare', ...namespaces, '--', ...inside], {
-      env: { ...process.env, LAB_DIR: dir, PATH: `${process.env.PATH}:/usr/local/sbin:/usr/sbin:/sbin` },
+      env: {
+        ...process.env,
+        PATH: `${process.env.PATH}:/usr/local/sbin:/usr/sbin:/sbin`,
+        ...environment,
+        LAB_DIR: dir,
+      },
       stdio,
     });
     onChild(child);

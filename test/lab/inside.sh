@@ -22,6 +22,7 @@ chmod 644 "$hosts" "$resolv"
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -p /run/docker /run/containerd /run/netns /run/lock /etc/docker
 mount -t tmpfs tmpfs /etc/docker
+[ -z "${LAB_DAEMON_JSON:-}" ] || echo "$LAB_DAEMON_JSON" >/etc/docker/daemon.json
 for file in hosts resolv; do
   target=$(readlink -m "/etc/$([ $file = hosts ] && echo hosts || echo resolv.conf)")
   [ -e "$target" ] || { mkdir -p "$(dirname "$target")"; : >"$target"; }

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { catalogue } from './catalogue.ts';
 import { startEngine } from './engine.ts';
+import { isPodman } from './podman.ts';
 import { pushImage, pushIndex } from './push.ts';
 import { startRegistry } from './registry.ts';
 
@@ -11,7 +12,7 @@ const [command = 'bash', ...args] = process.argv.slice(2);
 
 // `docker` in a shell of the lab finds it under its default address, too.
 const [engine, registry] = await Promise.all([
-  startEngine(dir, { name: 'engine', args: ['--host', 'unix:///run/docker.sock'] }),
+  startEngine(dir, { name: 'engine', args: isPodman ? [] : ['--host', 'unix:///run/docker.sock'] }),
   startRegistry(dir, { port: 5000 }),
 ]);
 for (const [tag, spec] of Object.entries(catalogue)) await pushImage(registry, 'app', tag, spec);

@@ -17,6 +17,16 @@ const labNeeds = [
   ['update-ca-certificates', 'ca-certificates'],
   ['curl', 'curl'],
   ['promtool', 'prometheus'],
+  ['ssh', 'openssh-client'],
+  ['/usr/sbin/sshd', 'openssh-server'],
+];
+
+/** runc, because crun refuses the mixed cgroups that the lab may run in. */
+const podmanNeeds = [
+  ['podman', 'podman'],
+  ['runc', 'runc'],
+  ['/usr/lib/podman/netavark', 'netavark'],
+  ['/usr/lib/podman/aardvark-dns', 'aardvark-dns'],
 ];
 
 const browserNeeds = [
@@ -42,6 +52,11 @@ export function installLab({ log = () => {} } = {}) {
   if (failure) return failure;
   const probe = spawnSync('unshare', ['--mount', '--net', '--pid', '--fork', 'true'], { encoding: 'utf8' });
   return probe.status === 0 ? undefined : `no private namespaces here: ${probe.stderr.trim()}`;
+}
+
+/** Likewise for a lab with Podman. */
+export function installPodman({ log = () => {} } = {}) {
+  return install(podmanNeeds, log);
 }
 
 /** Likewise for the tests in a browser. */
