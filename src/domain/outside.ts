@@ -59,10 +59,14 @@ export type Engine = {
   readonly stopContainer: (id: string, options: StopOptions) => Promise<CallOutcome>;
   /** `noop` when it is running already. */
   readonly startContainer: (id: string) => Promise<CallOutcome>;
+  /** Stops it as `stopContainer` does and starts it again: one call, which the engine finishes though nobody waits. */
+  readonly restartContainer: (id: string, options: StopOptions) => Promise<CallOutcome>;
   /** Resolves to true when the container has stopped, to false when `timeoutMs` has passed first. */
   readonly waitUntilStopped: (id: string, timeoutMs: number, signal?: AbortSignal) => Promise<boolean>;
   /** Kills it if need be; its volumes stay, always. `noop` when there is none. */
   readonly removeContainer: (id: string) => Promise<CallOutcome>;
+  /** Never forced: refused (409) while a container uses it, running or not. `noop` when there is none. */
+  readonly removeVolume: (name: string) => Promise<CallOutcome>;
   /**
    * Runs a command beside the container's own process and waits for its end. No engine can end such a
    * command: after `timeoutMs`, or an abort (which throws its reason), it goes on unseen.

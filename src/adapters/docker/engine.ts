@@ -1,4 +1,4 @@
-import type { Clock, Engine } from '../../domain/outside.ts';
+import type { Clock, Engine, Log } from '../../domain/outside.ts';
 import { parseAddress } from './address.ts';
 import { createClient } from './client.ts';
 import { createConnection, type TlsFiles } from './connection.ts';
@@ -14,17 +14,18 @@ import { connectNetwork, listNetworks } from './networks.ts';
 import { ping } from './ping.ts';
 import { pullImage } from './pull.ts';
 import { removeContainer } from './remove.ts';
-import { stopContainer, waitUntilStopped } from './stop.ts';
-import { checkPinned } from './version.ts';
+import { restartContainer, stopContainer, waitUntilStopped } from './stop.ts';
+import { removeVolume } from './volumes.ts';
 
 export type DockerEngineOptions = {
   /** `unix:///path`, `tcp://host:port`, `http(s)://host:port` or `ssh://user@host:port`. */
   readonly host: string;
   /** Given, `tcp://` is encrypted. */
   readonly tls?: TlsFiles;
-  /** Instead of the newest that both sides speak. */
+  /** Instead of the newest that both sides speak, where both speak it. */
   readonly apiVersion?: string;
   readonly clock: Clock;
+  readonly log?: Pick<Log, 'warn'>;
   /** Kept connections for short reads; default 16. */
   readonly maxSockets?: number;
   readonly deadlines?: Partial<Deadlines>;
@@ -32,7 +33,7 @@ export type DockerEngineOptions = {
 
 /**
  * Docker and Podman, over the Docker Engine API. Connects with the first call; throws
- * `invalid-input` for an address or a version that cannot be.
+ * `invalid-input` for an address that cannot be.
  */
 export function createDockerEngine(options: DockerEngineOptions): Engine {
   const { clock, tls, maxSockets = 16 } = options;
@@ -42,7 +43,8 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     connection,
     clock,
     deadlines: { ...defaultDeadlines, ...options.deadlines },
-    pinnedVersion: options.apiVersion === undefined ? undefined : checkPinned(options.apiVersion),
+    pinnedVersion: options.apiVersion,
+    warn: (message) => options.log?.warn(message),
   });
   const closing = new AbortController();
 
@@ -66,8 +68,10 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     updateRestartPolicy: (id, policy) => updateRestartPolicy(client, id, policy),
     stopContainer: (id, stop) => stopContainer(client, id, stop),
     startContainer: (id) => startContainer(client, id),
+    restartContainer: (id, stop) => restartContainer(client, id, stop),
     waitUntilStopped: (id, timeoutMs, signal) => waitUntilStopped(client, id, timeoutMs, signal),
     removeContainer: (id) => removeContainer(client, id),
+    removeVolume: (name) => removeVolume(client, name),
     runCommand: (id, command, signal) => runCommand(client, id, command, signal),
 
     close: async () => {

@@ -13,11 +13,20 @@ import { isFields } from './wire.ts';
  * The engine goes on with a stop whose caller has gone; the deadline is thus beyond the kill.
  * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerStop
  */
-export async function stopContainer(client: Client, id: string, options: StopOptions): Promise<CallOutcome> {
+export function stopContainer(client: Client, id: string, options: StopOptions): Promise<CallOutcome> {
+  return end(client, id, 'stop', options);
+}
+
+/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerRestart */
+export function restartContainer(client: Client, id: string, options: StopOptions): Promise<CallOutcome> {
+  return end(client, id, 'restart', options);
+}
+
+async function end(client: Client, id: string, how: 'stop' | 'restart', options: StopOptions): Promise<CallOutcome> {
   const seconds = options.timeoutSeconds === undefined ? undefined : Math.max(0, Math.ceil(options.timeoutSeconds));
   const signal = await stopSignal(client, options);
   return await change(client, {
-    path: `${containerPath(id)}/stop`,
+    path: `${containerPath(id)}/${how}`,
     query: { t: seconds?.toString(), signal },
     deadlineMs: (seconds ?? (await ownStopSeconds(client, id))) * 1000 + client.deadlines.stopMarginMs,
   });

@@ -6,7 +6,7 @@ import { createContainer, engineHostname } from './create.ts';
 import { runCommand } from './exec.ts';
 import type { CallKind } from './faults.ts';
 import { inspectImage, listImages, removeImage, tagImage } from './images.ts';
-import { startContainer, stopContainer, updateRestartPolicy, whenStopped } from './lifecycle.ts';
+import { restartContainer, startContainer, stopContainer, updateRestartPolicy, whenStopped } from './lifecycle.ts';
 import { findContainer, findImage, getContainer } from './lookup.ts';
 import { renameContainer } from './names.ts';
 import { connectNetwork } from './networks.ts';
@@ -14,6 +14,7 @@ import { pullImage } from './pull.ts';
 import { Refusal } from './refusal.ts';
 import { removeContainer } from './remove.ts';
 import { inspectContainer, listContainers } from './view.ts';
+import { removeVolume } from './volumes.ts';
 import { noSpaceLeft, engineNowMs, type SandboxContainer, type World } from './world.ts';
 
 /** An `Engine` over the sandbox: what one caller sees and does through its own connection. */
@@ -98,6 +99,8 @@ export function createConnection(world: World, calls: Calls): Engine {
     stopContainer: (id, options) =>
       onContainer('stopContainer', id, '', (container) => stopContainer(world, container, options)),
     startContainer: (id) => onContainer('startContainer', id, '', (container) => startContainer(world, container)),
+    restartContainer: (id, options) =>
+      onContainer('restartContainer', id, '', (container) => restartContainer(world, container, options)),
     waitUntilStopped: (id, timeoutMs, signal) => calls.read(() => waitUntilStopped(world, id, timeoutMs, signal)),
     removeContainer: (id) =>
       calls.change<CallOutcome>(
@@ -109,6 +112,10 @@ export function createConnection(world: World, calls: Calls): Engine {
           return { kind: 'done' };
         },
       ),
+    removeVolume: (name) =>
+      calls.change<CallOutcome>({ kind: 'removeVolume', target: name, detail: '' }, () => ({
+        kind: removeVolume(world, name),
+      })),
     runCommand: async (id, command, signal) => {
       signal?.throwIfAborted();
       const target = findContainer(world, id)?.name ?? id;

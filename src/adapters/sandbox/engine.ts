@@ -63,7 +63,9 @@ export const realisticLatencyMs: Readonly<Record<CallKind, number>> = {
   updateRestartPolicy: 2,
   stopContainer: 140,
   startContainer: 225,
+  restartContainer: 365,
   removeContainer: 6,
+  removeVolume: 6,
   runCommand: 80,
 };
 

@@ -11,7 +11,9 @@ export type CallKind =
   | 'updateRestartPolicy'
   | 'stopContainer'
   | 'startContainer'
+  | 'restartContainer'
   | 'removeContainer'
+  | 'removeVolume'
   | 'runCommand';
 
 export type SandboxCall = {

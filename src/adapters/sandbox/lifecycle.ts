@@ -36,6 +36,12 @@ export async function stopContainer(world: World, container: SandboxContainer, o
   return 'done';
 }
 
+/** `POST /containers/{id}/restart`: what is stopped is only started. */
+export async function restartContainer(world: World, container: SandboxContainer, options: StopOptions): Promise<void> {
+  await stopContainer(world, container, options);
+  startContainer(world, container);
+}
+
 /** `POST /containers/{id}/update`: an empty name changes nothing. */
 export function updateRestartPolicy(world: World, container: SandboxContainer, policy: RestartPolicy): void {
   checkRestartPolicy(policy.Name, policy.MaximumRetryCount);

@@ -1,3 +1,4 @@
+import { Refusal } from './refusal.ts';
 import { announce, type SandboxMount, type SandboxVolume, type World } from './world.ts';
 
 /** The volume of that name; made when there is none, as the engine does. */
@@ -17,6 +18,15 @@ export function removeOrphanedVolumes(world: World, mounts: readonly SandboxMoun
     if (!anonymous || name === undefined || isUsed(world, name)) continue;
     if (world.volumes.delete(name)) announce(world, 'volume', 'destroy', name, { driver: 'local' });
   }
+}
+
+/** `DELETE /volumes/{name}` */
+export function removeVolume(world: World, name: string): 'done' | 'noop' {
+  if (!world.volumes.has(name)) return 'noop';
+  if (isUsed(world, name)) throw new Refusal(409, `remove ${name}: volume is in use`);
+  world.volumes.delete(name);
+  announce(world, 'volume', 'destroy', name, { driver: 'local' });
+  return 'done';
 }
 
 function isUsed(world: World, volumeName: string): boolean {

@@ -150,6 +150,19 @@ export function changingRows(fixture: GetFixture): void {
     });
   });
 
+  describe('removeVolume()', () => {
+    test('removes what nobody uses; what a container uses stays, also when that is stopped', async () => {
+      const { engine, volumes } = fixture();
+      const running = await run(fixture(), 'one', 'service', { HostConfig: { Binds: ['used:/data'] } });
+      const stopped = await create(fixture(), 'two', 'service', { HostConfig: { Binds: ['kept:/data'] } });
+      for (const name of ['used', 'kept']) expect(statusOf(await engine.removeVolume(name))).toBe('refused 409');
+      for (const id of [running, stopped]) await engine.removeContainer(id);
+      expect(await engine.removeVolume('used')).toEqual({ kind: 'done' });
+      expect(await volumes()).toEqual(['kept']);
+      expect(await engine.removeVolume('used')).toEqual({ kind: 'noop' });
+    });
+  });
+
   describe('removeContainer()', () => {
     test('kills what runs, frees the name, and keeps every volume', async () => {
       const { engine, volumes } = fixture();

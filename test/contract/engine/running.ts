@@ -168,6 +168,45 @@ export function runningRows(fixture: GetFixture): void {
     });
   });
 
+  describe('restartContainer()', () => {
+    test('ends the process and starts another; nothing else changes', async () => {
+      const { engine } = fixture();
+      const id = await run(fixture(), 'one', 'service', { HostConfig: { RestartPolicy: { Name: 'unless-stopped' } } });
+      const before = await inspect(fixture(), id);
+      expect(await engine.restartContainer(id, { timeoutSeconds: 5 })).toEqual({ kind: 'done' });
+      const { state, ...after } = await inspect(fixture(), id);
+      expect(state.status).toBe('running');
+      expect(state.startedAt).not.toBe(before.state.startedAt);
+      expect(after).toMatchObject({ id, name: 'one', restartCount: 0 });
+      expect(after.settings.HostConfig).toEqual(before.settings.HostConfig);
+    });
+
+    test('kills what does not listen, starts what is stopped, and is refused with 404 for none', async () => {
+      const { engine } = fixture();
+      const deaf = await run(fixture(), 'deaf', 'deaf');
+      expect(await engine.restartContainer(deaf, { timeoutSeconds: 1 })).toEqual({ kind: 'done' });
+      const stopped = await create(fixture(), 'stopped', 'service');
+      expect(await engine.restartContainer(stopped, { timeoutSeconds: 1 })).toEqual({ kind: 'done' });
+      for (const id of [deaf, stopped]) expect((await inspect(fixture(), id)).state.status).toBe('running');
+      expect(statusOf(await engine.restartContainer('nobody', {}))).toBe('refused 404');
+    });
+
+    test('is finished by the engine when the caller is gone', async () => {
+      const { engine, connect } = fixture();
+      const id = await run(fixture(), 'one', 'lingering');
+      const { startedAt } = (await inspect(fixture(), id)).state;
+      const caller = await connect();
+      const abandoned = caller.restartContainer(id, { timeoutSeconds: 10 });
+      await fixture().clock.sleep(100);
+      await caller.close();
+      expect((await abandoned).kind).toBe('unknown');
+      await eventually(fixture(), async () => {
+        const { state } = (await engine.inspectContainer(id))!;
+        return state.status === 'running' && state.startedAt !== startedAt;
+      });
+    });
+  });
+
   describe('containers that remove themselves', () => {
     test('go with their anonymous volumes when they are stopped; named ones stay', async () => {
       const { engine, volumes } = fixture();
