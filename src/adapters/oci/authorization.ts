@@ -8,6 +8,8 @@ import { basic, type TokenRequest, type Tokens } from './tokens.ts';
 /** What goes into the `Authorization` header. */
 export type Authorization = {
   readonly header: string;
+  /** Whether it came by a login; a token for anybody tells nothing. */
+  readonly isSecret: boolean;
   /** The registry did not take it: the next one is made anew. */
   readonly refused: () => void;
 };
@@ -33,25 +35,34 @@ export function chooseChallenge(field: string | undefined): Challenge | undefine
   );
 }
 
-export function createAuthorize(tokens: Tokens, isInsecure: IsInsecure): Authorize {
+type Rules = { readonly isInsecure: IsInsecure; readonly maySendPlainLogin: IsInsecure };
+
+export function createAuthorize(tokens: Tokens, { isInsecure, maySendPlainLogin }: Rules): Authorize {
   return async function authorize(request, signal) {
     const { challenge, scopes, login } = request;
     const { credential } = login;
     if (challenge.scheme === 'basic')
-      return credential?.kind === 'password' ? { header: basic(credential), refused } : undefined;
-    if (credential?.kind === 'registry-token') return { header: `Bearer ${credential.registryToken}`, refused };
+      return credential?.kind === 'password' ? { header: basic(credential), isSecret: true, refused } : undefined;
+    if (credential?.kind === 'registry-token')
+      return { header: `Bearer ${credential.registryToken}`, isSecret: true, refused };
     const realm = await realmOf(request, signal);
     const wanted: TokenRequest = { realm, service: challenge.parameters.get('service'), scopes, login };
     const token = await tokens.get(wanted, signal);
-    return { header: `Bearer ${token}`, refused: () => tokens.forget(wanted, token) };
+    return {
+      header: `Bearer ${token}`,
+      isSecret: credential !== undefined,
+      refused: () => tokens.forget(wanted, token),
+    };
   };
 
   /** The login goes there, so it must be as private as the registry itself. */
-  async function realmOf({ challenge, host, scheme }: AuthorizationRequest, signal?: AbortSignal): Promise<URL> {
+  async function realmOf(request: AuthorizationRequest, signal?: AbortSignal): Promise<URL> {
+    const { challenge, host, scheme, login } = request;
     const text = challenge.parameters.get('realm') ?? '';
     const realm = URL.canParse(text) ? new URL(text) : undefined;
     if (realm?.protocol === 'https:') return realm;
-    if (realm?.protocol === 'http:' && (scheme === 'http' || (await isInsecure(realm.host, signal)))) return realm;
+    const mayBePlain = login.credential === undefined ? isInsecure : maySendPlainLogin;
+    if (realm?.protocol === 'http:' && (scheme === 'http' || (await mayBePlain(realm.host, signal)))) return realm;
     const why = realm?.protocol === 'http:' ? 'is not encrypted' : 'is not one';
     throw new RegistryFailure('registry-invalid', `the URL of its token server, "${cut(text)}", ${why}`, { host });
   }

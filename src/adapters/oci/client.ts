@@ -1,7 +1,7 @@
 import { chooseChallenge, type Authorization, type Authorize } from './authorization.ts';
 import type { Challenge } from './challenge.ts';
 import type { Credentials } from './credentials.ts';
-import { denied } from './denied.ts';
+import { denied, loginKeptBack } from './denied.ts';
 import type { Endpoint } from './endpoints.ts';
 import { whyOf } from './error-body.ts';
 import type { Exchange, WireAnswer } from './exchange.ts';
@@ -35,9 +35,12 @@ export type ClientOptions = {
   readonly authorize: Authorize;
   readonly credentials: Credentials;
   readonly isInsecure: IsInsecure;
+  /** Whether what proves who we are may go there unencrypted. */
+  readonly maySendPlainLogin: IsInsecure;
 };
 
-export function createClient({ hostOf, exchange, authorize, credentials, isInsecure }: ClientOptions): Client {
+export function createClient(options: ClientOptions): Client {
+  const { hostOf, exchange, authorize, credentials, isInsecure, maySendPlainLogin } = options;
   /**
    * Asks, with a token where the host is known to want one; on a 401 meets its challenge, and asks
    * once more. While the first request to a host is out, the others wait for what it finds.
@@ -74,6 +77,8 @@ export function createClient({ hostOf, exchange, authorize, credentials, isInsec
   ): Promise<Authorization | undefined> {
     const scheme = endpoint.scheme ?? host.scheme ?? 'https';
     const login = await until(endpoint.login(), signal);
+    if (login.credential !== undefined && !(await maySend(scheme, endpoint, signal)))
+      throw loginKeptBack(endpoint.host, login);
     return authorize({ challenge, host: endpoint.host, scheme, scopes, login }, signal);
   }
 
@@ -87,11 +92,18 @@ export function createClient({ hostOf, exchange, authorize, credentials, isInsec
   function send(visit: Visit, shown: Authorization | undefined): Promise<WireAnswer> {
     const { host, endpoint, ask, signal } = visit;
     const { method, maxBytes, repository, path, patience = endpoint.patience } = ask;
-    const headers = shown === undefined ? ask.headers : { ...ask.headers, authorization: shown.header };
     const place = `${endpoint.host}${endpoint.prefix}/v2/${repository}/${path}`;
-    const speak: Speak = (scheme) =>
-      exchange({ method, url: new URL(`${scheme}://${place}`), headers, maxBytes }, signal);
+    const speak: Speak = async (scheme) => {
+      const isShown = shown !== undefined && (!shown.isSecret || (await maySend(scheme, endpoint, signal)));
+      const headers = isShown ? { ...ask.headers, authorization: shown.header } : ask.headers;
+      return exchange({ method, url: new URL(`${scheme}://${place}`), headers, maxBytes }, signal);
+    };
     return host.throttle.run(() => inItsScheme(visit, speak), patience, signal);
+  }
+
+  /** A mirror that is given as `http:` is one by somebody's choice. */
+  async function maySend(scheme: Scheme, { host, scheme: chosen }: Endpoint, signal?: AbortSignal): Promise<boolean> {
+    return scheme === 'https' || chosen === 'http' || maySendPlainLogin(host, signal);
   }
 
   /** An insecure registry is tried with https first, as an engine does; what it speaks is remembered. */

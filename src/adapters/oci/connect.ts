@@ -27,7 +27,7 @@ export type OciRegistryOptions = {
   readonly hubMirrors?: (signal?: AbortSignal) => Promise<readonly string[]>;
   /** Hosts (with port) and CIDR ranges that may be plain HTTP or unverified, as in the engine's info. */
   readonly insecureRegistries?: (signal?: AbortSignal) => Promise<readonly string[]>;
-  /** Every registry may be plain HTTP or unverified. */
+  /** Every registry may be plain HTTP or unverified; logins go over plain HTTP only to those of `insecureRegistries`. */
   readonly tlsSkip?: boolean;
   readonly tlsMinVersion?: TlsVersion;
   /** PEM files of authorities to trust besides the well-known ones. */
@@ -58,7 +58,8 @@ export function connect(options: OciRegistryOptions): Connection {
   const { hubMirrors = nothing, insecureRegistries = nothing, tlsSkip = false } = options;
   const { tlsMinVersion = 'TLSv1.2', extraCa = [], certsFolder = '/etc/docker/certs.d' } = options;
 
-  const isInsecure = createInsecure({ clock, log, tlsSkip, insecureRegistries });
+  const maySendPlainLogin = createInsecure({ clock, log, insecureRegistries });
+  const isInsecure = tlsSkip ? () => Promise.resolve(true) : maySendPlainLogin;
   const agents = createAgents({
     isInsecure,
     contextFor: createAuthorities({ tlsMinVersion, extraCa, certsFolder }),
@@ -73,7 +74,14 @@ export function connect(options: OciRegistryOptions): Connection {
   );
   const credentials = createCredentials({ ...options, log });
   return {
-    client: createClient({ hostOf, exchange, credentials, isInsecure, authorize: createAuthorize(tokens, isInsecure) }),
+    client: createClient({
+      hostOf,
+      exchange,
+      credentials,
+      isInsecure,
+      maySendPlainLogin,
+      authorize: createAuthorize(tokens, { isInsecure, maySendPlainLogin }),
+    }),
     credentials,
     endpointsOf: createEndpoints({ clock, log, credentials, hubMirrors }),
     close: () => agents.close(),

@@ -24,6 +24,14 @@ export function loginRefused(host: string, login: Login, said: string): Registry
   });
 }
 
+/** The registry wants to know who we are, and everybody on the way would learn it. */
+export function loginKeptBack(host: string, login: Login): RegistryFailure {
+  return new RegistryFailure('registry-denied', `${login.origin} is kept back, because it speaks plain HTTP`, {
+    host,
+    remedy: `if the login may travel unencrypted, add ${host} to the engine's insecure-registries`,
+  });
+}
+
 function remedyFor({ registry }: Login): string {
   const server = registry === 'docker.io' ? '' : ` ${registry}`;
   return `run "docker login${server}" and give us its config.json, or set REPO_USER and REPO_PASS`;

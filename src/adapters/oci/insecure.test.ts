@@ -1,7 +1,8 @@
 import { connect, createServer, type AddressInfo } from 'node:net';
-import { expect, test } from 'vitest';
+import type { Duplex } from 'node:stream';
+import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { serverCa } from '../../../test/support/http-server.ts';
+import { serverCa, type Answer } from '../../../test/support/http-server.ts';
 import { at, createOciRig, failureOf } from '../../../test/support/oci-rig.ts';
 import { emptyContent, putImage, serveContent } from '../../../test/support/registry-content.ts';
 import { parseImageReference } from '../../domain/image-reference.ts';
@@ -25,7 +26,6 @@ test.each([
 ])('the registry %s may be insecure: %s', async (host, expected) => {
   const isInsecure = createInsecure({
     clock: createFakeClock(),
-    tlsSkip: false,
     insecureRegistries: () => Promise.resolve(listed),
   });
   expect(await isInsecure(host)).toBe(expected);
@@ -34,19 +34,90 @@ test.each([
 test('a list that cannot be had is an empty one', async () => {
   const isInsecure = createInsecure({
     clock: createFakeClock(),
-    tlsSkip: false,
     insecureRegistries: () => Promise.reject(new Error('no engine')),
   });
   expect([await isInsecure('10.2.3.4'), await isInsecure('localhost')]).toEqual([false, true]);
 });
 
-test('with tlsSkip every registry may', async () => {
-  const isInsecure = createInsecure({
-    clock: createFakeClock(),
-    tlsSkip: true,
-    insecureRegistries: () => Promise.resolve([]),
+describe('with tlsSkip', () => {
+  /** A registry that wants the login of `auths`, and speaks plain HTTP: also as its own proxy, which makes it no loopback. */
+  async function plainRegistry(challenge: string) {
+    const content = emptyContent();
+    const { digest } = putImage(content, 'team/app:1');
+    const serve = serveContent(content);
+    const server = await rig.serve(
+      (request) => {
+        const url = request.url.replace('http://registry.test', '');
+        if (url.startsWith('/token')) return { body: JSON.stringify({ token: 'token' }) };
+        if (request.headers.authorization !== undefined) return serve({ ...request, url });
+        return { status: 401, headers: { 'www-authenticate': challenge } };
+      },
+      { onConnect: (_, socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 400 Bad Request\r\n\r\n') },
+    );
+    return { server, digest, proxy: { http: server.url, https: server.url } };
+  }
+  const image = parseImageReference('registry.test/team/app:1');
+  const auths = { auths: { 'registry.test': { username: 'jo', password: 'secret' } } };
+  const bearer = 'Bearer realm="http://registry.test/token",service="registry.test"';
+
+  test('any certificate will do', async () => {
+    const content = emptyContent();
+    const { digest } = putImage(content, 'team/app:1');
+    const server = await rig.serve(serveContent(content), { tls: true });
+    const proxy = await rig.serve(() => ({ status: 400 }), { tunnelTo: server.port });
+    const oci = rig.registry({ tlsSkip: true, proxy: { https: proxy.url } });
+    expect(await oci.resolve(image)).toBe(digest);
   });
-  expect(await isInsecure('registry-1.docker.io')).toBe(true);
+
+  test('plain HTTP will do for whoever has no login', async () => {
+    const { digest, proxy } = await plainRegistry(bearer);
+    expect(await rig.registry({ tlsSkip: true, proxy }).resolve(image)).toBe(digest);
+  });
+
+  test.each(['Basic realm="x"', bearer])('no login goes over plain HTTP, and that is said (%s)', async (challenge) => {
+    const { server, proxy } = await plainRegistry(challenge);
+    const oci = rig.registry({ tlsSkip: true, proxy, dockerConfigPath: rig.dockerConfig(auths) });
+    const error = await failureOf(oci.resolve(image));
+    expect(error.code).toBe('registry-denied');
+    expect(error.message).toMatch(/the login in ".*" is kept back, because it speaks plain HTTP$/);
+    expect(error.remedy).toContain('add registry.test to the engine');
+    expect(server.seen.map(({ headers }) => headers.authorization)).toEqual([undefined]);
+  });
+
+  test('a login goes over plain HTTP where the engine lists the registry', async () => {
+    const { server, digest, proxy } = await plainRegistry('Basic realm="x"');
+    const insecureRegistries = () => Promise.resolve(['registry.test']);
+    const dockerConfigPath = rig.dockerConfig(auths);
+    const oci = rig.registry({ tlsSkip: true, proxy, dockerConfigPath, insecureRegistries });
+    expect(await oci.resolve(image)).toBe(digest);
+    expect(server.seen.at(-1)?.headers.authorization).toMatch(/^Basic /);
+  });
+
+  test('a registry that turns to plain HTTP when it knows that we have a login does not get it', async () => {
+    const content = emptyContent();
+    putImage(content, 'team/app:1');
+    const wanting: Answer = ({ headers }) =>
+      headers.authorization === undefined
+        ? { status: 401, headers: { 'www-authenticate': 'Basic realm="x"' } }
+        : { status: 404, body: '{}' };
+    const secure = await rig.serve(wanting, { tls: true });
+    let isPlain = false;
+    const front = await rig.serve(wanting, {
+      onConnect: (_, socket) => {
+        if (isPlain) socket.end('HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 400 Bad Request\r\n\r\n');
+        else tunnel(secure.port, socket);
+      },
+    });
+    const proxy = { http: front.url, https: front.url };
+    const oci = rig.registry({ tlsSkip: true, proxy, dockerConfigPath: rig.dockerConfig(auths) });
+    expect((await failureOf(oci.resolve(image))).code).toBe('registry-not-found');
+    expect(secure.seen.at(-1)?.headers.authorization).toMatch(/^Basic /);
+    isPlain = true;
+    secure.dropConnections();
+    expect((await failureOf(oci.resolve(image))).code).toBe('registry-denied');
+    expect(front.seen.length).toBeGreaterThan(0);
+    expect(front.seen.map(({ headers }) => headers.authorization)).not.toContainEqual(expect.stringContaining('Basic'));
+  });
 });
 
 test('an insecure registry is tried with https, and then is what it was', async () => {
@@ -132,3 +203,11 @@ test('an authority of our own makes a registry trusted', async () => {
   const oci = rig.registry({ proxy: { https: proxy.url }, extraCa: [serverCa] });
   expect(await oci.resolve(parseImageReference('registry.test/team/app:1'))).toBe(digest);
 });
+
+function tunnel(port: number, socket: Duplex): void {
+  const through = connect(port, '127.0.0.1', () => {
+    socket.write('HTTP/1.1 200 OK\r\n\r\n');
+    socket.pipe(through).pipe(socket);
+  });
+  for (const end of [socket, through]) end.on('error', () => through.destroy());
+}

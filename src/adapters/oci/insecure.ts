@@ -8,8 +8,6 @@ import type { Clock, Log } from '../../domain/outside.ts';
 export type InsecureOptions = {
   readonly clock: Clock;
   readonly log?: Log | undefined;
-  /** No registry at all has to prove who it is. */
-  readonly tlsSkip: boolean;
   /** Hosts (with port) and CIDR ranges, as in an engine's `insecure-registries`. */
   readonly insecureRegistries: (signal?: AbortSignal) => Promise<readonly string[]>;
 };
@@ -19,12 +17,12 @@ export type InsecureOptions = {
  * this machine, or listed, or its name leads into a listed range; Docker Hub never is.
  * https://docs.docker.com/reference/cli/dockerd/#insecure-registries
  */
-export function createInsecure({ clock, log, tlsSkip, insecureRegistries }: InsecureOptions): IsInsecure {
+export function createInsecure({ clock, log, insecureRegistries }: InsecureOptions): IsInsecure {
   const listed = remembered(clock, listTtlMs, async (signal) => readList(await insecureRegistries(signal)));
 
   return async function isInsecure(host, signal) {
     const { name } = splitHost(host);
-    if (tlsSkip || name === 'localhost' || loopback.contains(name)) return true;
+    if (name === 'localhost' || loopback.contains(name)) return true;
     if (name === 'docker.io' || name.endsWith('.docker.io')) return false;
     const { hosts, ranges } = await listedNow(signal);
     if (hosts.has(host.toLowerCase())) return true;
