@@ -182,6 +182,7 @@ async function reachEngineAndRegistries(
   const engine = createDockerEngine({
     host: findEngineHost(where),
     clock,
+    log,
     ...(apiVersion === undefined ? {} : { apiVersion }),
     ...(tls === undefined ? {} : { tls }),
   });

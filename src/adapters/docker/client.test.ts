@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { connectedEngine, engineAt } from '../../../test/support/connected-engine.ts';
+import { connectedEngine } from '../../../test/support/connected-engine.ts';
 import { docker28, refuse, type Answer } from '../../../test/support/scripted-engine.ts';
 
 const hang: Answer = () => undefined;
@@ -44,8 +44,27 @@ describe('the version of the API', () => {
     expect(server.requests[0]?.version).toBe('1.43');
   });
 
-  test.each(['1.40', '1.52', '2.0', 'latest', '', '1.4x'])('cannot be pinned to "%s"', (apiVersion) => {
-    expect(() => engineAt('unix:///x', { apiVersion })).toThrow(expect.objectContaining({ code: 'invalid-input' }));
+  test.each([
+    ['1.40', 'it is not one of 1.41 to 1.51'],
+    ['1.52', 'it is not one of 1.41 to 1.51'],
+    ['1.24', 'it is not one of 1.41 to 1.51'],
+    ['latest', 'it is not one of 1.41 to 1.51'],
+    ['1.48', 'the engine speaks 1.44 to 1.47'],
+    ['1.43', 'the engine speaks 1.44 to 1.47'],
+  ])('that is pinned to "%s" is negotiated where that cannot be, with one warning', async (apiVersion, why) => {
+    const warn = vi.fn();
+    const version = { ...docker28, ApiVersion: '1.47', MinAPIVersion: '1.44' };
+    const { engine, server } = await connectedEngine(
+      { version, script: { '*': [] }, apiVersion: () => '1.47' },
+      { apiVersion, log: { warn } },
+    );
+    await engine.listContainers();
+    server.script({ '*': (_, response) => void response.destroy() });
+    await engine.startContainer('id');
+    server.script({ '*': [] });
+    await engine.listContainers();
+    expect(server.requests.map((request) => request.version)).toEqual(['1.47', '1.47', '1.47']);
+    expect(warn.mock.calls).toEqual([[`API version "${apiVersion}" cannot be used, 1.47 is: ${why}`]]);
   });
 
   test('is asked for once by any number of callers, and again after a failure', async () => {

@@ -35,11 +35,19 @@ export type ClientOptions = {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly pinnedVersion: string | undefined;
+  readonly warn: (message: string) => void;
 };
 
-export function createClient({ connection, clock, deadlines, pinnedVersion }: ClientOptions): Client {
+export function createClient({ connection, clock, deadlines, pinnedVersion, warn }: ClientOptions): Client {
   const host = connection.address.text;
   const negotiation = createNegotiation(askVersion);
+  const said = new Set<string>();
+
+  function warnOnce(message: string): void {
+    if (said.has(message) || said.size >= mostWarnings) return;
+    said.add(message);
+    warn(message);
+  }
 
   async function askVersion(): Promise<EngineVersion> {
     const patience = { for: 'whole', ms: deadlines.readMs } as const;
@@ -48,7 +56,7 @@ export function createClient({ connection, clock, deadlines, pinnedVersion }: Cl
     const answer = await readJson(response.body, maxAnswerBytes).catch((cause: unknown) => {
       throw notAnEngine(host, cause);
     });
-    return readVersion(answer, { host, pinned: pinnedVersion });
+    return readVersion(answer, { host, pinned: pinnedVersion, warn: warnOnce });
   }
 
   async function send(call: Call): Promise<Reply> {
@@ -84,6 +92,9 @@ export function createClient({ connection, clock, deadlines, pinnedVersion }: Cl
 
   return { clock, deadlines, version: (signal) => unlessAborted(negotiation.current(), signal), send };
 }
+
+/** A message names versions, so there are as many as engines take turns at one address. */
+const mostWarnings = 10;
 
 /** `client version 1.51 is too new. Maximum supported API version is 1.41` */
 const versionRefused = /client version .{1,20} is too (?:new|old)/;

@@ -19,36 +19,46 @@ export type EngineVersion = {
   readonly architecture: string;
 };
 
-/** Chooses the newest version that both speak, because an older one silently drops settings of containers. */
-export function readVersion(
-  answer: unknown,
-  options: { readonly host: string; readonly pinned?: string | undefined },
-): EngineVersion {
+export type VersionOptions = {
+  readonly host: string;
+  /** What somebody asked for; anything at all. */
+  readonly pinned?: string | undefined;
+  /** Hears that the pinned version cannot be used, and why. */
+  readonly warn?: (message: string) => void;
+};
+
+/**
+ * Chooses the newest version that both speak, because an older one silently drops settings of
+ * containers; or the pinned one, where both speak that. `DOCKER_API_VERSION` is often left over from
+ * another engine, so one that cannot be is no reason to stop.
+ */
+export function readVersion(answer: unknown, { host, pinned, warn }: VersionOptions): EngineVersion {
   const { Version, ApiVersion, MinAPIVersion, Components, Os, Arch } = fields(answer);
   const newest = text(ApiVersion);
   const oldest = text(MinAPIVersion) || oldestVersion;
-  if (!isVersion(newest) || !isVersion(oldest)) throw notAnEngine(options.host);
+  if (!isVersion(newest) || !isVersion(oldest)) throw notAnEngine(host);
+  const chosen = choose({ newest, oldest }, host);
+  const whyNot = pinned === undefined ? undefined : whyNotPinned(pinned, { newest, oldest });
+  if (whyNot !== undefined) warn?.(`API version ${quoted(pinned ?? '', 20)} cannot be used, ${chosen} is: ${whyNot}`);
   const podman = items(Components).some((component) => text(fields(component)['Name']).startsWith('Podman'));
   return {
     kind: podman ? 'podman' : 'docker',
     product: printable(text(Version), 100),
-    apiVersion: options.pinned ?? choose({ newest, oldest }, options.host),
+    apiVersion: whyNot === undefined ? (pinned ?? chosen) : chosen,
     engineApiVersion: newest,
     os: text(Os),
     architecture: text(Arch),
   };
 }
 
-/** Throws `invalid-input` for a version that we do not speak. */
-export function checkPinned(version: string): string {
-  if (isVersion(version) && speaksApi(version, oldestVersion) && speaksApi(newestVersion, version)) return version;
-  throw new ServiceError(
-    'invalid-input',
-    `Cannot use ${quoted(version, 20)} as the version of the engine's API: it is not one of ${oldestVersion} to ${newestVersion}`,
-    {
-      remedy: 'Leave --api-version (DOCKER_API_VERSION) out: the version is negotiated',
-    },
-  );
+function whyNotPinned(pinned: string, engine: SpokenVersions): string | undefined {
+  if (!isVersion(pinned) || !isWithin(pinned, { newest: newestVersion, oldest: oldestVersion }))
+    return `it is not one of ${oldestVersion} to ${newestVersion}`;
+  return isWithin(pinned, engine) ? undefined : `the engine speaks ${engine.oldest} to ${engine.newest}`;
+}
+
+function isWithin(version: Version, { newest, oldest }: SpokenVersions): boolean {
+  return speaksApi(version, oldest) && speaksApi(newest, version);
 }
 
 export function notAnEngine(host: string, cause?: unknown): ServiceError {
@@ -62,7 +72,9 @@ export function notAnEngine(host: string, cause?: unknown): ServiceError {
   );
 }
 
-function choose(engine: { readonly newest: Version; readonly oldest: Version }, host: string): string {
+type SpokenVersions = { readonly newest: Version; readonly oldest: Version };
+
+function choose(engine: SpokenVersions, host: string): string {
   if (!speaksApi(engine.newest, oldestVersion)) {
     throw new ServiceError(
       'engine-refused',

@@ -54,7 +54,7 @@ export const engineOptions = {
     default: undefined,
     defaultMeaning: 'negotiated with the engine',
     accepts: { test: (text) => /^v?1\.\d{1,3}$/.test(text), expected: 'an API version such as 1.45' },
-    meaning: 'Pins the version of the Docker Engine API',
+    meaning: 'Pins the version of the Docker Engine API; one that cannot be used is warned about, and negotiated',
     example: '1.45',
     commands,
   },
