@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ask, type HttpScene, startHttp } from '../support/http-scene.ts';
 import { startUpkeep } from '../support/run-upkeep.ts';
 import { createScriptedService, watchedContainer } from '../support/scripted-service.ts';
@@ -84,6 +84,32 @@ describe('a request that is none', () => {
     expect(scene.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
+  test('who sends one byte at a time is answered, and who reads slowly gets all of it', async () => {
+    const socket = connect(scene.port, '127.0.0.1');
+    let received = '';
+    socket.on('data', (chunk) => (received += chunk.toString()));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    for (const byte of 'POST /nope HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc') {
+      socket.write(byte);
+      await sleep(1);
+    }
+    await closed;
+    expect(received).toMatch(/^HTTP\/1\.1 404 /);
+
+    const whole = (await scene.ask('/v1/containers/details')).text;
+    const reader = connect(scene.port, '127.0.0.1', () =>
+      reader.write(
+        'GET /v1/containers/details HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer api-token-for-tests\r\n\r\n',
+      ),
+    );
+    let bytes = 0;
+    for await (const chunk of reader) {
+      bytes += (chunk as Buffer).length;
+      await sleep(2);
+    }
+    expect(bytes).toBeGreaterThan(Buffer.byteLength(whole));
+  });
+
   test('a client that goes in the middle of its body, or of the reply, is forgotten', async () => {
     for (let each = 0; each < 50; each += 1) {
       const half = connect(scene.port, '127.0.0.1', () =>
@@ -109,7 +135,7 @@ describe('a request that is none', () => {
 });
 
 describe('all of it at once, against the executable', () => {
-  test('others are answered, memory stays bounded, nothing is left behind, and the updates go on', async () => {
+  test('others are answered, memory stays bounded, nothing is left behind, and an update under way goes on', async () => {
     const demo = startUpkeep([
       'demo',
       '--http-api-port',
@@ -132,26 +158,33 @@ describe('all of it at once, against the executable', () => {
       sockets.push(socket);
     };
 
+    const stormBeganMs = Date.now();
     for (let each = 0; each < 1000; each += 1) open('GET /livez HTTP/1.1\r\nHost: x\r\n');
     for (let each = 0; each < 700; each += 1) open('');
     for (let each = 0; each < 250; each += 1)
       open(`GET /v1/containers/details HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api}\r\n\r\n`.repeat(5), false);
     for (let each = 0; each < 50; each += 1)
       open(`GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${events}\r\n\r\n`, false);
-    await sleep(500);
+    await vi.waitUntil(() => openFiles(pid) >= filesBefore + 2000, { timeout: 10_000 });
 
     const tookMs: number[] = [];
-    let largest = 0;
     for (let each = 0; each < 150; each += 1) {
       for (let noise = 0; noise < 5; noise += 1) open(randomBytes(64).toString('latin1'));
       const beganMs = performance.now();
       const target = each % 2 === 0 ? '/livez' : '/v1/containers';
       expect((await ask(address, target, { token: api })).status).toBe(200);
       tookMs.push(performance.now() - beganMs);
-      largest = Math.max(largest, residentBytes(pid));
     }
-    expect(median(tookMs)).toBeLessThan(50);
-    expect(largest / 1024 ** 2).toBeLessThan(150);
+    const peakMiB = peakResidentBytes(pid) / 1024 ** 2;
+    const figures = `${median(tookMs).toFixed(1)} ms at the median, ${Math.max(...tookMs).toFixed(0)} ms at most`;
+    console.log(`\nRESULT beside 2000 bad connections: ${figures}, at a peak of ${peakMiB.toFixed(0)} MiB`);
+    expect(median(tookMs)).toBeLessThan(200);
+    expect(peakMiB).toBeLessThan(150);
+
+    await demo.seen('Round 2');
+    const [run] = (await ask(address, '/v1/history', { token: api })).json().entries;
+    expect(run).toMatchObject({ trigger: 'schedule', updated: 2, failed: 0 });
+    expect(Date.parse(run.timestamp)).toBeGreaterThan(stormBeganMs);
 
     for (const socket of sockets) socket.destroy();
     const beganMs = performance.now();
@@ -159,7 +192,6 @@ describe('all of it at once, against the executable', () => {
       expect(performance.now() - beganMs).toBeLessThan(10_000);
       await sleep(50);
     }
-    await demo.seen('Round 2');
     demo.child.kill('SIGINT');
     const { code, stdout } = await demo.ended;
     expect(code).toBe(0);
@@ -189,8 +221,8 @@ function introductionOf(text: string) {
   return { address, api, events };
 }
 
-function residentBytes(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
+function peakResidentBytes(pid: number): number {
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }
 
 function openFiles(pid: number): number {
