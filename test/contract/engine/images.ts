@@ -179,6 +179,22 @@ export function imageRows(fixture: GetFixture): void {
       expect(await engine.inspectImage(id)).toMatchObject({ tags: [reference] });
     });
 
+    test('takes a tag of another repository from an image that a container runs, and nothing else', async () => {
+      const { engine } = fixture();
+      const { id, reference } = await pulled('marked', '1');
+      const created = await engine.createContainer('one', { body: { Image: reference }, laterEndpoints: [] });
+      expect(created.kind).toBe('done');
+      const tag = `upkeep-quarantine:${'0123456789abcdef'.repeat(4)}-0123456789abcdef-20260131T120000Z`;
+      expect(await engine.tagImage(id, tag)).toEqual({ kind: 'done' });
+      expect((await engine.listImages()).find((image) => image.id === id)?.tags).toContainEqual(
+        expect.stringMatching(new RegExp(`${tag}$`)),
+      );
+      expect((await engine.inspectImage(tag))?.id).toBe(id);
+      expect(await engine.removeImage(tag)).toEqual({ kind: 'done' });
+      expect(await engine.inspectImage(tag)).toBeUndefined();
+      expect(await engine.inspectImage(id)).toMatchObject({ tags: [reference] });
+    });
+
     test('takes an image without tags, and the old one of a moved tag', async () => {
       const old = await pulled('abandoned', '1');
       await pulled('abandoned', '2');
