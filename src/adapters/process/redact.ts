@@ -3,8 +3,8 @@ import type { LogFields } from '../../domain/outside.ts';
 /** Takes out of messages and fields what must not be written down. */
 export type Redaction = {
   readonly text: (text: string) => string;
-  /** Plain data: at most four levels deep and 50 entries wide. */
-  readonly fields: (fields: LogFields) => LogFields;
+  /** Names and values, which are plain data: at most four levels deep and 50 entries wide. */
+  readonly fields: (fields: LogFields) => readonly Field[];
 };
 
 /**
@@ -31,14 +31,18 @@ const tellingName = /pass(?:word|wd)?$|secret|token|authorization|credential|coo
 
 type TextRedaction = (text: string) => string;
 
-function plainEntries(entries: LogFields, text: TextRedaction, depth: number): LogFields {
-  const shown: [string, unknown][] = [];
-  for (const [name, value] of Object.entries(entries)) {
+/** A name, and plain data. */
+export type Field = readonly [string, unknown];
+
+function plainEntries(entries: LogFields, text: TextRedaction, depth: number): readonly Field[] {
+  const shown: Field[] = [];
+  for (const name of Object.keys(entries)) {
+    const value = entries[name];
     if (value === undefined) continue;
     if (shown.length === mostEntries) break;
     shown.push([text(name), isSecret(name, value) ? hidden : plainValue(value, text, depth)]);
   }
-  return Object.fromEntries(shown);
+  return shown;
 }
 
 function isSecret(name: string, value: unknown): boolean {
@@ -53,5 +57,5 @@ function plainValue(value: unknown, text: TextRedaction, depth: number): unknown
   if (depth >= deepest) return Array.isArray(value) ? '[…]' : '{…}';
   if (Array.isArray(value))
     return value.slice(0, mostEntries).map((item: unknown) => plainValue(item, text, depth + 1));
-  return plainEntries({ ...value }, text, depth + 1);
+  return Object.fromEntries(plainEntries({ ...value }, text, depth + 1));
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Clock, Log } from '../../domain/outside.ts';
 import { logAccess } from './access-log.ts';
 import { announcesTooMuch, bodyLimitBytes, drainBriefly, hasBody, skipBody } from './body-limit.ts';
@@ -8,8 +8,8 @@ import type { Cors } from './cors.ts';
 import { errorBody, jsonType, type Problem } from './errors.ts';
 import type { HttpSettings } from '../../domain/http-settings.ts';
 import { createRateLimiter, type RateVerdict } from './rate-limit.ts';
+import type { FrontResponse } from './front-response.ts';
 import { requestIdOf } from './request-id.ts';
-import { setSecurityHeaders } from './security-headers.ts';
 import { writeProblem } from './write-problem.ts';
 
 export type FrontParts = {
@@ -20,7 +20,8 @@ export type FrontParts = {
   readonly connections: () => Connections;
 };
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+/** Stands in front of a server's requests. */
+export type Front = (request: IncomingMessage, response: FrontResponse) => void;
 
 /**
  * What every request passes before it is routed, whatever it asks for: security headers, CORS, request
@@ -30,8 +31,8 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 export function createFront(
   settings: HttpSettings,
   { clock, log, cors, connections }: FrontParts,
-  route: Handler,
-): Handler {
+  route: RequestListener,
+): Front {
   const readCaller = createCallerReader(settings);
   const limiter = createRateLimiter({
     limit: settings.rateLimit,
@@ -40,10 +41,9 @@ export function createFront(
   });
 
   return (request, response) => {
-    setSecurityHeaders(response);
     const preflight = cors.apply(request, response) === 'preflight';
     const requestId = requestIdOf(request.headers['x-request-id']);
-    response.setHeader('X-Request-Id', requestId);
+    response.frontHeaders.push('X-Request-Id', requestId);
     const { address } = readCaller(request);
     const { method = '', url: target = '' } = request;
     const access = { response, requestId, address, method, target, beganMs: clock.monotonicMs() };
@@ -55,7 +55,7 @@ export function createFront(
     if (preflight) return end(response, 204);
 
     const verdict = limiter.take(address);
-    setRateHeaders(response, settings.rateLimit, verdict);
+    response.frontHeaders.push(...rateHeaders(settings.rateLimit, verdict));
     if (!verdict.allowed) return refuse(request, response, verdict);
 
     if (request.headers.host === undefined && request.httpVersion === '1.1') {
@@ -88,10 +88,12 @@ export function createFront(
 /** https://www.rfc-editor.org/rfc/rfc9112#section-3.2: Node would answer by itself, without a body. */
 const noHost: Problem = { status: 400, message: 'the request names no host' };
 
-function setRateHeaders(response: ServerResponse, limit: number, { remaining, resetMs }: RateVerdict): void {
-  response.setHeader('X-RateLimit-Limit', limit);
-  response.setHeader('X-RateLimit-Remaining', remaining);
-  response.setHeader('X-RateLimit-Reset', Math.ceil(resetMs / 1000));
+function rateHeaders(limit: number, { remaining, resetMs }: RateVerdict): readonly string[] {
+  return [
+    ...['X-RateLimit-Limit', String(limit)],
+    ...['X-RateLimit-Remaining', String(remaining)],
+    ...['X-RateLimit-Reset', String(Math.ceil(resetMs / 1000))],
+  ];
 }
 
 function refuse(request: IncomingMessage, response: ServerResponse, { resetMs }: RateVerdict): void {

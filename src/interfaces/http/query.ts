@@ -28,9 +28,10 @@ export type RawQuery = Readonly<Record<string, unknown>>;
 
 /** Reads all parameters of a table; parameters that it does not know are no concern of ours. */
 export function readQuery<Table extends QueryTable>(table: Table, raw: RawQuery): ValuesOf<Table> {
-  const values = Object.entries(table).map(([name, { read }]) => [name, read(given(raw, name), name)] as const);
+  const values: Record<string, unknown> = {};
+  for (const name in table) values[name] = table[name]?.read(given(raw, name), name);
   // Every name of the table has the value that its own reader made.
-  return Object.fromEntries(values) as ValuesOf<Table>;
+  return values as ValuesOf<Table>;
 }
 
 /** Repeatable, and each a comma-separated list; nothing left is an empty list. */

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { createServer, IncomingMessage, type Server, type ServerOptions } from 'node:http';
 import { answerConnect } from './connect-request.ts';
 import { trackConnections } from './connections.ts';
 import { createCors } from './cors.ts';
 import { createEventStreams } from './event-streams.ts';
 import { answerClientError } from './client-error.ts';
-import { createFront } from './front.ts';
+import { createFront, type Front } from './front.ts';
+import { FrontResponse } from './front-response.ts';
 import { createGate } from './gate.ts';
 import { defaultLimits } from './limits.ts';
 import type { HttpParts } from './parts.ts';
@@ -70,7 +71,7 @@ export async function createHttpServer(parts: HttpParts): Promise<HttpServer> {
   }
 }
 
-function serverFor(listener: RequestListener, { settings, clock, log }: HttpParts): Server {
+function serverFor(listener: Front, { settings, clock, log }: HttpParts): Server {
   const server =
     settings.tls === undefined
       ? createServer(serverOptions, listener)
@@ -82,7 +83,9 @@ function serverFor(listener: RequestListener, { settings, clock, log }: HttpPart
   return server;
 }
 
-const serverOptions: ServerOptions = {
+const serverOptions: ServerOptions<typeof IncomingMessage, typeof FrontResponse> = {
+  IncomingMessage,
+  ServerResponse: FrontResponse,
   requireHostHeader: false,
   /** A request's headers, then the whole of it, must come within. */
   headersTimeout: 20_000,

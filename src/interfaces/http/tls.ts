@@ -1,18 +1,20 @@
 import type { Server } from 'node:https';
 import { createServer } from 'node:https';
-import type { RequestListener, ServerOptions } from 'node:http';
+import type { IncomingMessage, ServerOptions } from 'node:http';
 import { createSecureContext } from 'node:tls';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Log } from '../../domain/outside.ts';
 import { quoted } from '../../domain/printable.ts';
 import type { TlsFiles } from '../../domain/http-settings.ts';
+import type { Front } from './front.ts';
+import type { FrontResponse } from './front-response.ts';
 import { watchFiles } from './watched-file.ts';
 
 /** An HTTPS server whose certificate follows its files: a new one counts from the next connection on. */
 export function createTlsServer(
   { certFile, keyFile }: TlsFiles,
-  options: ServerOptions,
-  { listener, log }: { readonly listener: RequestListener; readonly log: Log },
+  options: ServerOptions<typeof IncomingMessage, typeof FrontResponse>,
+  { listener, log }: { readonly listener: Front; readonly log: Log },
 ): Server {
   const pair = watchPair({ certFile, keyFile }, log);
   let inForce = pair();
