@@ -4,6 +4,7 @@ import { runTransaction } from '../../src/application/run-transaction.ts';
 import type { Behaviour } from '../../src/adapters/sandbox/behaviour.ts';
 import type { PlannedFault } from '../../src/adapters/sandbox/faults.ts';
 import { type Container, isAlive } from '../../src/domain/container.ts';
+import { isFailedVersionTag } from '../../src/domain/failed-version.ts';
 import type { OutcomeKind } from '../../src/domain/session.ts';
 import { defaultSettings } from '../../src/domain/settings.ts';
 import type { PlannedTransaction } from '../../src/domain/update-plan.ts';
@@ -129,8 +130,9 @@ async function setStage(shape: Shape): Promise<Stage> {
 }
 
 function faultsIn({ scene, before, newImageId }: Stage, shape: Shape): string[] {
-  const { containers, volumes } = scene.sandbox.control.snapshot();
+  const { containers, volumes, tags } = scene.sandbox.control.snapshot();
   const faults: string[] = [];
+  if (shape.good && Object.keys(tags).some(isFailedVersionTag)) faults.push('a good version is held to have failed');
   const names = Object.keys(containers).sort().join();
   if (names !== [...before.keys()].sort().join()) faults.push(`the containers are ${names}`);
   for (const [name, old] of before) {
