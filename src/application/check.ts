@@ -1,10 +1,13 @@
+import type { ContainerReference } from '../domain/container-reference.ts';
 import type { ContainerSummary } from '../domain/container.ts';
 import type { Digest } from '../domain/digest.ts';
 import { judgeFailure } from '../domain/failed-check.ts';
-import { type ImageIndex, indexImages } from '../domain/image-index.ts';
 import { type FailedVersion, failedVersionsIn, failedVersionsOf, obsoleteFailures } from '../domain/failed-version.ts';
+import { type ImageIndex, indexImages } from '../domain/image-index.ts';
 import { familiarReference, type ImageReference } from '../domain/image-reference.ts';
+import { createImageRule, selectByImage } from '../domain/image-selection.ts';
 import type { Outside } from '../domain/outside.ts';
+import { scopeInForce } from '../domain/scope-in-force.ts';
 import {
   applyFilters,
   type ContainerFilters,
@@ -29,11 +32,11 @@ export type CheckReport = {
   readonly unmatched: readonly UnmatchedFilter[];
   /** What is not watched, with the reason, which follows the name: `is stopped`. */
   readonly unwatched: readonly { readonly name: string; readonly reason: string }[];
+  /** Remembered, though they hold nothing back any more. */
+  readonly obsoleteFailures: readonly FailedVersion[];
   readonly startedAtMs: number;
   readonly durationMs: number;
 };
-  /** Remembered, though they hold nothing back any more. */
-  readonly obsoleteFailures: readonly FailedVersion[];
 
 export type CheckedContainer = {
   readonly id: string;
@@ -59,19 +62,21 @@ export type CheckedContainer = {
   readonly eligibleAtMs: number | undefined;
   /** Present when the check failed; then the status is `unknown`. */
   readonly error: string | undefined;
+  /** A failure of the newest version in this container, also where it is to be tried again. */
+  readonly failedVersion: FailedVersion | undefined;
 };
 
 export type CheckOrder = ContainerFilters & {
-  /** A failure of the newest version in this container, also where it is to be tried again. */
-  readonly failedVersion: FailedVersion | undefined;
   readonly runId: string;
   /** A check tells what there is; only an update minds how young it is. */
   readonly applyCooldown: boolean;
+  /** Versions that failed in a container are not held back. */
+  readonly retryFailed?: boolean;
+  /** Told what the check is about, and waited for before any registry is asked. */
+  readonly onSelected?: (selected: readonly WatchedContainer[]) => Promise<void>;
 };
 
 export type Check = (order: CheckOrder, signal?: AbortSignal) => Promise<CheckReport>;
-  /** Versions that failed in a container are not held back. */
-  readonly retryFailed?: boolean;
 
 /**
  * Lists containers and images, one call each, selects, and asks the registries about the rest.
@@ -82,15 +87,19 @@ export function createCheck(outside: Outside, settings: ServiceSettings): Check 
   const { clock, publish } = outside;
   const readReferences = createReferenceReader(outside);
   const warnAboutLabels = createLabelWarnings(outside.log);
+  const imageRule = createImageRule(settings);
 
-  return async ({ runId, applyCooldown, retryFailed = false, ...filters }, signal) => {
+  return async ({ runId, applyCooldown, retryFailed = false, onSelected, ...filters }, signal) => {
     const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
-    const { containers, images } = await listAll(outside, signal);
-    const selection = selectContainers(containers, settings);
+    const { containers, images, failedVersions } = await listAll(outside, signal);
+    const scope = scopeInForce({ ...settings, containers, ownId: outside.instance.containerId });
+    const { watched, unwatched } = selectContainers(containers, { ...settings, scope });
+    const references = await readReferences(watched, images, signal);
+    const selection = selectByImage({ watched, unwatched }, imageRule, (id) => toldReference(references, id));
     warnAboutLabels(selection.watched);
-    const references = await readReferences(selection.watched, images, signal);
     const { named, unmatched } = applyFilters(selection, filters, ({ id }) => referenceIn(references, id));
     publish({ kind: 'containers_selected', runId, names: named.map(({ container }) => container.name) });
+    await onSelected?.(named);
 
     const verdicts = new Map<string, CheckedContainer>();
     const settle = (watched: WatchedContainer, verdict: Verdict): void => {
@@ -112,18 +121,18 @@ export function createCheck(outside: Outside, settings: ServiceSettings): Check 
       if (!verdicts.has(watched.container.id)) settle(watched, unanswered(watched, images, signal));
     }
 
+    const checked = named.flatMap(({ container }) => verdicts.get(container.id) ?? []);
     return {
       containers: checked,
       unmatched,
       unwatched: selection.unwatched.map(({ container, reason }) => ({ name: container.name, reason })),
+      obsoleteFailures: obsoleteFailures(failedVersions, containers, checked),
       startedAtMs,
       durationMs: clock.monotonicMs() - beganMs,
-    const checked = named.flatMap(({ container }) => verdicts.get(container.id) ?? []);
     };
   };
 }
 
-      obsoleteFailures: obsoleteFailures(failedVersions, containers, checked),
 type Listing = {
   readonly containers: readonly ContainerSummary[];
   readonly images: ImageIndex;
@@ -152,6 +161,11 @@ function referenceIn(references: ContainerReferences, id: string): ImageReferenc
   return read?.kind === 'known' ? read.reference : undefined;
 }
 
+function toldReference(references: ContainerReferences, id: string): ContainerReference | undefined {
+  const read = references.get(id);
+  return read?.kind === 'failed' ? undefined : read;
+}
+
 /** A verdict where there is nothing to ask about. */
 function subjectOf(
   { container, wishes }: WatchedContainer,
@@ -169,6 +183,8 @@ function subjectOf(
         image,
         reference: read.reference,
         inForce: settings.applyCooldown ? inForce : { ...inForce, cooldownMs: 0 },
+        failedVersions: failedVersionsIn(failedVersions, name),
+        retryFailed: settings.retryFailed,
       };
     case 'unknown':
       return undecided(read.reason, { image });
@@ -180,8 +196,6 @@ function subjectOf(
 }
 
 function unanswered({ container }: WatchedContainer, images: ImageIndex, signal: AbortSignal | undefined): Verdict {
-        failedVersions: failedVersionsIn(failedVersions, name),
-        retryFailed: settings.retryFailed,
   const subject = { image: images.byId(container.imageId) };
   const late = signal !== undefined && stopCode(signal) === 'timeout';
   return undecided(
@@ -213,6 +227,6 @@ function describe(
     pullDigest: noPull ? undefined : latestDigest,
     eligibleAtMs,
     error,
+    failedVersion,
   };
 }
-    failedVersion,

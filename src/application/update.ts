@@ -2,6 +2,7 @@ import { describeError } from '../domain/errors.ts';
 import type { FailedVersion } from '../domain/failed-version.ts';
 import type { Outside } from '../domain/outside.ts';
 import { type ContainerOutcome, type OutcomeKind, type Session, summarise, type Trigger } from '../domain/session.ts';
+import type { WatchedContainer } from '../domain/selection.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { UpdatePlan } from '../domain/update-plan.ts';
 import type { Staleness } from '../domain/verdict.ts';
@@ -9,6 +10,7 @@ import type { UpdateRequest } from './application.ts';
 import type { Check, CheckedContainer, CheckReport } from './check.ts';
 import { cleanUpImages } from './cleanup.ts';
 import { forgetFailures } from './failed-versions.ts';
+import { runPostCheckHooks, runPreCheckHooks } from './hooks.ts';
 import { makePlan, type MadePlan } from './make-plan.ts';
 import { cancelledBeforeTurn, type Outcomes, runPlan, untouched } from './run-plan.ts';
 import type { UpdateLock } from './update-lock.ts';
@@ -37,9 +39,11 @@ export function createUpdate({ outside, settings, check, lock }: UpdateParts): U
       const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
       request.onBegin?.(runId);
       publish({ kind: 'scan_started', runId, purpose: 'update', trigger, atMs: startedAtMs });
-      const report = await check({ runId, images, containers, applyCooldown: true, retryFailed }, signal);
+      const onSelected = (selected: readonly WatchedContainer[]) =>
+        runPreCheckHooks(outside, settings, selected, signal);
+      const report = await check({ runId, images, containers, applyCooldown: true, retryFailed, onSelected }, signal);
       for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
-      const outcomes = await replace(report, runId, signal);
+      const outcomes = await replaceBetweenHooks(report, runId, signal);
       const session: Session = {
         runId,
         trigger,
@@ -70,6 +74,15 @@ export function createUpdate({ outside, settings, check, lock }: UpdateParts): U
     } catch (error) {
       publish({ kind: 'scan_skipped', trigger, reason: describeError(error), atMs: clock.nowMs() });
       throw error;
+    }
+  }
+
+  async function replaceBetweenHooks(report: CheckReport, runId: string, signal?: AbortSignal) {
+    try {
+      return await replace(report, runId, signal);
+    } finally {
+      const names = report.containers.map(({ name }) => name);
+      await runPostCheckHooks(outside, settings, names, signal);
     }
   }
 
