@@ -144,14 +144,14 @@ async function findOpen(
       oldId: container.id,
       policy,
       wasRunning,
+      afterwards: wasRunning ? ('running' as const) : ('stopped' as const),
+      waitsFor: [],
       reference: '',
       oldImageId: '',
       targetImageId: undefined,
       laterNetworks: [],
     };
     open.set(container.id, { id: '', members: [member], owner: '', ownerContainer: '', createdAtMs: 0 });
-      afterwards: wasRunning ? ('running' as const) : ('stopped' as const),
-      waitsFor: [],
   }
   return { open: [...open.values()], left };
 }

@@ -99,14 +99,14 @@ function memberOf({ planned, image, laterEndpoints }: PreparedMember, { members 
     oldId: container.id,
     policy: restartPolicyOf(container),
     wasRunning: isAlive(container.state.status),
+    afterwards,
+    waitsFor: waitsFor.map((id) => members.findIndex((other) => other.container.id === id)),
     reference,
     oldImageId: container.imageId,
     targetImageId: image.id,
     laterNetworks: laterEndpoints,
   };
 }
-    afterwards,
-    waitsFor: waitsFor.map((id) => members.findIndex((other) => other.container.id === id)),
 
 function unprepared(
   member: PlannedMember,
@@ -186,3 +186,7 @@ function leftStopped({ afterwards, container }: PlannedMember): string {
     : '';
 }
 
+function downtime(endedAt: string | undefined, startedAt: string | undefined): { readonly downtimeMs?: number } {
+  const ms = Date.parse(startedAt ?? '') - Date.parse(endedAt ?? '');
+  return Number.isNaN(ms) || ms < 0 ? {} : { downtimeMs: ms };
+}

@@ -5,6 +5,7 @@ import type { CallOutcome, Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { StepKind, StepOf } from '../domain/transaction.ts';
 import { successorName } from '../domain/transaction-names.ts';
+import { passCompletion } from './completion.ts';
 import type { OpenTransaction } from './facts.ts';
 import { passGate } from './health.ts';
 import { mannersOf } from './manners.ts';
@@ -46,9 +47,9 @@ export const performers: { readonly [K in StepKind]: (context: StepContext, step
     stop: async ({ outside, settings }, { id }) =>
       outside.engine.stopContainer(id, mannersOf(await outside.engine.inspectContainer(id), settings).stop),
     start: startContainer,
-    gate: async ({ outside, settings }, { ids }) => {
+    gate: async ({ outside, settings, transaction }, { ids }) => {
       const verdicts = await Promise.all(
-        ids.map(async (id) => ({ id, verdict: await passGate(outside, settings, id) })),
+        ids.map(async (id) => ({ id, verdict: await gateOf(id, transaction)(outside, settings, id) })),
       );
       for (const { id, verdict } of verdicts) {
         if (verdict.kind === 'failed')
@@ -66,6 +67,11 @@ export const performers: { readonly [K in StepKind]: (context: StepContext, step
     tag: ({ outside }, { imageId, reference }) => outside.engine.tagImage(imageId, reference),
     remove: ({ outside }, { id }) => outside.engine.removeContainer(id),
   };
+
+function gateOf(successorId: string, { members, successors }: OpenTransaction): typeof passGate {
+  const member = members.find(({ oldId }) => successors.get(oldId) === successorId);
+  return member?.afterwards === 'completed' ? passCompletion : passGate;
+}
 
 /** Ext4 and xfs write their journal in order but not at once; this is many times what a commit takes. */
 const directorySyncMs = 100;
@@ -93,6 +99,7 @@ async function createSuccessor(context: StepContext, { member: index }: StepOf<'
       reference: parts.planned.reference,
       policy: member.policy ?? { Name: '', MaximumRetryCount: 0 },
       wasRunning: member.wasRunning,
+      afterwards: member.afterwards,
       owner: outside.instance.owner,
       ownerContainer: prepared.ownContainer,
       members: transaction.members.map(({ name, oldId }) => ({ name, oldId })),
@@ -101,7 +108,6 @@ async function createSuccessor(context: StepContext, { member: index }: StepOf<'
     engineName: prepared.info.name,
     enginePlatform: prepared.info.platform,
     networks: prepared.networks,
-      afterwards: member.afterwards,
     replacedIds: successorsByIdAndName(transaction),
   });
   const outcome = await createUnderTag(context, parts, successorName(member.name), recipe);
