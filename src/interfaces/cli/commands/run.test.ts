@@ -59,6 +59,38 @@ describe('run()', () => {
     expect(await code).toBe(0);
   });
 
+  test('without the API an engine that is away ends it, with the reason', async () => {
+    const scene = createCommandScene(['run'], { recover: engineAway });
+    await expect(run(scene.context)).rejects.toThrow('gone');
+  });
+
+  test('with the API it waits for an engine that is away, then repairs and goes on', async () => {
+    let attempts = 0;
+    const scene = createCommandScene(['run', '--http-api-endpoints', 'health', '--update-on-start'], {
+      recover: () => ((attempts += 1) < 4 ? engineAway() : { transactions: [] }),
+    });
+    const code = run({ ...scene.context, serve: () => Promise.resolve(servedApi) });
+    await scene.clock.advance(3000);
+    expect(scene.application.asked.map(([what]) => what)).toEqual(['recover', 'recover']);
+    await scene.clock.advance(3000);
+    expect(scene.application.asked.map(([what]) => what).slice(2)).toEqual(['recover', 'recover', 'update']);
+    expect(scene.logged.filter(([, message]) => message.startsWith('Waiting for the container engine'))).toHaveLength(
+      1,
+    );
+    scene.interrupt.abort();
+    expect(await code).toBe(0);
+  });
+
+  test('asked to stop while it waits for the engine, it ends with 0', async () => {
+    const scene = createCommandScene(['run', '--http-api-endpoints', 'health'], { recover: engineAway });
+    const code = run({ ...scene.context, serve: () => Promise.resolve(servedApi) });
+    await scene.clock.advance(500);
+    scene.interrupt.abort();
+    await scene.clock.advance(0);
+    expect(await code).toBe(0);
+    expect(scene.clock.sleepers()).toBe(0);
+  });
+
   test('says what is scheduled: an interval, a calendar', async () => {
     expect(await firstWords([])).toEqual(['Updates every 1d', 'Next update in 1d']);
     expect(await firstWords(['--schedule', 'TZ=UTC 0 4 * * *'])).toEqual([
@@ -99,6 +131,51 @@ describe('run()', () => {
     expect(await code).toBe(0);
   });
 
+  test('with --health-check only asks the engine', async () => {
+    const scene = createCommandScene(['run', '--health-check']);
+    expect(await run(scene.context)).toBe(0);
+    const away = () => Promise.reject(new ServiceError('engine-unreachable', 'Cannot reach the engine: gone'));
+    const application = { ...scene.context.application, ready: away };
+    await expect(run({ ...scene.context, application })).rejects.toThrow('Cannot reach the engine: gone');
+    expect(scene.application.asked).toEqual([]);
+  });
+
+  test.each([
+    [[], 'warn'],
+    [['--warn-on-head-failure', 'always'], 'warn'],
+    [['--warn-on-head-failure', 'never'], 'info'],
+  ])('with %j a container that could not be checked is a line of level %s', async (argv, level) => {
+    const scene = createCommandScene(['run', '--run-once', ...argv], {
+      update: (application) => {
+        const about = { runId: '1', container: 'web', image: 'web:1', status: 'unknown', reason: 'No answer' } as const;
+        application.publish({ kind: 'container_checked', ...about });
+        application.publish({ kind: 'scan_skipped', trigger: 'schedule', reason: 'busy', atMs: 0 });
+        return session([]);
+      },
+    });
+    await run(scene.context);
+    expect(scene.logged.map(([at]) => at)).toEqual([level, 'warn']);
+  });
+
+  test.each([
+    ['none', ''],
+    ['v1', 'web (web:1): Updated\n'],
+    ['json', expect.stringContaining('"state": "Updated"')],
+  ])('with --porcelain %s prints %j', async (porcelain, printed) => {
+    const scene = createCommandScene(['run', '--run-once', '--porcelain', porcelain], {
+      update: (application) => {
+        const ended = session([containerOutcome('web', { outcome: 'updated' })]);
+        const counts = { scanned: 1, updated: 1, failed: 0, restarted: 0, skipped: 0 };
+        const scan = { kind: 'scan_completed', runId: '1', purpose: 'update', ...counts, atMs: 0 } as const;
+        application.publish({ ...scan, session: ended });
+        application.publish({ ...scan, purpose: 'check', session: undefined });
+        return ended;
+      },
+    });
+    await run(scene.context);
+    expect(scene.fake.out()).toEqual(printed);
+  });
+
   test('what happens is in the log', async () => {
     const scene = createCommandScene(['run', '--run-once'], {
       update: (application) => {
@@ -133,6 +210,10 @@ describe('run()', () => {
     ]);
   });
 });
+
+function engineAway(): never {
+  throw new ServiceError('engine-unreachable', 'Cannot reach the engine: gone');
+}
 
 const servedApi = { address: 'http://127.0.0.1:8080', tokens: { api: '', events: '' }, stop: () => Promise.resolve() };
 

@@ -3,6 +3,7 @@ import { exitCodes, type CommandContext } from '../context.ts';
 import { exitCodeOfSession } from '../exit-code-of-session.ts';
 import { logEvents } from '../log-events.ts';
 import { recoverFirst } from '../recover-first.ts';
+import { recoverWhenReachable } from '../recover-when-reachable.ts';
 
 /** `upkeep run`: the service. It speaks through the log; asked to stop, it ends at the next safe point. */
 export async function run(context: CommandContext): Promise<number> {
@@ -12,7 +13,7 @@ export async function run(context: CommandContext): Promise<number> {
   // Nothing new is taken on while what runs comes to its end; `finally` waits for it.
   signal.addEventListener('abort', () => void api?.stop(), { once: true });
   try {
-    await recoverFirst(context);
+    await (api === undefined ? recoverFirst(context) : recoverWhenReachable(context));
     if (settings.run.once) return await runOnce(context);
     const { schedule, why } = scheduleOf(settings, api !== undefined);
     log.info(why);
