@@ -70,6 +70,7 @@ async function runCommand(configuration: Command): Promise<number> {
   const changes = command !== 'check' && !settings.request.dryRun;
   const interrupt = await hearSignals(terminal, changes);
   try {
+    if (settings.run.healthCheck && process.pid === 1) throw await healthCheckInPlace();
     const service = await (command === 'demo' ? openDemo(surroundings) : openService(command, settings, surroundings));
     const { application } = service;
     const { signal } = interrupt;
@@ -87,6 +88,18 @@ async function runCommand(configuration: Command): Promise<number> {
     tell(error);
     return 1;
   }
+}
+
+/** As the command of a container it would end at once, and be started again for ever. */
+async function healthCheckInPlace(): Promise<Error> {
+  const { ServiceError } = await import('./domain/errors.ts');
+  return new ServiceError(
+    'invalid-input',
+    'Cannot use --health-check here: this is the process of the container itself',
+    {
+      remedy: 'Give it in the HEALTHCHECK of the image, or the healthcheck of the compose file',
+    },
+  );
 }
 
 type Surroundings = { readonly terminal: Terminal; readonly clock: Clock; readonly log: Log };

@@ -32,6 +32,8 @@ export type RequestSettings = {
 
 export type RunSettings = {
   readonly once: boolean;
+  /** Nothing but a look at the engine. */
+  readonly healthCheck: boolean;
   readonly schedule: Schedule;
   readonly updateOnStart: boolean;
   /** Whether the schedule counts though the HTTP API is on. */
@@ -71,10 +73,14 @@ export type ProxySettings = {
 export type LogSettings = {
   readonly level: 'error' | 'warn' | 'info' | 'debug';
   readonly format: 'auto' | 'pretty' | 'json' | 'logfmt';
+  /** The level of a container that could not be checked. */
+  readonly failedChecks: 'warn' | 'info';
   readonly colour: boolean;
 };
 
 export type OutputSettings = {
+  /** How the service prints the outcome of each update. */
+  readonly porcelain: 'none' | 'v1' | 'json';
   readonly json: boolean;
   /** False also for a terminal that says it understands no control sequences. */
   readonly colour: boolean;
@@ -136,7 +142,6 @@ export function makeSettings(given: Given): MadeSettings {
       useComposeDependsOn: values.useComposeDependsOn,
       cpuCopyMode: values.cpuCopyMode,
       disableMemorySwappiness: values.disableMemorySwappiness,
-      warnOnHeadFailure: values.warnOnHeadFailure,
       lifecycleHooks: values.lifecycleHooks,
       lifecycleUserId: values.lifecycleUserId,
       lifecycleGroupId: values.lifecycleGroupId,
@@ -149,6 +154,7 @@ export function makeSettings(given: Given): MadeSettings {
     },
     run: {
       once: values.runOnce,
+      healthCheck: values.healthCheck,
       schedule: scheduleOf(given, faults),
       updateOnStart: values.updateOnStart,
       periodicPolls: values.httpPeriodicPolls,
@@ -170,8 +176,13 @@ export function makeSettings(given: Given): MadeSettings {
       proxy: { http: values.httpProxy, https: values.httpsProxy, no: values.noProxy },
     },
     http: makeHttpSettings(given, { faults, warnings }),
-    log: { level: logLevel(values), format: values.logFormat, colour },
-    output: { json: values.json, colour, live: canMoveCursor, exitCode: values.exitCode },
+    log: {
+      level: logLevel(values),
+      format: values.logFormat,
+      colour,
+      failedChecks: values.warnOnHeadFailure === 'never' ? 'info' : 'warn',
+    },
+    output: { porcelain: values.porcelain, json: values.json, colour, live: canMoveCursor, exitCode: values.exitCode },
   };
   return { settings, faults, warnings };
 }
@@ -222,6 +233,5 @@ function registryCa({ values, sourceOf }: Given, faults: Fault[]): readonly Buff
 }
 
 function logLevel({ debug, trace, logLevel: level }: OptionValues): LogSettings['level'] {
-  if (debug || trace || level === 'trace') return 'debug';
-  return level;
+  return debug || trace ? 'debug' : level;
 }

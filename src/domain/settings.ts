@@ -47,7 +47,6 @@ export type ServiceSettings = {
   readonly cpuCopyMode: CpuCopyMode;
   /** Leaves `MemorySwappiness` out of successors. */
   readonly disableMemorySwappiness: boolean;
-  readonly warnOnHeadFailure: HeadFailureWarning;
   /** Commands in `lifecycle` labels are run. */
   readonly lifecycleHooks: boolean;
   /** Of those commands, where a label says nothing; undefined: the container's own. */
@@ -56,9 +55,6 @@ export type ServiceSettings = {
 };
 
 export type CpuCopyMode = 'auto' | 'full' | 'none';
-
-/** When a failed registry check is a warning: `auto` for registries that are known to answer such checks. */
-export type HeadFailureWarning = 'always' | 'auto' | 'never';
 
 /** The defaults of the Watchtower family where it has one, else of `design` decisions in `docs/configuration.md`. */
 export const defaultSettings: ServiceSettings = {
@@ -90,7 +86,6 @@ export const defaultSettings: ServiceSettings = {
   useComposeDependsOn: true,
   cpuCopyMode: 'auto',
   disableMemorySwappiness: false,
-  warnOnHeadFailure: 'auto',
   lifecycleHooks: false,
   lifecycleUserId: undefined,
   lifecycleGroupId: undefined,

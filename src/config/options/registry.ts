@@ -2,6 +2,9 @@ import type { Option } from '../option.ts';
 
 const commands = ['run', 'check', 'update'] as const;
 
+/** The Watchtower family documents them, and speaks nothing older than 1.2 all the same. */
+const olderTls = { 'tls1.0': 'tls1.2', 'tls1.1': 'tls1.2' } as const;
+
 /** How the registries are reached. */
 export const registryOptions = {
   dockerConfigFolder: {
@@ -64,11 +67,11 @@ export const registryOptions = {
     group: 'registry',
     kind: 'choice',
     choices: ['tls1.2', 'tls1.3'],
-    aliases: { '1.2': 'tls1.2', '1.3': 'tls1.3' },
+    aliases: { ...olderTls, '1.2': 'tls1.2', 'tlsv1.2': 'tls1.2', '1.3': 'tls1.3', 'tlsv1.3': 'tls1.3' },
     flag: 'registry-tls-min-version',
     env: ['REGISTRY_TLS_MIN_VERSION'],
     default: 'tls1.2',
-    meaning: 'Oldest TLS version to speak with registries',
+    meaning: 'Oldest TLS version to speak with registries; TLS1.0 and TLS1.1 are taken for TLS1.2',
     example: 'TLS1.3',
     commands,
   },
@@ -91,7 +94,8 @@ export const registryOptions = {
     flag: 'warn-on-head-failure',
     env: ['WARN_ON_HEAD_FAILURE'],
     default: 'auto',
-    meaning: 'When a registry that cannot be asked is a warning in the log; auto: Docker Hub and GHCR are',
+    meaning:
+      'Whether a check that failed is a warning in the log; never: an information. auto is always, because what cannot be checked is not updated',
     example: 'never',
     commands,
   },

@@ -13,7 +13,7 @@ import type { TextOutput } from './terminal.ts';
  */
 export function tellProgress(context: CommandContext): () => void {
   const { application, settings, terminal, clock, log } = context;
-  if (settings.output.json) return logEvents(application, log);
+  if (settings.output.json) return logEvents(application, log, settings.log);
   if (!isWatched(terminal, settings)) return writeEventLines(application, terminal.out);
   return showLiveTable(application, { terminal, clock, style: styleFor(terminal.out, settings) }).end;
 }

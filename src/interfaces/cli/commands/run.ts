@@ -2,13 +2,16 @@ import type { Settings } from '../../../config/settings.ts';
 import { exitCodes, type CommandContext } from '../context.ts';
 import { exitCodeOfSession } from '../exit-code-of-session.ts';
 import { logEvents } from '../log-events.ts';
+import { printOutcomes } from '../porcelain.ts';
 import { recoverFirst } from '../recover-first.ts';
 import { recoverWhenReachable } from '../recover-when-reachable.ts';
 
 /** `upkeep run`: the service. It speaks through the log; asked to stop, it ends at the next safe point. */
 export async function run(context: CommandContext): Promise<number> {
   const { application, settings, log, signal } = context;
-  const stopLogging = logEvents(application, log);
+  if (settings.run.healthCheck) return checkHealth(context);
+  const stopLogging = logEvents(application, log, settings.log);
+  const stopPrinting = printOutcomes(context);
   const api = settings.run.once ? undefined : await context.serve?.();
   // Nothing new is taken on while what runs comes to its end; `finally` waits for it.
   signal.addEventListener('abort', () => void api?.stop(), { once: true });
@@ -21,8 +24,14 @@ export async function run(context: CommandContext): Promise<number> {
     return exitCodes.done;
   } finally {
     await api?.stop();
+    stopPrinting();
     stopLogging();
   }
+}
+
+async function checkHealth({ application, signal }: CommandContext): Promise<number> {
+  await application.ready(signal);
+  return exitCodes.done;
 }
 
 async function runOnce({ application, signal }: CommandContext): Promise<number> {
