@@ -1,0 +1,66 @@
+// What test/bench/check.bench.ts measures, from dist/ and in a process of its own, as people run it:
+// `check-times.mjs PORT CONTAINERS IMAGES WARM_UPS RUNS` watches so many fresh containers of so many distinct
+// images, checks them, and prints the milliseconds of each run after the warm-ups, as JSON; `alone` are those of
+// a request that a bare client sends with nothing else in flight, measured between the runs.
+import { Agent, request } from 'node:http';
+import { createOciRegistry } from '../../dist/adapters/oci/registry.js';
+import { createSystemClock } from '../../dist/adapters/process/clock.js';
+import { createSandboxEngine } from '../../dist/adapters/sandbox/engine.js';
+import { createSandboxRegistry } from '../../dist/adapters/sandbox/registry.js';
+import { createApplication } from '../../dist/application/create-application.js';
+import { defaultSettings } from '../../dist/domain/settings.js';
+
+const [port, containers, images, warmUps, runs] = process.argv.slice(2).map(Number);
+const clock = createSystemClock();
+const { store } = createSandboxRegistry({ clock });
+const { engine, control } = createSandboxEngine({ clock, registries: store });
+const references = Array.from({ length: images }, (_, index) => `127.0.0.1:${port}/bench/image-${index}:stable`);
+for (const reference of references) {
+  store.publish(reference, { version: '1' });
+  await engine.pullImage({ reference });
+}
+for (let index = 0; index < containers; index += 1)
+  control.runContainer(`bench-${index}`, { Image: references[index % images] });
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+const application = createApplication(
+  {
+    engine,
+    registry: createOciRegistry({ clock, version: 'bench' }),
+    clock,
+    log: silent,
+    instance: { owner: 'bench', containerId: undefined, ownerState: () => 'self' },
+    newId: () => 'run',
+  },
+  defaultSettings,
+);
+const agent = new Agent({ keepAlive: true });
+
+const [checks, alone] = [[], []];
+for (let run = 0; run < warmUps; run += 1) await check();
+for (let run = 0; run < runs; run += 1) {
+  alone.push(await timed(askAlone));
+  checks.push(await timed(check));
+}
+console.log(JSON.stringify({ checks, alone }));
+process.exit();
+
+async function timed(work) {
+  const begunAt = performance.now();
+  await work();
+  return performance.now() - begunAt;
+}
+
+async function check() {
+  const report = await application.check({ images: [], containers: [] });
+  const fresh = report.containers.filter(({ status }) => status === 'fresh').length;
+  if (fresh !== containers) throw new Error(`${fresh} of ${containers} containers are fresh`);
+}
+
+function askAlone() {
+  return new Promise((resolve, reject) => {
+    const asked = request({ agent, port, host: '127.0.0.1', path: '/v2/alone/manifests/stable', method: 'GET' });
+    asked.on('response', (response) => response.resume().on('end', resolve));
+    asked.on('error', reject);
+    asked.end();
+  });
+}
