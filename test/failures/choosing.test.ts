@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest';
+import { inNetworkOf, setStage } from './rig/stage.ts';
+
+/** Which containers are touched, and which are not. */
+
+describe('choosing containers', () => {
+  test('pitfall 8: a name with alternatives is a whole name: what only begins or ends so is left alone', async () => {
+    const stage = await setStage({ nginx: {}, redis: {}, 'nginx-proxy': {}, 'my-redis': {} });
+    const byFlag = await stage.update({ settings: { names: ['nginx|redis'] } });
+    expect(byFlag.outcomes).toEqual({ nginx: 'updated', redis: 'updated' });
+    const byRequest = await stage.update({ request: { containers: ['nginx|redis'] } });
+    expect(byRequest.outcomes).toEqual({ nginx: 'fresh', redis: 'fresh' });
+    const excluded = await stage.update({ settings: { disableContainers: ['nginx|my'] } });
+    expect(excluded.outcomes).toEqual({ redis: 'fresh', 'nginx-proxy': 'updated', 'my-redis': 'updated' });
+    expect(stage.harm()).toEqual([]);
+  });
+
+  test('pitfall 10: a container that is only monitored: nothing is pulled, and its tag stays where it is', async () => {
+    const stage = await setStage({ web: {} });
+    const { control } = stage.scene.sandbox;
+    const before = control.snapshot();
+    const { outcomes, of, connection } = await stage.update({ settings: { monitorOnly: true } });
+    expect(outcomes).toEqual({ web: 'skipped' });
+    expect(of('web').reason).toBe('A newer image of "web:1" is available; monitored only');
+    expect(connection.calls).toEqual([]);
+    const { tags, imageIds } = control.snapshot();
+    expect({ tags, imageIds }).toEqual({ tags: before.tags, imageIds: before.imageIds });
+  });
+
+  test('pitfall 16: one container is asked for: those in its network are made again with it, others are not touched', async () => {
+    const stage = await setStage({ vpn: {}, app: { body: inNetworkOf('vpn') }, web: {} });
+    const { outcomes } = await stage.update({ request: { containers: ['vpn'] } });
+    expect(outcomes).toEqual({ vpn: 'updated', app: 'restarted' });
+    expect(stage.now('app').settings.HostConfig.NetworkMode).toBe(`container:${stage.now('vpn').id}`);
+    expect(stage.isReplaced('web')).toBe(false);
+    expect(stage.harm()).toEqual([]);
+  });
+});
