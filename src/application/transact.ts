@@ -47,6 +47,8 @@ export type TransactResult = {
   readonly logs: ReadonlyMap<string, string>;
   /** Ids of images that failed for their own fault, by the old container's id. */
   readonly failedImages: ReadonlyMap<string, string>;
+  /** What went wrong without mattering, by the old container's id. */
+  readonly warnings: ReadonlyMap<string, string>;
 };
 
 /** The loop that an update and a recovery are: read the facts, decide, perform, until there is nothing left to do. */
@@ -103,6 +105,7 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
   const logs = new Map<string, string>();
   const failedImages = new Map<string, string>();
   /** Successors that were started here, and that nothing has happened to since but what they did themselves. */
+  const warnings = new Map<string, string>();
   const undisturbed = new Set<string>();
   const recovering = prepared === undefined;
 
@@ -117,7 +120,8 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
       outwaited,
       givenUp,
     }),
-    state: () => ({ reason, busy, stopped, parked, facts, endedAt, startedAt, logs, failedImages }),
+    state: () => ({ reason, busy, stopped, parked, facts, endedAt, startedAt, logs, failedImages, warnings }),
+    disturbed: () => undisturbed.clear(),
     blame: (why: string) => {
       reason = reason === '' ? why : `${reason}; then ${why}`;
     },
@@ -201,6 +205,12 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
     const oldId = transaction.members[index]?.oldId;
     if (oldId === undefined) return;
     try {
+  function noteWarning(step: Step, warning: string, seen: TransactionFacts) {
+    const index = seen.members.findIndex((member) => 'id' in step && member.new?.id === step.id);
+    const oldId = transaction.members[index]?.oldId;
+    if (oldId !== undefined) warnings.set(oldId, warning);
+  }
+
       logs.set(oldId, await outside.engine.containerLogs(successorId, { tail: 50 }));
     } catch (error) {
       outside.log.debug('the log of a failed successor could not be read', { error: describeError(error) });
@@ -243,7 +253,7 @@ async function factsWhenReachable(options: TransactOptions, journey: Journey): P
   const begunAt = outside.clock.monotonicMs();
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await readFacts(outside, transaction, journey.course());
+      return await readFacts(options, transaction, journey.course());
     } catch (error) {
       if (!(error instanceof ServiceError) || outside.clock.monotonicMs() - begunAt > reconnectLimitMs) {
         journey.blame(describeError(error));
@@ -257,6 +267,7 @@ async function factsWhenReachable(options: TransactOptions, journey: Journey): P
   }
 }
 
+      journey.disturbed();
 async function perform(options: TransactOptions, step: Step): Promise<StepOutcome> {
   try {
     return await performStep(options, step);

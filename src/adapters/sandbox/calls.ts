@@ -101,7 +101,8 @@ export function createCalls({ world, restart, faults, latencyMs, unreachable }: 
     if (fault === undefined || !('when' in fault) || fault.when !== 'after') return answer;
     if (fault.kind === 'crash') crash();
     if (fault.kind === 'third-party') await fault.act();
-    if (fault.kind === 'engine-restart') await restart(fault.how);
+    // The answer was on its way.
+    if (fault.kind === 'engine-restart') void restart(fault.how);
     return answer;
   }
 

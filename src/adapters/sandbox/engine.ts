@@ -69,13 +69,16 @@ export const realisticLatencyMs: Readonly<Record<CallKind, number>> = {
   runCommand: 80,
 };
 
+/** No engine is back at once: whoever is at work with it meets its absence. */
+const bootMs = 100;
+
 export function createSandboxEngine(options: SandboxEngineOptions): SandboxEngine {
   const world = createWorld(options);
   const control = createControl(world);
   const connect = ({ faults = [], latencyMs = {} }: ConnectionOptions = {}): SandboxConnection => {
     const calls = createCalls({
       world,
-      restart: (kind) => control.restartEngine(kind),
+      restart: (kind) => control.restartEngine(kind, bootMs),
       faults,
       latencyMs: (kind) => latencyMs[kind] ?? 0,
       unreachable: () => new ServiceError('engine-unreachable', 'Cannot reach the sandbox engine: connection refused'),

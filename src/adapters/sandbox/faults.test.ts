@@ -104,9 +104,9 @@ describe('a planned fault', () => {
   test.each(['before', 'during', 'after'] as const)(
     'engine-restart %s the call: the engine answers again',
     async (when) => {
-      const { engine, id, control } = stopMeets({ kind: 'engine-restart', how: 'power-cut', when });
-      control.snapshot();
-      const outcome = await engine.stopContainer(id, {});
+      const { engine, id, clock } = stopMeets({ kind: 'engine-restart', how: 'power-cut', when });
+      const outcome = await clock.run(() => engine.stopContainer(id, {}));
+      await clock.run(() => clock.sleep(1000));
       expect(outcome.kind).toBe(when === 'after' ? 'done' : 'unknown');
       expect(await engine.inspectContainer(id)).toMatchObject({ state: { status: 'exited' } });
     },
