@@ -226,14 +226,18 @@ function apiOf(
     const updatesAvailable = () => application.status().updatesAvailable;
     const metrics = createMetrics({ clock, updatesAvailable, version: version() });
     application.subscribe(metrics.hear);
-    const filterDescription = describeSelection(service);
+    const configuration = () => {
+      const asked = service.scope === 'none' ? '' : service.scope;
+      const inForce = { ...service, scope: asked ?? application.inventory().scope };
+      return { config: { ...inForce, filterDescription: describeSelection(inForce) }, options };
+    };
     const { server, stop } = await createHttpServer({
       settings: http,
       service: application,
       clock,
       log,
       version: version(),
-      configuration: { config: { ...service, scope: service.scope ?? '', filterDescription }, options },
+      configuration,
       runOptions: {
         ...service,
         labelPrecedence: service.labelTakesPrecedence,

@@ -31,6 +31,33 @@ function checkIn(
 const labels = (pairs: Readonly<Record<string, string>>) => ({ Labels: pairs });
 
 describe('createCheck()', () => {
+  test("checks what is in the scope of the updater's own container, unless another is asked for", async () => {
+    const scene = createSandboxScene();
+    const id = await run(scene, 'updater', 'app:1', labels({ 'upkeep.scope': 'blue' }));
+    await run(scene, 'web', 'app:1', labels({ 'com.centurylinklabs.watchtower.scope': 'blue' }));
+    await run(scene, 'other', 'app:1');
+    const namesChecked = async (settings: Partial<ServiceSettings>) => {
+      const { outside } = scene.startProcess();
+      const own = { ...outside, instance: { ...outside.instance, containerId: id } };
+      const { containers } = await createCheck(own, { ...defaultSettings, ...settings })(everything);
+      return containers.map(({ name }) => name).toSorted();
+    };
+    expect(await namesChecked({})).toEqual(['updater', 'web']);
+    expect(await namesChecked({ scope: 'none' })).toEqual(['other']);
+    expect(await namesChecked({ scope: 'green' })).toEqual([]);
+  });
+
+  test('leaves out what image names leave out, also once the tag has moved on', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'db', 'db:1');
+    await run(scene, 'web', 'docker.io/library/web:1');
+    scene.sandbox.control.addImage('db:1', { version: 'moved' });
+    const { check } = checkIn(scene, { skipImageNames: ['db:.*'] });
+    const report = await check(everything);
+    expect(report.containers.map(({ name }) => name)).toEqual(['web']);
+    expect(report.unwatched).toEqual([{ name: 'db', reason: 'runs an image of skip-image-names' }]);
+  });
+
   test('tells of every container, in listing order, how it stands and why', async () => {
     const scene = createSandboxScene();
     const { store } = scene.registry;

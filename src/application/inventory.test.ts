@@ -66,7 +66,41 @@ describe('the inventory', () => {
     const { listing } = createEngineMirror(outside);
     const parts = { settings: defaultSettings, instance: outside.instance, checks: createLastChecks() };
     const inventory = createInventory({ ...parts, listing });
-    expect(inventory()).toEqual({ revision: 0, known: false, containers: [], images: [], updatesAvailable: 0 });
+    expect(inventory()).toEqual({
+      revision: 0,
+      known: false,
+      scope: '',
+      containers: [],
+      images: [],
+      updatesAvailable: 0,
+    });
+  });
+
+  test("is of the scope of the updater's own container, unless another is asked for", async () => {
+    const scene = createSandboxScene();
+    await holdImages(scene, 'web:1');
+    const labels = { 'com.centurylinklabs.watchtower.scope': 'blue' };
+    const id = scene.sandbox.control.runContainer('updater', { Image: 'web:1', Labels: labels });
+    scene.sandbox.control.runContainer('web', { Image: 'web:1', Labels: { 'upkeep.scope': 'blue' } });
+    scene.sandbox.control.runContainer('other', { Image: 'web:1' });
+    const instance = { ...scene.startProcess().outside.instance, containerId: id };
+    const inherited = await followed(scene, {}, { instance });
+    expect(names(inherited.inventory()).toSorted()).toEqual(['updater', 'web']);
+    expect(inherited.inventory().scope).toBe('blue');
+    const unscoped = await followed(scene, { scope: 'none' }, { instance });
+    expect(names(unscoped.inventory())).toEqual(['other']);
+    expect(unscoped.inventory().scope).toBe('');
+  });
+
+  test('leaves out what image names leave out', async () => {
+    const scene = createSandboxScene();
+    await holdImages(scene, 'db:1', 'web:1');
+    scene.sandbox.control.runContainer('db', { Image: 'db:1' });
+    scene.sandbox.control.runContainer('web', { Image: 'docker.io/library/web:1' });
+    const skipping = await followed(scene, { skipImageNames: ['d.:1'] });
+    expect(names(skipping.inventory())).toEqual(['web']);
+    const choosing = await followed(scene, { monitorImageNames: ['db:.*'] });
+    expect(names(choosing.inventory())).toEqual(['db']);
   });
 
   test('shows all that the details of a container are made of', async () => {

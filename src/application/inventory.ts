@@ -27,8 +27,8 @@ export type InventoryParts = {
 export function createInventory({ settings, instance, listing, checks }: InventoryParts): () => Inventory {
   const imageRule = createImageRule(settings);
   const ownId = instance.containerId;
-  let scope: string | undefined;
-  let select = createSelector({ ...settings, scope: '' });
+  let scope = '';
+  let select = createSelector({ ...settings, scope });
   let entries: ReadonlyMap<string, Entry> = new Map();
   let links: ListedDependencies = () => [];
   let shown: EngineListing = emptyListing;
@@ -82,6 +82,7 @@ export function createInventory({ settings, instance, listing, checks }: Invento
     entries = new Map(made.map((entry) => [entry.container.id, entry]));
     inventory = inventoryOf(
       made.flatMap(({ watched }) => watched?.tracked ?? []),
+      scope,
       inventory,
     );
     return inventory;
@@ -109,7 +110,14 @@ type Description = {
   readonly tracked: TrackedContainer;
 };
 
-const unknownInventory: Inventory = { revision: 0, known: false, containers: [], images: [], updatesAvailable: 0 };
+const unknownInventory: Inventory = {
+  revision: 0,
+  known: false,
+  scope: '',
+  containers: [],
+  images: [],
+  updatesAvailable: 0,
+};
 
 function keep(before: readonly string[] | undefined, now: readonly string[]): readonly string[] {
   return before !== undefined && isSameList(before, now) ? before : now;
@@ -121,11 +129,12 @@ function isSameContainer(one: TrackedContainer, other: TrackedContainer): boolea
 }
 
 /** The revision changes with the content only: what nobody watches may come and go. */
-function inventoryOf(containers: readonly TrackedContainer[], before: Inventory): Inventory {
-  if (before.known && isSameList(before.containers, containers)) return before;
+function inventoryOf(containers: readonly TrackedContainer[], scope: string, before: Inventory): Inventory {
+  if (before.known && before.scope === scope && isSameList(before.containers, containers)) return before;
   return {
     revision: before.revision + 1,
     known: true,
+    scope,
     containers,
     images: trackImages(containers),
     updatesAvailable: containers.filter(({ updateAvailable }) => updateAvailable).length,

@@ -12,9 +12,7 @@ export function describeSelection(settings: ServiceSettings): string {
     ...mention(skipImageNames, 'except those of the images'),
     ...mention(settings.enableContainersByLabel, 'with the label'),
     ...mention(settings.disableContainersByLabel, 'except those with the label'),
-    ...(scope === undefined || scope === ''
-      ? []
-      : [scope === 'none' ? 'without a scope' : `in the scope ${quoted(scope)}`]),
+    ...(scope === undefined || scope === '' || scope === 'none' ? [] : [`in the scope ${quoted(scope)}`]),
     ...(settings.includeStopped ? ['stopped ones included'] : []),
     ...(settings.includeRestarting ? ['restarting ones included'] : []),
   ];

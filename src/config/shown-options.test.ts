@@ -36,6 +36,15 @@ test.each([
   [{ names: ['web', 'db'] }, 'Containers named "web" or "db", except those that a label disables'],
   [{ labelEnable: true }, 'All containers, with the label upkeep.enable=true'],
   [{ disableContainers: ['db'] }, 'All containers, except those that a label disables, except those named "db"'],
+  [{ scope: 'none' }, 'All containers, except those that a label disables'],
+  [
+    { monitorImageNames: ['nginx:.*'], skipImageNames: ['a', 'b'], names: ['web'] },
+    'Containers named "web", except those that a label disables, of the images "nginx:.*", except those of the images "a" or "b"',
+  ],
+  [
+    { enableContainersByLabel: ['tier=web'], disableContainersByLabel: ['keep='] },
+    'All containers, except those that a label disables, with the label "tier=web", except those with the label "keep="',
+  ],
   [
     { scope: 'prod', includeStopped: true, includeRestarting: true },
     'All containers, except those that a label disables, in the scope "prod", stopped ones included, restarting ones included',

@@ -7,6 +7,8 @@ export type Inventory = {
   readonly revision: number;
   /** False until the engine has been listed for the first time. */
   readonly known: boolean;
+  /** The scope they are of; empty: unscoped. Empty too before the engine has been listed. */
+  readonly scope: string;
   /** The watched containers, newest first, as Docker lists them. */
   readonly containers: readonly TrackedContainer[];
   /** What they run: one for each image id and reference, by name. */

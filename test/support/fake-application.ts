@@ -28,7 +28,7 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
   const asked: (readonly [string, unknown])[] = [];
   const listeners = new Set<(event: ServiceEvent) => void>();
   const { check = () => checkReport([]), update = () => session([]) } = answers;
-  const { plan = () => ({ report: checkReport([]), plan: { transactions: [], refused: [] } }) } = answers;
+  const { plan = () => ({ report: checkReport([]), plan: { transactions: [], refused: [], restarts: [] } }) } = answers;
   const { recover = () => ({ transactions: [] }) } = answers;
   const application: FakeApplication = {
     check: async (request, signal) => {
@@ -49,7 +49,7 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
     },
     keepUpdating: () => Promise.resolve(),
     follow: () => Promise.resolve(),
-    inventory: () => ({ revision: 0, known: false, containers: [], images: [], updatesAvailable: 0 }),
+    inventory: () => ({ revision: 0, known: false, scope: '', containers: [], images: [], updatesAvailable: 0 }),
     history: () => [],
     status: () => ({ lastRun: undefined, nextRunAtMs: undefined, running: false, updatesAvailable: 0 }),
     eventLog: { lastId: () => 0, since: () => [], isGone: () => false, subscribe: () => () => undefined },

@@ -75,7 +75,7 @@ export async function startHttp(service: Service, { settings, ...parts }: SceneO
     clock: createSystemClock(),
     log: logInto(lines),
     version: '1.2.3',
-    configuration: {
+    configuration: () => ({
       config: {
         monitorOnly: false,
         cleanup: true,
@@ -90,7 +90,7 @@ export async function startHttp(service: Service, { settings, ...parts }: SceneO
         scope: '',
       },
       options: [{ name: 'cleanup', value: 'true', source: '--cleanup' }],
-    },
+    }),
     runOptions: {
       cleanup: true,
       noRestart: false,

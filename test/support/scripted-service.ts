@@ -111,7 +111,7 @@ export function createScriptedService(): ScriptedService {
       const nothing = { unmatched: [], unwatched: [], obsoleteFailures: [] };
       return { containers: script.checked, ...nothing, startedAtMs: 0, durationMs: 0 };
     },
-    inventory: () => ({ known: true, updatesAvailable: 0, ...script.inventory }),
+    inventory: () => ({ known: true, scope: '', updatesAvailable: 0, ...script.inventory }),
     history: () => script.history,
     status: () => script.status,
     async ready() {

@@ -11,7 +11,7 @@ export type HttpParts = {
   /** Shown in the description. */
   readonly version: string;
   /** What `GET /v1/config` shows. */
-  readonly configuration: Configuration;
+  readonly configuration: () => Configuration;
   /** What every run works with, as `scan_started` tells it. */
   readonly runOptions: RunOptions;
   /** The text of `GET /v1/metrics`. */
