@@ -57,6 +57,36 @@ describe('upkeep run does not start', () => {
   });
 });
 
+describe('upkeep run where the engine is away', () => {
+  test('serves the API, says so in /readyz, and ends with 0 when it is stopped', async () => {
+    const service = startUpkeep(['run', '--host', `unix://${join(folder, 'no.sock')}`, '--http-api-port', '0'], {
+      env: { UPKEEP_HTTP_API_ENDPOINTS: 'HEALTH update,containers', UPKEEP_HTTP_API_TOKEN: 'first' },
+    });
+    const url = await addressOf(service);
+    await service.seen('Waiting for the container engine');
+    const statusOf = async (target: string, method = 'GET') =>
+      (await ask(url, target, { method, token: 'first' })).status;
+    expect([await statusOf('/livez'), await statusOf('/startupz'), await statusOf('/readyz')]).toEqual([200, 200, 503]);
+    expect([await statusOf('/v1/containers'), await statusOf('/v1/update', 'POST')]).toEqual([503, 500]);
+    expect([await statusOf('/v1/check', 'POST'), await statusOf('/swagger/index.html')]).toEqual([404, 404]);
+    service.child.kill('SIGTERM');
+    expect((await service.ended).code).toBe(0);
+  });
+
+  test('and serves the groups that the switches of old name', async () => {
+    const service = startUpkeep(['run', '--host', `unix://${join(folder, 'no.sock')}`, '--http-api-metrics'], {
+      env: { WATCHTOWER_HTTP_API_CONTAINERS: 'true', WATCHTOWER_HTTP_API_TOKEN: 'old', UPKEEP_HTTP_API_PORT: '0' },
+    });
+    const url = await addressOf(service);
+    const statusOf = async (target: string) => (await ask(url, target, { token: 'old' })).status;
+    expect([await statusOf('/v1/metrics'), await statusOf('/v1/status')]).toEqual([200, 204]);
+    expect([await statusOf('/v1/containers'), await statusOf('/livez')]).toEqual([503, 404]);
+    expect(service.output()).toContain('--http-api-endpoints');
+    service.child.kill('SIGTERM');
+    await service.ended;
+  });
+});
+
 describe('upkeep demo', () => {
   test('has everything on, tells where and with which tokens, and ends its streams when it is stopped', async () => {
     const { demo, url } = await startDemo();
@@ -127,13 +157,17 @@ describe('upkeep demo', () => {
   });
 });
 
+async function addressOf(service: UpkeepProcess): Promise<string> {
+  await service.seen('"listening"');
+  return /"address":"([^"]+)"/.exec(service.output())?.[1] ?? '';
+}
+
 async function startDemo(
   args: readonly string[] = [],
 ): Promise<{ readonly demo: UpkeepProcess; readonly url: string }> {
   const demo = startUpkeep(['demo', ...(args.includes('--http-api-port') ? [] : ['--http-api-port', '0']), ...args]);
-  await demo.seen('"listening"');
+  const url = await addressOf(demo);
   await demo.seen('API token: ');
   await sleep(10);
-  const [, url = ''] = /"address":"([^"]+)"/.exec(demo.output()) ?? [];
   return { demo, url };
 }

@@ -1,3 +1,4 @@
+import { symlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { catalogue } from '../lab/catalogue.ts';
@@ -157,6 +158,39 @@ describeInLab('the HTTP API on a real engine', (lab) => {
     expect((await post('/v1/update')).status).toBe(429);
     await until(async () => (await ask('/v1/history')).json().entries.at(-1)?.run_id === run_id);
     expect((await ask('/v1/status')).json()).toMatchObject({ running: false, summary: { updated: 1 } });
+  });
+
+  test('an engine that comes late is found, and what runs there is listed', async () => {
+    await runStale();
+    const socket = `${lab.dir}/late.sock`;
+    const late = startUpkeep(['run', '--http-api-endpoints', 'health,containers', '--http-api-port', '0'], {
+      socket,
+      env: { UPKEEP_HTTP_API_TOKEN: apiToken },
+    });
+    await late.seen('Waiting for the container engine');
+    const [, address = ''] = /"address":"([^"]+)"/.exec(late.output()) ?? [];
+    expect((await askAt(address, '/readyz')).status).toBe(503);
+    symlinkSync(engine.socket, socket);
+    await late.seen('No periodic updates, because the HTTP API is on');
+    expect((await askAt(address, '/readyz')).status).toBe(200);
+    await until(async () => (await askAt(address, '/v1/containers')).json().count === 1);
+    late.child.kill('SIGTERM');
+    expect((await late.ended).code).toBe(0);
+  });
+
+  test('without endpoints nothing listens; with them, port 8080 of every interface does', async () => {
+    const plain = startUpkeep(['run'], { socket: engine.socket });
+    await plain.seen('Updates every 1d');
+    await expect(askAt('http://127.0.0.1:8080', '/livez')).rejects.toThrow(/ECONNREFUSED/);
+    plain.child.kill('SIGTERM');
+    expect((await plain.ended).code).toBe(0);
+
+    const served = startUpkeep(['run', '--http-api-endpoints', 'health'], { socket: engine.socket });
+    await served.seen('"listening"');
+    for (const host of ['127.0.0.1', '127.0.0.2', '[::1]'])
+      expect([host, (await askAt(`http://${host}:8080`, '/livez')).status]).toEqual([host, 200]);
+    served.child.kill('SIGTERM');
+    expect((await served.ended).code).toBe(0);
   });
 
   async function metric(name: string): Promise<number> {
