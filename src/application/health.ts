@@ -54,7 +54,12 @@ export async function passGate(outside: Outside, settings: ServiceSettings, id: 
 /** Short against the start of a container (about 200 ms), long against an inspect call (1 ms). */
 const pollMs = 250;
 
-const vanished: GateVerdict = { kind: 'failed', reason: 'somebody removed it', ownFault: false, wasSeenWell: false };
+export const vanished: GateVerdict = {
+  kind: 'failed',
+  reason: 'somebody removed it',
+  ownFault: false,
+  wasSeenWell: false,
+};
 
 type Failure = { readonly reason: string; readonly ownFault: boolean };
 

@@ -27,7 +27,7 @@ export async function makePlan(
   const stale = report.containers
     .filter(({ status }) => status === 'stale')
     .map(({ id, name, reference, pullDigest }) => ({ id, name, reference, digest: pullDigest }));
-  if (stale.length === 0) return { plan: { transactions: [], refused: [] }, listing: [] };
+  if (stale.length === 0) return { plan: { transactions: [], refused: [], restarts: [] }, listing: [] };
   const [listed, images] = await Promise.all([
     outside.engine.listContainers({}, signal),
     outside.engine.listImages(signal),

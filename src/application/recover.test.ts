@@ -29,6 +29,7 @@ async function interrupted(
   const planned = {
     id: webId,
     after: [],
+    requires: [],
     members: [
       {
         container,

@@ -5,14 +5,17 @@ import type { ContainerOutcome, OutcomeKind } from '../domain/session.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { PlannedMember, PlannedTransaction, UpdatePlan } from '../domain/update-plan.ts';
 import { createSlots } from './concurrency.ts';
+import { whyNotReady } from './requirements.ts';
+import { restartDependents } from './restart-dependents.ts';
 import { runTransaction } from './run-transaction.ts';
 
 /** By container id. */
 export type Outcomes = ReadonlyMap<string, ContainerOutcome>;
 
 /**
- * Runs a plan's transactions, `updateConcurrency` at once, each after those it waits for. One that
- * fails stops only those that wait for it. After an abort no other is begun.
+ * Runs a plan's transactions, `updateConcurrency` at once or one by one, each after those it waits
+ * for; then its restarts. One that fails stops only those that wait for it. After an abort no other
+ * is begun.
  */
 export async function runPlan(
   outside: Outside,
@@ -21,7 +24,7 @@ export async function runPlan(
   { runId }: { readonly runId: string },
   signal?: AbortSignal,
 ): Promise<Outcomes> {
-  const slots = createSlots(settings.updateConcurrency);
+  const slots = createSlots(settings.rollingRestart ? 1 : settings.updateConcurrency);
   const outcomes = new Map<string, ContainerOutcome>();
   const ends = new Map<string, Promise<End>>();
 
@@ -32,8 +35,11 @@ export async function runPlan(
     return slots.run(async () => {
       if (signal?.aborted) return left(transaction, cancelledBeforeTurn);
       try {
+        const notReady = await whyNotReady(outside, settings, transaction.requires, signal);
+        if (notReady !== undefined) return left(transaction, notReady, 'deferred');
         return await runTransaction(outside, settings, transaction, { runId }, signal);
       } catch (error) {
+        if (signal?.aborted) return left(transaction, cancelledBeforeTurn);
         outside.log.error('An update failed for a reason of our own', { error });
         return left(transaction, describeError(error), 'failed');
       }
@@ -52,6 +58,7 @@ export async function runPlan(
     ends.set(transaction.id, end);
   }
   await Promise.all(ends.values());
+  await restartDependents(outside, settings, plan.restarts, { runId, outcomes }, signal);
   return outcomes;
 }
 

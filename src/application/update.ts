@@ -109,7 +109,7 @@ export function createUpdate({ outside, settings, check, lock }: UpdateParts): U
     }
     const stale = report.containers.filter(({ status }) => status === 'stale');
     const refused = stale.map(({ id, name }) => ({ id, name, reason: cancelledBeforeTurn }));
-    return { plan: { transactions: [], refused }, listing: [] };
+    return { plan: { transactions: [], refused, restarts: [] }, listing: [] };
   }
 }
 

@@ -91,11 +91,10 @@ export function conditionalOn(graph: Pick<DependencyGraph, 'soft'>, id: string):
   return (graph.soft.get(id) ?? []).filter(({ condition }) => condition !== 'service_started');
 }
 
-/** Whether others wait for the container to end with success: compose's `service_completed_successfully`. */
-export function isAwaitedJob({ soft }: Pick<DependencyGraph, 'soft'>, id: string): boolean {
-  return [...soft.values()].some((dependencies) =>
-    dependencies.some(({ targetId, condition }) => targetId === id && condition === 'service_completed_successfully'),
-  );
+/** Ids of containers whose success others wait for: compose's `service_completed_successfully`. */
+export function awaitedJobs({ soft }: Pick<DependencyGraph, 'soft'>): ReadonlySet<string> {
+  const awaited = [...soft.values()].flat().filter(({ condition }) => condition === 'service_completed_successfully');
+  return new Set(awaited.map(({ targetId }) => targetId));
 }
 
 /** The given containers and all that hold on to them, directly or through others: what a replacement of the given moves. */

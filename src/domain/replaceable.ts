@@ -1,12 +1,14 @@
 import type { Afterwards } from './afterwards.ts';
 import type { Container } from './container.ts';
-import { type DependencyGraph, type HardDependency, isAwaitedJob } from './dependency-graph.ts';
+import type { DependencyGraph, HardDependency } from './dependency-graph.ts';
 import { quoted } from './printable.ts';
 import { swarmTaskLabel } from './selection.ts';
 import { isParkedName } from './transaction-names.ts';
 
 export type ReplacementContext = {
   readonly graph: DependencyGraph;
+  /** Ids of containers whose end others wait for. */
+  readonly jobs: ReadonlySet<string>;
   /** Ids of all images that the engine holds. */
   readonly imageIds: ReadonlySet<string>;
   /** What is replaced in the same transaction, by id: how it is left. */
@@ -31,7 +33,7 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
   const { status } = container.state;
   if (status === 'paused') return 'is paused, and a paused container cannot be stopped: unpause it first';
   if (status === 'removing' || status === 'dead') return 'is being removed';
-  if (status === 'running' && isAwaitedJob(context.graph, container.id)) {
+  if (status === 'running' && context.jobs.has(container.id)) {
     return 'is a job that others wait for, and is at work: it is replaced when it is done';
   }
   if (HostConfig.AutoRemove === true) {

@@ -30,13 +30,125 @@ const plan = (containers: readonly Container[], stale: readonly string[], more: 
   planUpdate(inputOf(containers, stale, more));
 
 /** `vpn*+app after db`: members in order, the stale ones starred, and the leaders waited for. */
-function sketch({ transactions }: UpdatePlan): readonly string[] {
+function sketch({ transactions }: Pick<UpdatePlan, 'transactions'>): readonly string[] {
   const leader = new Map(transactions.map((transaction) => [transaction.id, transaction.members[0]?.container.name]));
   return transactions.map(({ members, after: waits }) => {
     const names = members.map(({ container, cause }) => container.name + (cause === 'stale' ? '*' : ''));
     return names.join('+') + (waits.length > 0 ? ` after ${waits.map((each) => leader.get(each)).join(',')}` : '');
   });
 }
+
+/** As `docker compose up` writes it: `db:service_healthy:true`. */
+const inProject = (service: string, dependsOn = '', parts: ContainerParts = {}): Container =>
+  one(service, {
+    ...parts,
+    labels: {
+      'com.docker.compose.project': 'shop',
+      'com.docker.compose.service': service,
+      'com.docker.compose.depends_on': dependsOn,
+      ...parts.labels,
+    },
+  });
+
+describe('planUpdate() and how successors are left', () => {
+  const afterwards = (containers: readonly Container[], stale: readonly string[], more: Partial<PlanInput> = {}) =>
+    plan(containers, stale, more).transactions.flatMap(({ members }) =>
+      members.map((member) => `${member.container.name} ${member.afterwards}`),
+    );
+  const settings = (more: Partial<PlanInput['settings']>) => ({ settings: { ...defaultSettings, ...more } });
+
+  test('what runs is to run, what is stopped stays stopped', () => {
+    const containers = [one('a'), one('b', { status: 'exited' }), one('c', { status: 'restarting' })];
+    expect(afterwards(containers, ['a', 'b', 'c'])).toEqual(['a running', 'b stopped', 'c running']);
+  });
+
+  test('no-restart leaves them stopped; the label adds to the option, and overrides it where labels take precedence', () => {
+    const containers = [one('a'), one('b', { labels: { 'upkeep.no-restart': 'false' } })];
+    expect(afterwards(containers, ['a', 'b'], settings({ noRestart: true }))).toEqual(['a stopped', 'b stopped']);
+    const both = settings({ noRestart: true, labelTakesPrecedence: true });
+    expect(afterwards(containers, ['a', 'b'], both)).toEqual(['a stopped', 'b running']);
+    expect(afterwards([one('a', { labels: { 'upkeep.no-restart': 'true' } })], ['a'])).toEqual(['a stopped']);
+  });
+
+  test('revive-stopped starts what was stale, not what is only re-created with it', () => {
+    const containers = [one('vpn', { status: 'exited' }), one('app', inNetworkOf('vpn', { status: 'exited' }))];
+    const revive = settings({ reviveStopped: true });
+    expect(afterwards(containers, ['vpn'], revive)).toEqual(['vpn running', 'app stopped']);
+    expect(afterwards(containers, ['vpn'], settings({ reviveStopped: true, noRestart: true }))).toEqual([
+      'vpn stopped',
+      'app stopped',
+    ]);
+  });
+
+  test('a target that is to be left stopped is refused for the sake of who could not be started in its network', () => {
+    const containers = [one('vpn', { labels: { 'upkeep.no-restart': 'true' } }), one('app', inNetworkOf('vpn'))];
+    const { transactions, refused } = plan(containers, ['vpn']);
+    expect(transactions).toEqual([]);
+    expect(refused[0]?.reason).toContain('which is to be left stopped, so that it could not be started');
+    expect(afterwards(containers, ['vpn'], settings({ noRestart: true }))).toEqual(['vpn stopped', 'app stopped']);
+  });
+
+  test('a job that others wait for is to complete; while it is at work it stays', () => {
+    const web = inProject('web', 'migrate:service_completed_successfully:false');
+    const job = (status: 'exited' | 'running') => inProject('migrate', '', { status });
+    const revive = settings({ reviveStopped: true });
+    expect(afterwards([web, job('exited')], ['migrate', 'web'], revive)).toEqual(['migrate completed', 'web running']);
+    expect(plan([web, job('running')], ['migrate']).refused[0]?.reason).toBe(
+      'It is a job that others wait for, and is at work: it is replaced when it is done',
+    );
+  });
+});
+
+describe('planUpdate() and the conditions of compose', () => {
+  test('are asked of containers outside of the transaction, by name; inside they order the starts', () => {
+    const web = inProject('web', 'db:service_healthy:false,cache:service_started:false');
+    const { transactions } = plan([web, inProject('db'), inProject('cache')], ['web']);
+    expect(transactions[0]?.requires).toEqual([{ name: 'db', condition: 'service_healthy' }]);
+    const beside = inProject('web', 'db:service_healthy:false', inNetworkOf('db'));
+    const [group] = plan([beside, inProject('db')], ['db']).transactions;
+    expect(group?.requires).toEqual([]);
+    expect(group?.members.map(({ waitsFor }) => waitsFor)).toEqual([[], [id('db')]]);
+  });
+
+  test('are not asked for what is not started', () => {
+    const web = inProject('web', 'db:service_healthy:false', { status: 'exited' });
+    expect(plan([web, inProject('db')], ['web']).transactions[0]?.requires).toEqual([]);
+  });
+});
+
+describe('planUpdate() and restart: true', () => {
+  const restarts = (containers: readonly Container[], stale: readonly string[], more: Partial<PlanInput> = {}) =>
+    plan(containers, stale, more).restarts.map(({ container, because }) => [
+      container.name,
+      because.map(({ name }) => name),
+    ]);
+  const chain = [
+    inProject('db'),
+    inProject('web', 'db:service_started:true'),
+    inProject('proxy', 'web:service_started:true'),
+    inProject('idle', 'db:service_started:true', { status: 'exited' }),
+    inProject('other', 'db:service_started:false'),
+  ];
+
+  test('restarts who says so and runs, directly or through others, what they depend on first', () => {
+    expect(restarts(chain, ['db'])).toEqual([
+      ['web', ['db']],
+      ['proxy', ['web']],
+    ]);
+    expect(restarts(chain, ['other'])).toEqual([]);
+  });
+
+  test('restarts nobody for what is left stopped, nor who must not be touched, nor the own container', () => {
+    expect(restarts(chain, ['db'], { settings: { ...defaultSettings, noRestart: true } })).toEqual([]);
+    expect(restarts(chain, ['db'], { optedOut: new Map([[id('web'), 'is monitored only']]) })).toEqual([]);
+    expect(restarts(chain, ['db'], { ownId: id('web') })).toEqual([]);
+  });
+
+  test('ends for containers that depend on each other in a circle', () => {
+    const circle = [inProject('a', 'b:service_started:true'), inProject('b', 'a:service_started:true')];
+    expect(restarts(circle, ['a']).map(([name]) => name)).toEqual(['b', 'a']);
+  });
+});
 
 describe('planUpdate()', () => {
   test('containers that do not hold on to each other move apart', () => {
@@ -50,7 +162,7 @@ describe('planUpdate()', () => {
       one('vpn'),
     ];
     const { transactions } = plan(containers, ['vpn']);
-    expect(sketch({ transactions, refused: [] })).toEqual(['vpn*+app+side']);
+    expect(sketch({ transactions })).toEqual(['vpn*+app+side']);
     expect(transactions[0]?.id).toBe(id('vpn'));
     expect(transactions[0]?.members[1]).toMatchObject({
       reference: 'app:1',
@@ -62,7 +174,7 @@ describe('planUpdate()', () => {
   test('a fresh target of a stale dependent stays', () => {
     const containers = [one('app', inNetworkOf('vpn')), one('vpn')];
     const { transactions } = plan(containers, ['app']);
-    expect(sketch({ transactions, refused: [] })).toEqual(['app*']);
+    expect(sketch({ transactions })).toEqual(['app*']);
     expect(transactions[0]?.members[0]).toMatchObject({ holdsOnTo: [], digest: digestOf('new app') });
   });
 
@@ -87,7 +199,7 @@ describe('planUpdate()', () => {
   test('legacy links both ways are one transaction, in the order of names', () => {
     const containers = [one('b', { host: { Links: ['/a:/b/a'] } }), one('a', { host: { Links: ['/b:/a/b'] } })];
     const { transactions } = plan(containers, ['b']);
-    expect(sketch({ transactions, refused: [] })).toEqual(['a+b*']);
+    expect(sketch({ transactions })).toEqual(['a+b*']);
     expect(transactions[0]?.members.map(({ holdsOnTo }) => holdsOnTo)).toEqual([[id('b')], [id('a')]]);
   });
 
@@ -172,6 +284,7 @@ describe('planUpdate() refuses', () => {
     expect(plan([one('db')], ['app'])).toEqual({
       transactions: [],
       refused: [{ id: id('app'), name: 'app', reason: 'It could not be inspected, or is gone' }],
+      restarts: [],
     });
   });
 
@@ -180,7 +293,7 @@ describe('planUpdate() refuses', () => {
     const { transactions, refused } = plan(containers, ['a', 'vpn', 'c'], {
       optedOut: new Map([[id('b'), 'is monitored only']]),
     });
-    expect(sketch({ transactions, refused })).toEqual(['c*']);
+    expect(sketch({ transactions })).toEqual(['c*']);
     const reason = '3 containers have to move together, and "b" is monitored only';
     expect(refused).toEqual([
       { id: id('a'), name: 'a', reason },

@@ -1,7 +1,9 @@
 import { type Afterwards, afterwardsOf, type AfterwardsSettings } from './afterwards.ts';
+import type { ComposeCondition } from './compose-identity.ts';
 import type { Container } from './container.ts';
-import { conditionalOn, type DependencyGraph, heldBy, isAwaitedJob, movedWith, neededBy } from './dependency-graph.ts';
+import { awaitedJobs, conditionalOn, type DependencyGraph, heldBy, movedWith, neededBy } from './dependency-graph.ts';
 import type { Digest } from './digest.ts';
+import { type PlannedRestart, planRestarts } from './planned-restarts.ts';
 import { quoted } from './printable.ts';
 import { whyNotReplaceable } from './replaceable.ts';
 import { strongComponents } from './strong-components.ts';
@@ -12,6 +14,8 @@ export type UpdatePlan = {
   readonly transactions: readonly PlannedTransaction[];
   /** Stale containers that must not be touched, each with the reason. */
   readonly refused: readonly { readonly name: string; readonly id: string; readonly reason: string }[];
+  /** What is done once the transactions have ended; in order. */
+  readonly restarts: readonly PlannedRestart[];
 };
 
 /** One group of containers that moves together or not at all. */
@@ -22,7 +26,12 @@ export type PlannedTransaction = {
   readonly members: readonly PlannedMember[];
   /** Ids of transactions that must have succeeded first, because a container here depends on one there. */
   readonly after: readonly string[];
+  /** What its members ask, by compose, of containers that are not of it. */
+  readonly requires: readonly Requirement[];
 };
+
+/** By name, because the container may be another one by then. */
+export type Requirement = { readonly name: string; readonly condition: ComposeCondition };
 
 export type PlannedMember = {
   readonly container: Container;
@@ -66,8 +75,9 @@ export type PlanInput = {
  * them. What a stale container holds on to stays as it is when it is not stale itself: dependents
  * move with their target, never the other way round.
  */
-export function planUpdate(input: PlanInput): UpdatePlan {
-  const { graph } = input;
+export function planUpdate(given: PlanInput): UpdatePlan {
+  const { graph } = given;
+  const input = { ...given, jobs: awaitedJobs(graph) };
   const stale = new Map(input.stale.map((container) => [container.id, container]));
   const known = [...stale.keys()].filter((id) => graph.containers.has(id));
   const moved = movedWith(graph, known);
@@ -79,8 +89,11 @@ export function planUpdate(input: PlanInput): UpdatePlan {
     for (const { id } of group) if (reason !== undefined) refusals.set(id, reason);
     if (reason === undefined) transactions.push(transactionOf(group, endings, stale, graph));
   }
+  const members = transactions.flatMap((transaction) => transaction.members);
+  const startedAnew = members.filter(({ afterwards }) => afterwards !== 'stopped').map(({ container }) => container.id);
   return {
     transactions: inOrder(transactions, graph),
+    restarts: planRestarts(startedAnew, input),
     refused: input.stale
       .filter(({ id }) => refusals.has(id) || !graph.containers.has(id))
       .map(({ id, name }) => ({ id, name, reason: refusals.get(id) ?? 'It could not be inspected, or is gone' })),
@@ -109,19 +122,22 @@ function targetsFirst(graph: DependencyGraph, ids: ReadonlySet<string>): readonl
   );
 }
 
+/** `jobs`: ids of containers whose end others wait for. */
+type KnownInput = PlanInput & { readonly jobs: ReadonlySet<string> };
+
 /** By id: how each member is left. */
 type Endings = ReadonlyMap<string, Afterwards>;
 
 function endingsOf(
   group: readonly Container[],
   stale: ReadonlyMap<string, StaleContainer>,
-  { graph, settings }: PlanInput,
+  { jobs, settings }: KnownInput,
 ): Endings {
-  const part = ({ id }: Container) => ({ isLinked: !stale.has(id), isJob: isAwaitedJob(graph, id) });
+  const part = ({ id }: Container) => ({ isLinked: !stale.has(id), isJob: jobs.has(id) });
   return new Map(group.map((container) => [container.id, afterwardsOf(container, part(container), settings)]));
 }
 
-function whyRefused(group: readonly Container[], moved: Endings, input: PlanInput): string | undefined {
+function whyRefused(group: readonly Container[], moved: Endings, input: KnownInput): string | undefined {
   for (const container of group) {
     const why = input.optedOut.get(container.id) ?? whyNotReplaceable(container, { ...input, moved });
     if (why === undefined) continue;
@@ -152,7 +168,20 @@ function transactionOf(
         .filter((id) => endings.has(id)),
     };
   });
-  return { id: group[0]?.id ?? '', members };
+  return { id: group[0]?.id ?? '', members, requires: requirementsOf(members, graph) };
+}
+
+/** Nothing is asked for a member that is not started. */
+function requirementsOf(members: readonly PlannedMember[], graph: DependencyGraph): readonly Requirement[] {
+  const own = new Set(members.map(({ container }) => container.id));
+  return members
+    .filter(({ afterwards }) => afterwards !== 'stopped')
+    .flatMap(({ container }) => conditionalOn(graph, container.id))
+    .filter(({ targetId }) => !own.has(targetId))
+    .flatMap(({ targetId, condition }) => {
+      const name = graph.containers.get(targetId)?.name;
+      return name === undefined ? [] : [{ name, condition }];
+    });
 }
 
 /** Transactions that need each other in a circle have no order among themselves; the others keep theirs. */

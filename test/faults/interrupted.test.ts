@@ -126,7 +126,7 @@ async function setStage(shape: Shape): Promise<Stage> {
     waitsFor: [],
   }));
   const newImageId = manifest.kind === 'image' ? manifest.image.id : '';
-  return { scene, planned: { id: webId, members, after: [] }, before, newImageId };
+  return { scene, planned: { id: webId, members, after: [], requires: [] }, before, newImageId };
 }
 
 function faultsIn({ scene, before, newImageId }: Stage, shape: Shape): string[] {

@@ -27,6 +27,7 @@ test('a successor that the engine makes otherwise than asked is called off befor
   const planned = {
     id,
     after: [],
+    requires: [],
     members: [
       {
         container,

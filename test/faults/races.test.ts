@@ -24,6 +24,7 @@ async function setScene(): Promise<{ readonly scene: SandboxScene; readonly plan
     planned: {
       id,
       after: [],
+      requires: [],
       members: [
         { container, cause: 'stale', reference: image, digest, holdsOnTo: [], afterwards: 'running', waitsFor: [] },
       ],

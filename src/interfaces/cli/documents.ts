@@ -30,17 +30,22 @@ export function planDocument({ report, plan }: PlanReport): Document {
   const transactions = plan.transactions.map(({ members, after }, index) => ({
     number: index + 1,
     after: after.flatMap((id) => numbers.get(id) ?? []),
-    members: members.map(({ container, cause, reference, digest }) => ({
+    members: members.map(({ container, cause, reference, digest, afterwards }) => ({
       name: container.name,
       image: reference,
       cause,
       image_id: container.imageId,
       latest_digest: digest ?? '',
+      afterwards,
     })),
   }));
   return {
     dry_run: true,
     transactions,
+    restarts: plan.restarts.map(({ container, because }) => ({
+      name: container.name,
+      after: because.map(({ name }) => name),
+    })),
     refused: plan.refused.map(({ name, reason }) => ({ name, reason })),
     ...checkDocument(report),
   };

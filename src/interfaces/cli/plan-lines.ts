@@ -7,19 +7,26 @@ import type { Style } from './style.ts';
 /** What an update would do, in order and with the reasons. */
 export function planLines({ report, plan }: PlanReport, style: Style): readonly string[] {
   const reasons = new Map(report.containers.map(({ id, reason }) => [id, reason]));
-  const { transactions, refused } = plan;
+  const { transactions, refused, restarts } = plan;
   const groups = transactions.length === 1 ? 'one group' : `${transactions.length} groups`;
   const head =
     transactions.length === 0 ? 'Nothing would be updated' : `An update would replace ${groups} of containers`;
   return [
     style.bold(head),
     ...transactions.flatMap((transaction, index) => transactionLines(transaction, index + 1, plan, reasons, style)),
+    ...(restarts.length === 0 ? [] : ['', style.bold(restartsHead)]),
+    ...restarts.map(({ container, because }) => {
+      const names = because.map(({ name }) => shown(name));
+      return `  ${style.bold(shown(container.name))}: after ${names.join(', ')}`;
+    }),
     ...(refused.length === 0 ? [] : ['', style.bold('It would leave alone')]),
     ...refused.map(({ name, reason }) => `  ${style.bold(shown(name))}: ${shown(reason)}`),
     '',
     style.grey('Nothing was changed'),
   ];
 }
+
+const restartsHead = 'Then it would restart, because they ask for it (depends_on with restart: true)';
 
 function transactionLines(
   { members, after }: PlannedTransaction,
@@ -41,7 +48,7 @@ function transactionLines(
 }
 
 function memberLine(
-  { container, cause, reference, digest, holdsOnTo }: PlannedMember,
+  { container, cause, reference, digest, holdsOnTo, afterwards }: PlannedMember,
   members: readonly PlannedMember[],
   reasons: ReadonlyMap<string, string>,
   style: Style,
@@ -53,7 +60,8 @@ function memberLine(
   }
   const to = digest === undefined ? '' : ` to ${shortDigest(digest)}`;
   const reason = reasons.get(container.id) ?? '';
-  return `   ${name}: ${shown(reference)}${to}${reason === '' ? '' : style.grey(` (${shown(reason)})`)}`;
+  const how = afterwards === 'stopped' ? ', left stopped' : '';
+  return `   ${name}: ${shown(reference)}${to}${how}${reason === '' ? '' : style.grey(` (${shown(reason)})`)}`;
 }
 
 function shown(text: string): string {

@@ -183,11 +183,11 @@ describe('update()', () => {
         afterwards: 'running',
         waitsFor: [],
       } as const;
-      const transactions = [{ id: container.id, members: [stale], after: [] }];
+      const transactions = [{ id: container.id, members: [stale], after: [], requires: [] }];
       const { fake } = await run(argv, {
         plan: () => ({
           report: checkReport([]),
-          plan: { transactions, refused: [{ id: '', name: evil, reason: evil }] },
+          plan: { transactions, refused: [{ id: '', name: evil, reason: evil }], restarts: [] },
         }),
         check: () => Promise.reject(new ServiceError('engine-refused', `Cannot: ${evil}`, { remedy: evil })),
         update: (application) => {
@@ -244,10 +244,12 @@ describe('update() with --dry-run', () => {
             id: vpn!.id,
             members: [member(vpn, {}), member(torrent, { cause: 'linked', digest: undefined, holdsOnTo: [vpn!.id] })],
             after: [],
+            requires: [],
           },
-          { id: web!.id, members: [member(web, {})], after: [vpn!.id] },
+          { id: web!.id, members: [member(web, {})], after: [vpn!.id], requires: [] },
         ],
         refused: [{ id: 'x', name: 'db', reason: 'it is removed by the engine when it stops (--rm)' }],
+        restarts: [{ container: inspectedContainer('proxy'), because: [web!] }],
       },
     }),
   };
@@ -265,6 +267,9 @@ describe('update() with --dry-run', () => {
       '',
       '2. (after 1, if that succeeds)',
       `   web: web:1 to ${idOf('web').slice(0, 12)}`,
+      '',
+      'Then it would restart, because they ask for it (depends_on with restart: true)',
+      '  proxy: after web',
       '',
       'It would leave alone',
       '  db: it is removed by the engine when it stops (--rm)',
@@ -290,6 +295,7 @@ describe('update() with --dry-run', () => {
         { number: 2, after: [1] },
       ],
       refused: [{ name: 'db' }],
+      restarts: [{ name: 'proxy', after: ['web'] }],
       count: 1,
     });
   });

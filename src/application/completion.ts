@@ -1,0 +1,23 @@
+import { isAlive } from '../domain/container.ts';
+import { formatDuration } from '../domain/duration.ts';
+import type { Outside } from '../domain/outside.ts';
+import type { ServiceSettings } from '../domain/settings.ts';
+import { type GateVerdict, vanished } from './health.ts';
+import { mannersOf } from './manners.ts';
+
+/** The gate of a job that others wait for: it passes when it has ended with code 0. */
+export async function passCompletion(outside: Outside, settings: ServiceSettings, id: string): Promise<GateVerdict> {
+  const { engine } = outside;
+  const first = await engine.inspectContainer(id);
+  if (first === undefined) return vanished;
+  const limitMs = mannersOf(first, settings).gateTimeoutMs ?? longestWorkMs;
+  await engine.waitUntilStopped(id, limitMs);
+  const { state } = (await engine.inspectContainer(id)) ?? {};
+  if (state === undefined) return vanished;
+  const failed = (reason: string): GateVerdict => ({ kind: 'failed', reason, ownFault: true, wasSeenWell: true });
+  if (isAlive(state.status)) return failed(`its work was not done within ${formatDuration(limitMs)}`);
+  return state.exitCode === 0 ? { kind: 'passed' } : failed(`its work ended with code ${state.exitCode}`);
+}
+
+/** Where no health timeout is given: long for the migration of a database, short against a day of nothing. */
+const longestWorkMs = 1_800_000;

@@ -1,0 +1,87 @@
+import { type Container, isAlive } from '../domain/container.ts';
+import { describeError } from '../domain/errors.ts';
+import type { Outside } from '../domain/outside.ts';
+import type { PlannedRestart } from '../domain/planned-restarts.ts';
+import { quoted } from '../domain/printable.ts';
+import type { ContainerOutcome, OutcomeKind } from '../domain/session.ts';
+import type { ServiceSettings } from '../domain/settings.ts';
+import { type GateVerdict, passGate } from './health.ts';
+import { mannersOf } from './manners.ts';
+
+/**
+ * Restarts, one after the other, what wants a restart because something it depends on was replaced,
+ * and adds what became of each to the outcomes. What was started anew by its own update is left
+ * alone, and so is everything after an abort.
+ */
+export async function restartDependents(
+  outside: Outside,
+  settings: ServiceSettings,
+  restarts: readonly PlannedRestart[],
+  { runId, outcomes }: { readonly runId: string; readonly outcomes: Map<string, ContainerOutcome> },
+  signal?: AbortSignal,
+): Promise<void> {
+  const { publish, clock } = outside;
+  const reached = (id: string) => outcomes.get(id)?.outcome;
+  for (const { container, because } of restarts) {
+    const cause = because.find(({ id }) => isReplaced(reached(id)));
+    const own = reached(container.id);
+    if (signal?.aborted || cause === undefined || isReplaced(own) || own === 'rolled_back') continue;
+    const { name, imageId } = container;
+    const image = container.settings.Config.Image;
+    publish({ kind: 'update_started', runId, container: name, image, from: imageId, to: '', atMs: clock.nowMs() });
+    publish({ kind: 'phase_entered', runId, container: name, phase: 'stopping' });
+    const outcome = await restart(outside, settings, container, cause.name);
+    const kind = outcome.outcome === 'restarted' ? 'update_completed' : 'update_failed';
+    publish({ kind, runId, outcome, atMs: clock.nowMs() });
+    outcomes.set(container.id, outcome);
+  }
+}
+
+function isReplaced(outcome: OutcomeKind | undefined): boolean {
+  return outcome === 'updated' || outcome === 'restarted';
+}
+
+async function restart(
+  outside: Outside,
+  settings: ServiceSettings,
+  container: Container,
+  cause: string,
+): Promise<ContainerOutcome> {
+  const { name, imageId, settings: made } = container;
+  const digests = { oldDigest: '', newDigest: '' };
+  const base = { name, image: made.Config.Image, oldImageId: imageId, newImageId: imageId, ...digests };
+  const why = `restarted after the update of ${quoted(cause)}`;
+  try {
+    const fault = await restartAndProve(outside, settings, container);
+    return fault === undefined
+      ? { ...base, outcome: 'restarted', reason: why }
+      : { ...base, outcome: 'failed', reason: `${why}: ${fault}` };
+  } catch (error) {
+    return { ...base, outcome: 'failed', reason: `${why}: ${describeError(error)}` };
+  }
+}
+
+/** What went wrong; undefined when it runs, and healthily. It is started once more before it is given up. */
+async function restartAndProve(
+  outside: Outside,
+  settings: ServiceSettings,
+  container: Container,
+): Promise<string | undefined> {
+  const { engine } = outside;
+  const { id } = container;
+  const { stop } = mannersOf(container, settings);
+  const outcome = await engine.restartContainer(id, stop);
+  if (outcome.kind === 'unknown') await engine.waitUntilStopped(id, (stop.timeoutSeconds + graceSeconds) * 1000);
+  const now = await engine.inspectContainer(id);
+  if (now !== undefined && !isAlive(now.state.status)) await engine.startContainer(id);
+  const isUntouched = now !== undefined && now.state.startedAt === container.state.startedAt;
+  if (isUntouched && 'message' in outcome) return outcome.message;
+  return faultOf(await passGate(outside, settings, id));
+}
+
+function faultOf(verdict: GateVerdict): string | undefined {
+  return verdict.kind === 'failed' ? verdict.reason : undefined;
+}
+
+/** How much longer than its timeout a stop that nobody waits for may take. */
+const graceSeconds = 2;
