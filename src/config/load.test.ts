@@ -132,6 +132,27 @@ const flagged = entries.filter(({ option }) => option.flag !== undefined);
 const variables = entries.flatMap((entry) => variablesOf(entry.option).map(({ name }) => ({ ...entry, name })));
 
 describe('every option', () => {
+  test('has a row here, or has no effect', () => {
+    const missing = optionEntries.filter(([key, option]) => option.withoutEffect === undefined && !hasEffect(key));
+    expect(missing.map(([key]) => key)).toEqual([]);
+  });
+
+  test.each(flagged.filter(({ option }) => option.env))(
+    '--$option.flag is taken before UPKEEP_*, that before WATCHTOWER_*, that before the default',
+    ({ key, option, command }) => {
+      const [text] = effects[key];
+      const names = variablesOf(option).map(({ name }) => name);
+      expect(names).toEqual(names.toSorted((one, other) => prefixRank(one) - prefixRank(other)));
+      const sourceWith = (argv: readonly string[], given: readonly string[]) =>
+        commandOf([command, ...argv], Object.fromEntries(given.map((name) => [name, text]))).options.find(
+          ({ name }) => name === option.flag,
+        )?.source;
+      expect(sourceWith([`--${option.flag}=${text}`], names)).toBe(`--${option.flag}`);
+      for (const [index, name] of names.entries()) expect(sourceWith([], names.slice(index))).toBe(name);
+      expect(sourceWith([], [])).toBe('default');
+    },
+  );
+
   test.each(flagged)('--$option.flag sets it', ({ key, option, command }) => {
     const [text, expected, of] = effects[key];
     expect(of(settingsOf([command, `--${option.flag}=${text}`]))).toEqual(expected);
@@ -508,6 +529,10 @@ test('the defaults of the options are those of the domain', async () => {
 
 function hasEffect(key: OptionKey): key is EffectiveKey {
   return key in effects;
+}
+
+function prefixRank(name: string): number {
+  return ['UPKEEP_', 'WATCHTOWER_', ''].findIndex((prefix) => name.startsWith(prefix));
 }
 
 function everyMs({ run: { schedule } }: Settings): number | undefined {
