@@ -17,12 +17,12 @@ export async function rememberFailures(outside: Outside, failures: readonly Fail
   for (const { name, oldImageId, failedImageId } of failures) {
     const tag = failedVersionTag(name, failedImageId, outside.clock.nowMs());
     if (tag === undefined || oldImageId === '') continue;
-    complainUnless(
-      outside,
-      await outside.engine.tagImage(oldImageId, tag),
-      'A failed version cannot be remembered',
-      tag,
-    );
+    const outcome = await outside.engine.tagImage(oldImageId, tag);
+    if (isDone(outcome)) continue;
+    outside.log.warn('A version that failed cannot be remembered: it is going to be tried again', {
+      container: name,
+      error: outcome.message,
+    });
   }
 }
 
@@ -35,13 +35,14 @@ export async function forgetFailures(outside: Outside, versions: readonly Failed
     for (const { tag } of versions) {
       const image = await outside.engine.inspectImage(tag);
       if (image === undefined || otherNames(image, tag).length === 0) continue;
-      complainUnless(outside, await outside.engine.removeImage(tag), 'A failed version cannot be forgotten', tag);
+      const outcome = await outside.engine.removeImage(tag);
+      if (!isDone(outcome)) outside.log.debug('A failed version cannot be forgotten', { tag, error: outcome.message });
     }
   } catch (error) {
     outside.log.warn('Failed versions cannot be forgotten', { error: describeError(error) });
   }
 }
 
-function complainUnless({ log }: Outside, outcome: CallOutcome, what: string, tag: string): void {
-  if (outcome.kind === 'refused' || outcome.kind === 'unknown') log.debug(what, { tag, error: outcome.message });
+function isDone(outcome: CallOutcome): outcome is Extract<CallOutcome, { kind: 'done' | 'noop' }> {
+  return outcome.kind === 'done' || outcome.kind === 'noop';
 }

@@ -1,5 +1,7 @@
-import { type Container, type Healthcheck, isAlive } from '../domain/container.ts';
+import { type Container, type ContainerSettings, type Healthcheck, isAlive } from '../domain/container.ts';
+import { hideSecrets } from '../domain/last-words.ts';
 import type { Outside } from '../domain/outside.ts';
+import { printable } from '../domain/printable.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import { type Manners, mannersOf } from './manners.ts';
 
@@ -63,7 +65,7 @@ export const vanished: GateVerdict = {
 
 type Failure = { readonly reason: string; readonly ownFault: boolean };
 
-function failureOf({ state, restartCount }: Container, first: Container): Failure | undefined {
+function failureOf({ state, restartCount, settings }: Container, first: Container): Failure | undefined {
   const own = (reason: string): Failure => ({ reason, ownFault: true });
   if (state.oomKilled && !isAlive(state.status)) return own('it ran out of memory');
   if (!isAlive(state.status))
@@ -71,9 +73,16 @@ function failureOf({ state, restartCount }: Container, first: Container): Failur
   if (state.status === 'restarting' || restartCount > first.restartCount) return own('it was restarted');
   if (state.startedAt !== first.state.startedAt) return { reason: 'somebody restarted it', ownFault: false };
   if (state.health === 'unhealthy')
-    return own(`it is unhealthy${state.healthOutput === '' ? '' : `: ${state.healthOutput}`}`);
+    return own(`it is unhealthy${state.healthOutput === '' ? '' : `: ${probeWords(state.healthOutput, settings)}`}`);
   return undefined;
 }
+
+/** A reason is one line, and goes to whoever reads the history. */
+function probeWords(output: string, { Config }: ContainerSettings): string {
+  return printable(hideSecrets(output, Config.Env ?? []).trim(), longestProbeWords);
+}
+
+const longestProbeWords = 300;
 
 /** After a crash of ours, the time that a successor has been up already counts; a clock that jumped back does not. */
 async function upSince({ engine }: Outside, { state }: Container): Promise<number> {

@@ -1,11 +1,13 @@
 import { describeWithRemedy } from '../domain/errors.ts';
 import { isAlive, restartPolicyOf } from '../domain/container.ts';
+import type { UpdatePhase } from '../domain/event.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ContainerOutcome, OutcomeKind } from '../domain/session.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { PlannedMember, PlannedTransaction } from '../domain/update-plan.ts';
 import type { Member } from './facts.ts';
 import { rememberFailures } from './failed-versions.ts';
+import { createPhaseWatch } from './phase-times.ts';
 import { PreparationError, type PreparedMember, type PreparedTransaction, prepareTransaction } from './prepare.ts';
 import { transact, type TransactResult } from './transact.ts';
 
@@ -32,7 +34,16 @@ export async function runTransaction(
       atMs: clock.nowMs(),
     });
   }
-  const outcomes = await move(outside, settings, planned, runId, signal);
+  const phases = createPhaseWatch(clock);
+  const enter: EnterPhase = (container, phase) => {
+    phases.enter(container, phase);
+    publish({ kind: 'phase_entered', runId, container, phase });
+  };
+  const reached = await move(outside, settings, planned, { runId, enter }, signal);
+  const outcomes = reached.map((outcome) => {
+    const times = phases.read(outcome.name);
+    return times === undefined ? outcome : { ...outcome, phases: times };
+  });
   for (const outcome of outcomes) {
     const succeeded = outcome.outcome === 'updated' || outcome.outcome === 'restarted' || outcome.outcome === 'fresh';
     publish({ kind: succeeded ? 'update_completed' : 'update_failed', runId, outcome, atMs: clock.nowMs() });
@@ -40,15 +51,15 @@ export async function runTransaction(
   return outcomes;
 }
 
+type EnterPhase = (container: string, phase: UpdatePhase) => void;
+
 async function move(
   outside: Outside,
   settings: ServiceSettings,
   planned: PlannedTransaction,
-  runId: string,
+  { runId, enter }: { readonly runId: string; readonly enter: EnterPhase },
   signal?: AbortSignal,
 ): Promise<readonly ContainerOutcome[]> {
-  const enter = (name: string, phase: Parameters<Parameters<typeof transact>[0]['onPhase']>[0]) =>
-    outside.publish({ kind: 'phase_entered', runId, container: name, phase });
   let prepared: PreparedTransaction;
   try {
     prepared = await prepareTransaction(
@@ -149,7 +160,7 @@ function outcomeOf(member: PreparedMember, result: TransactResult, index: number
   const base = { ...describe(member), newImageId: member.image.id, ...(log === undefined ? {} : { log }) };
   if (result.result === 'committed') {
     const outcome: OutcomeKind = member.planned.cause === 'stale' ? 'updated' : 'restarted';
-    const reason = leftStopped(member.planned);
+    const reason = result.warnings.get(id) ?? leftStopped(member.planned);
     return { ...base, outcome, reason, ...downtime(result.endedAt.get(id), result.startedAt.get(id)) };
   }
   if (result.result === 'undone' && !result.parked.has(id)) {

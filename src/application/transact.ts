@@ -1,5 +1,6 @@
 import { describeError, ServiceError } from '../domain/errors.ts';
 import type { UpdatePhase } from '../domain/event.ts';
+import { lastWords } from '../domain/last-words.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import {
@@ -104,9 +105,9 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
   const startedAt = new Map<string, string>();
   const logs = new Map<string, string>();
   const failedImages = new Map<string, string>();
-  /** Successors that were started here, and that nothing has happened to since but what they did themselves. */
   const warnings = new Map<string, string>();
   const undisturbed = new Set<string>();
+  /** Successors that were started here, and that nothing has happened to since but what they did themselves. */
   const recovering = prepared === undefined;
 
   return {
@@ -200,18 +201,20 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
     }
   }
 
-  async function keepLog(successorId: string, seen: TransactionFacts) {
-    const index = seen.members.findIndex((member) => member.new?.id === successorId);
-    const oldId = transaction.members[index]?.oldId;
-    if (oldId === undefined) return;
-    try {
   function noteWarning(step: Step, warning: string, seen: TransactionFacts) {
     const index = seen.members.findIndex((member) => 'id' in step && member.new?.id === step.id);
     const oldId = transaction.members[index]?.oldId;
     if (oldId !== undefined) warnings.set(oldId, warning);
   }
 
-      logs.set(oldId, await outside.engine.containerLogs(successorId, { tail: 50 }));
+  async function keepLog(successorId: string, seen: TransactionFacts) {
+    const index = seen.members.findIndex((member) => member.new?.id === successorId);
+    const oldId = transaction.members[index]?.oldId;
+    if (oldId === undefined) return;
+    try {
+      const log = await outside.engine.containerLogs(successorId, { tail: 50 });
+      const successor = await outside.engine.inspectContainer(successorId);
+      logs.set(oldId, lastWords(log, successor?.settings.Config.Env ?? []));
     } catch (error) {
       outside.log.debug('the log of a failed successor could not be read', { error: describeError(error) });
     }
@@ -230,6 +233,7 @@ const limits: { readonly [K in StepKind]: { readonly inVain: number; readonly fa
   gate: { inVain: 2, failures: 8 },
   outwait: { inVain: 2, failures: 8 },
   tag: { inVain: 2, failures: 3 },
+  hook: { inVain: 2, failures: 3 },
   remove: { inVain: 3, failures: 5 },
 };
 
@@ -266,8 +270,8 @@ async function factsWhenReachable(options: TransactOptions, journey: Journey): P
     }
   }
 }
-
       journey.disturbed();
+
 async function perform(options: TransactOptions, step: Step): Promise<StepOutcome> {
   try {
     return await performStep(options, step);
@@ -309,6 +313,7 @@ const descriptions: { readonly [K in StepKind]: (step: StepOf<K>, facts: Transac
   remove: ({ id }, facts) => `removing "${nameOf(facts, id)}"`,
 };
 
+  hook: ({ id }, facts) => `running the hook of "${nameOf(facts, id)}"`,
 function nameOf(facts: TransactionFacts, id: string | undefined): string {
   return facts.members.find((member) => member.old?.id === id || member.new?.id === id)?.name ?? '';
 }

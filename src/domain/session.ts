@@ -1,3 +1,5 @@
+import type { UpdatePhase } from './event.ts';
+
 /** What began a run. */
 export type Trigger = 'command' | 'schedule' | 'start' | 'http';
 
@@ -28,9 +30,14 @@ export type ContainerOutcome = {
   readonly newDigest: string;
   /** From the old process's end to the new one's start, by the engine's clock; undefined when nothing was stopped. */
   readonly downtimeMs?: number;
-  /** The last log lines of a successor that failed. */
+  /** The last log lines of a successor that failed, as `lastWords` shows them. */
   readonly log?: string;
+  /** How long it was in each phase; undefined when nothing was begun. */
+  readonly phases?: PhaseTimes;
 };
+
+/** Milliseconds. */
+export type PhaseTimes = Readonly<Partial<Record<UpdatePhase, number>>>;
 
 /** One run: its outcome per container, in listing order. */
 export type Session = {

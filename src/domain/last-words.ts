@@ -1,0 +1,48 @@
+import { printable } from './printable.ts';
+
+/**
+ * The end of a container's log as it may be shown to others: at most 50 lines of 500 characters, safe
+ * to print, without what its environment says are secrets, passwords in URLs, and what is called a
+ * password or token where it is written. What a program prints of other secrets cannot be known.
+ */
+export function lastWords(log: string, env: readonly string[]): string {
+  const lines = hideSecrets(log, env).split(/\r?\n/);
+  if (lines.at(-1) === '') lines.pop();
+  return lines
+    .slice(-mostLines)
+    .map((line) => `${printable(line, longestLine)}\n`)
+    .join('');
+}
+
+/** The text without what may be a secret; `env` is of the container that it is about. */
+export function hideSecrets(text: string, env: readonly string[]): string {
+  let shown = text;
+  for (const secret of secretsIn(env)) shown = shown.replaceAll(secret, hidden);
+  return shown
+    .split('\n')
+    .map((line) => line.slice(0, longestRead).replace(passwordInUrl, `$1${hidden}@`).replace(toldSecret, `$1${hidden}`))
+    .join('\n');
+}
+
+const hidden = '***';
+const mostLines = 50;
+const longestLine = 500;
+
+/** More of a line is not looked at, so that no line takes long. */
+const longestRead = 2000;
+
+const tellingName = /pass(?:word|wd|phrase)?$|pwd$|secret|token|credential|api_?key|private_?key|access_?key/i;
+const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/[^\s/@:]{0,256}:)[^\s/@]{1,1024}@/gi;
+const toldSecret =
+  /((?:pass(?:word|wd|phrase)?|secret|token|api[_-]?key|authorization)["']?\s{0,3}[=:]\s{0,3}["']?(?:(?:bearer|basic)\s{1,3})?)[^\s"',;&]{1,1024}/gi;
+
+/** Values of variables with a telling name, and passwords in others; the longest first, because one may hold another. */
+function secretsIn(env: readonly string[]): readonly string[] {
+  const secrets = env.flatMap((variable) => {
+    const separator = variable.indexOf('=');
+    const [name, value] = [variable.slice(0, separator), variable.slice(separator + 1)];
+    if (separator > 0 && tellingName.test(name)) return [value, ...value.split('\n')];
+    return [...(/:\/\/[^\s/@:]{0,256}:([^\s/@]{1,1024})@/.exec(value)?.slice(1) ?? [])];
+  });
+  return [...new Set(secrets)].filter(({ length }) => length >= 4).toSorted((one, other) => other.length - one.length);
+}
