@@ -51,13 +51,18 @@ const rooms: readonly Room[] = [
   },
   {
     folder: 'interfaces/http',
-    mayImport: ['domain/', 'application/application.ts', 'node:', 'fastify'],
+    mayImport: ['domain/', 'application/application.ts', 'interfaces/json/', 'node:', 'fastify'],
     because: 'a route knows the table of contents of the service and nothing behind it',
   },
   {
     folder: 'interfaces/cli',
-    mayImport: ['domain/', 'application/application.ts', 'config/', 'node:util'],
+    mayImport: ['domain/', 'application/application.ts', 'interfaces/json/', 'config/', 'node:util'],
     because: 'a command works the same with or without a running service',
+  },
+  {
+    folder: 'interfaces/json',
+    mayImport: ['domain/', 'application/application.ts'],
+    because: 'what a reply says and what a command prints are the same entries',
   },
   {
     folder: 'interfaces/metrics',

@@ -1,7 +1,9 @@
 import { formatDuration } from '../../domain/duration.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import { type ContainerOutcome, type Session, summarise } from '../../domain/session.ts';
-import type { CheckedContainer, CheckReport, PlanReport } from './application-types.ts';
+import { checkedEntry, outcomeEntry } from '../json/entries.ts';
+import { toWholeSeconds } from '../json/timestamps.ts';
+import type { CheckReport, PlanReport } from './application-types.ts';
 
 /** What `--json` prints: one document, with the field names of the HTTP interface. */
 export type Document = Readonly<Record<string, unknown>>;
@@ -19,7 +21,7 @@ export function sessionDocument(session: Session): Document {
   return {
     run_id: session.runId,
     summary: summarise(session),
-    containers: session.containers.map(outcomeEntry),
+    containers: session.containers.map(sessionEntry),
     ...closing(session),
   };
 }
@@ -56,54 +58,20 @@ export function failureDocument(error: unknown, nowMs: number): Document {
     error: describeError(error),
     code: error instanceof ServiceError ? error.code : 'internal',
     ...(error instanceof ServiceError && error.remedy !== undefined ? { remedy: error.remedy } : {}),
-    timestamp: timestamp(nowMs),
+    timestamp: toWholeSeconds(nowMs),
     api_version: 'v1',
   };
 }
 
-function checkedEntry(container: CheckedContainer, atMs: number): Document {
-  const { name, image, imageId, digest, status, reason, updateAvailable, latestDigest, latestImageId, error } =
-    container;
-  return {
-    name,
-    image,
-    image_id: imageId,
-    digest: digest ?? '',
-    status,
-    reason,
-    update_available: updateAvailable,
-    latest_image_id: latestImageId ?? '',
-    latest_digest: latestDigest ?? '',
-    timestamp: timestamp(atMs),
-    ...(error === undefined ? {} : { error }),
-  };
-}
-
-function outcomeEntry(container: ContainerOutcome): Document {
-  const { name, image, outcome, reason, oldImageId, newImageId, oldDigest, newDigest, downtimeMs, log } = container;
-  return {
-    name,
-    image,
-    outcome,
-    reason,
-    old_image_id: oldImageId,
-    new_image_id: newImageId,
-    old_digest: oldDigest,
-    new_digest: newDigest,
-    ...(downtimeMs === undefined ? {} : { downtime_ms: Math.round(downtimeMs) }),
-    ...(log === undefined ? {} : { log }),
-  };
+function sessionEntry(container: ContainerOutcome): Document {
+  const { log } = container;
+  return { ...outcomeEntry(container), ...(log === undefined ? {} : { log }) };
 }
 
 function closing({ startedAtMs, durationMs }: { readonly startedAtMs: number; readonly durationMs: number }): Document {
   return {
     timing: { duration_ms: Math.round(durationMs), duration: formatDuration(durationMs) },
-    timestamp: timestamp(startedAtMs + durationMs),
+    timestamp: toWholeSeconds(startedAtMs + durationMs),
     api_version: 'v1',
   };
-}
-
-/** RFC 3339, UTC, whole seconds. */
-function timestamp(atMs: number): string {
-  return `${new Date(atMs).toISOString().slice(0, 19)}Z`;
 }

@@ -1,5 +1,5 @@
 import { type ErrorCode, ServiceError } from '../../domain/errors.ts';
-import { toWholeSeconds } from './timestamps.ts';
+import { toWholeSeconds } from '../json/timestamps.ts';
 
 /** A reply that is no success: the words are for whoever asked, and name nothing internal. */
 export type Problem = {

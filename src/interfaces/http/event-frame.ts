@@ -1,7 +1,7 @@
 import type { RunOptions } from './parts.ts';
 import { payloadOf } from './event-payload.ts';
 import type { LoggedEvent } from './service.ts';
-import { toTimestamp } from './timestamps.ts';
+import { toTimestamp } from '../json/timestamps.ts';
 
 /**
  * One event as it is sent: https://html.spec.whatwg.org/multipage/server-sent-events.html. Its id

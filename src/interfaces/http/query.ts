@@ -1,5 +1,5 @@
 import { HttpError } from './errors.ts';
-import { parseTimestamp } from './timestamps.ts';
+import { parseTimestamp } from '../json/timestamps.ts';
 
 /** One parameter of a query: how it is documented, and how its value is read from what was given, in order. */
 export type Parameter<Value> = {

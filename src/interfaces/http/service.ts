@@ -3,7 +3,6 @@ import type { Application } from '../../application/application.ts';
 /** What the HTTP interface needs of the application. */
 export type Service = Pick<Application, 'check' | 'update' | 'inventory' | 'history' | 'status' | 'eventLog' | 'ready'>;
 
-export type CheckedContainer = Awaited<ReturnType<Service['check']>>['containers'][number];
 export type HistoryEntry = ReturnType<Service['history']>[number];
 export type EventLog = Service['eventLog'];
 export type LoggedEvent = ReturnType<EventLog['since']>[number];

@@ -54,7 +54,7 @@ describe('check()', () => {
         update_available: true,
         latest_image_id: '',
         latest_digest: web.latestDigest,
-        timestamp: '2026-01-01T00:00:01Z',
+        timestamp: '2026-01-01T00:00:01.500Z',
       },
       expect.objectContaining({ name: 'api', latest_digest: '', error: api.error }),
     ]);

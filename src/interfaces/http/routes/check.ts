@@ -1,13 +1,12 @@
 import { ServiceError } from '../../../domain/errors.ts';
+import { checkedEntry } from '../../json/entries.ts';
 import { startDeadline } from '../deadline.ts';
 import { HttpError } from '../errors.ts';
 import type { HttpParts } from '../parts.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { array, choice, integer, object, stamped, text, time, truth } from '../schemas.ts';
 import { selectionParameters, timeoutUpTo } from '../selection.ts';
-import type { CheckedContainer } from '../service.ts';
 import { stamp } from '../stamp.ts';
-import { toTimestamp } from '../timestamps.ts';
 
 /** `POST /v1/check`: asks the registries, changes nothing, waits for no update. */
 export function checkRoute({ settings, service, clock }: HttpParts): Route {
@@ -31,7 +30,7 @@ export function checkRoute({ settings, service, clock }: HttpParts): Route {
       reply.raw.once('close', () => deadline.abort(new ServiceError('cancelled', 'Cannot check: the client has gone')));
       try {
         const report = await service.check({ images, containers, trigger: 'http' }, deadline.signal);
-        const entries = report.containers.map((container) => entryOf(container, clock.nowMs()));
+        const entries = report.containers.map((container) => checkedEntry(container, clock.nowMs()));
         return { containers: entries, count: entries.length, ...stamp(clock) };
       } catch (error) {
         throw deadline.hasPassed() ? new HttpError(408, 'the check timed out') : error;
@@ -59,13 +58,3 @@ const entrySchema = object(
 );
 
 const resultSchema = stamped({ containers: array(entrySchema), count: integer('Number of entries') });
-
-function entryOf(container: CheckedContainer, nowMs: number) {
-  const { name, image, imageId, digest = '', status, reason, error } = container;
-  const { updateAvailable, latestImageId = '', latestDigest = '' } = container;
-  const entry = { name, image, image_id: imageId, digest, status, reason, timestamp: toTimestamp(nowMs) };
-  const found = { update_available: updateAvailable, latest_image_id: latestImageId, latest_digest: latestDigest };
-  return error === undefined
-    ? { ...entry, ...found }
-    : { ...entry, update_available: false, latest_image_id: '', latest_digest: '', error };
-}

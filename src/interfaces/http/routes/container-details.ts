@@ -5,7 +5,7 @@ import { jsonType } from '../errors.ts';
 import type { HttpParts } from '../parts.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { array, choice, integer, map, object, stamped, text, time, truth } from '../schemas.ts';
-import { toTimestamp } from '../timestamps.ts';
+import { toTimestamp } from '../../json/timestamps.ts';
 
 /** `GET /v1/containers/details`: all that is known of the watched containers, from memory. */
 export function containerDetailsRoute({ service, clock }: HttpParts): Route {

@@ -5,7 +5,7 @@ import { defineRoute, type Route } from '../route.ts';
 import { array, choice, integer, object, stamped, text, time } from '../schemas.ts';
 import type { HistoryEntry } from '../service.ts';
 import { stamp } from '../stamp.ts';
-import { toTimestamp } from '../timestamps.ts';
+import { toTimestamp } from '../../json/timestamps.ts';
 
 /** `GET /v1/history`: the runs of this process's life, at most 500. */
 export function historyRoute({ service, clock }: HttpParts): Route {

@@ -1,5 +1,6 @@
 import { formatDuration } from '../../../domain/duration.ts';
-import { type ContainerOutcome, type Session, summarise } from '../../../domain/session.ts';
+import { type Session, summarise } from '../../../domain/session.ts';
+import { outcomeEntry } from '../../json/entries.ts';
 import type { HttpParts } from '../parts.ts';
 import { flag } from '../query.ts';
 import { defineRoute, type Route } from '../route.ts';
@@ -80,21 +81,6 @@ function resultOf(session: Session) {
     summary: summarise(session),
     timing: { duration_ms: Math.round(session.durationMs), duration: formatDuration(session.durationMs) },
     run_id: session.runId,
-    containers: session.containers.map(outcomeOf),
-  };
-}
-
-function outcomeOf(container: ContainerOutcome) {
-  const { name, image, outcome, reason, oldImageId, newImageId, oldDigest, newDigest, downtimeMs } = container;
-  return {
-    name,
-    image,
-    outcome,
-    reason,
-    old_image_id: oldImageId,
-    new_image_id: newImageId,
-    old_digest: oldDigest,
-    new_digest: newDigest,
-    ...(downtimeMs === undefined ? {} : { downtime_ms: Math.round(downtimeMs) }),
+    containers: session.containers.map(outcomeEntry),
   };
 }
