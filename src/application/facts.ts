@@ -1,7 +1,10 @@
 import type { Afterwards } from '../domain/afterwards.ts';
 import { type Container, restartPolicyOf, type RestartPolicy } from '../domain/container.ts';
+import { hookCommand } from '../domain/hook.ts';
 import { journalPrefix, readJournal, transactionLabel } from '../domain/journal.ts';
+import type { HookName } from '../domain/labels.ts';
 import type { Outside } from '../domain/outside.ts';
+import type { ServiceSettings } from '../domain/settings.ts';
 import { type Course, type MemberFacts, placeOf, type Standing, type TransactionFacts } from '../domain/transaction.ts';
 import { standingPrefix } from '../domain/transaction-names.ts';
 
@@ -32,12 +35,14 @@ export type OpenTransaction = {
   readonly successors: Map<string, string>;
 };
 
+type FactsContext = { readonly outside: Outside; readonly settings: ServiceSettings };
+
 /**
  * What the engine says about a transaction now, as one snapshot. Between the stop of the old
  * container and the start of the new one this is downtime: two inspect calls a member, no list.
  */
 export async function readFacts(
-  outside: Outside,
+  { outside, settings }: FactsContext,
   transaction: OpenTransaction,
   course: Course,
 ): Promise<TransactionFacts> {
@@ -45,7 +50,7 @@ export async function readFacts(
     await findSuccessors(outside, transaction);
   }
   const members = await Promise.all(
-    transaction.members.map((member) => readMember(outside, transaction, member, course)),
+    transaction.members.map((member) => readMember({ outside, settings }, transaction, member, course)),
   );
   return { members, liveRestore: transaction.liveRestore, course };
 }
@@ -58,7 +63,7 @@ async function findSuccessors({ engine }: Outside, { id, successors }: OpenTrans
 }
 
 async function readMember(
-  outside: Outside,
+  { outside, settings }: FactsContext,
   { successors }: OpenTransaction,
   member: Member,
   course: Course,
@@ -70,8 +75,9 @@ async function readMember(
     successorId === undefined ? undefined : engine.inspectContainer(successorId),
   ]);
   if (successor === undefined) successors.delete(member.oldId);
-  const oldStanding = old && standingOf(old, member.name);
-  const newStanding = successor && standingOf(successor, member.name);
+  const hasHook = (container: Container, hook: HookName) => hookCommand(container, hook, settings) !== undefined;
+  const oldStanding = old && standingOf(old, member.name, hasHook(old, 'preUpdate'));
+  const newStanding = successor && standingOf(successor, member.name, hasHook(successor, 'postUpdate'));
   return {
     name: member.name,
     old: oldStanding,
@@ -96,7 +102,7 @@ async function readMember(
   };
 }
 
-function standingOf(container: Container, name: string): Standing {
+function standingOf(container: Container, name: string, hasHook: boolean): Standing {
   const { id, imageId } = container;
   const { status, startedAt, finishedAt } = container.state;
   return {
@@ -107,6 +113,7 @@ function standingOf(container: Container, name: string): Standing {
     finishedAt,
     policy: restartPolicyOf(container),
     imageId,
+    hasHook,
   };
 }
 

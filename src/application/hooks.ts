@@ -30,17 +30,13 @@ export async function runHook(
   const end = judgeHook(outcome, command);
   if (end.kind === 'passed') log.debug('A lifecycle hook ended with code 0', about);
   // What became of an update tells of its own hook.
-  else if (hook !== 'preUpdate') log.warn(complaintOf(hook, container, end));
+  else if (hook !== 'preUpdate') log.warn(`The ${titleOf(hook, container)} ${end.reason}`);
   return end;
 }
 
-/** `The pre-check hook of "web" ended with code 3`. */
-export function complaintOf(
-  hook: HookName,
-  { name }: Pick<Container, 'name'>,
-  { reason }: Exclude<HookEnd, { kind: 'passed' }>,
-): string {
-  return `The ${hookTitles[hook]} hook of ${quoted(name)} ${reason}`;
+/** `pre-check hook of "web"`: what did not pass, before the reason. */
+export function titleOf(hook: HookName, { name }: Pick<Container, 'name'>): string {
+  return `${hookTitles[hook]} hook of ${quoted(name)}`;
 }
 
 type HookBearer = Pick<WatchedContainer, 'container' | 'wishes'>;
@@ -63,7 +59,7 @@ export async function runPostCheckHooks(
   names: readonly string[],
   signal?: AbortSignal,
 ): Promise<void> {
-  if (!settings.lifecycleHooks || names.length === 0 || signal?.aborted) return;
+  if (!settings.lifecycleHooks || names.length === 0) return;
   const wanted = new Set(names);
   try {
     const containers = (await outside.engine.listContainers({}, signal)).filter(({ name }) => wanted.has(name));
@@ -92,8 +88,7 @@ async function runCheckHooks(
     } catch (error) {
       if (signal?.aborted) return;
       if (!(error instanceof ServiceError)) throw error;
-      const reason = `could not be run: ${describeError(error)}`;
-      outside.log.warn(complaintOf(hook, { name }, { kind: 'failed', reason }));
+      outside.log.warn(`The ${titleOf(hook, { name })} could not be run: ${describeError(error)}`);
     }
   });
 }

@@ -6,10 +6,11 @@ import type { ServiceSettings } from '../domain/settings.ts';
 import type { StepKind, StepOf } from '../domain/transaction.ts';
 import { successorName } from '../domain/transaction-names.ts';
 import { passCompletion } from './completion.ts';
-import type { OpenTransaction } from './facts.ts';
+import type { Member, OpenTransaction } from './facts.ts';
 import { passGate } from './health.ts';
 import { mannersOf } from './manners.ts';
 import type { PreparedTransaction } from './prepare.ts';
+import { askBeforeUpdate, type HookAnswer, tellAfterUpdate } from './update-hooks.ts';
 
 export type StepContext = {
   readonly outside: Outside;
@@ -17,6 +18,8 @@ export type StepContext = {
   readonly transaction: OpenTransaction;
   /** Undefined in a recovery, which creates nothing. */
   readonly prepared: PreparedTransaction | undefined;
+  /** What has been begun is finished all the same, where it must be. */
+  readonly signal?: AbortSignal | undefined;
 };
 
 /** A step's outcome; `fault` tells a new version that failed from an engine that refused. */
@@ -28,7 +31,8 @@ export type StepOutcome =
       readonly message: string;
       /** Whether it was up when this process first looked; if not, an engine that was restarted may have ended it. */
       readonly wasSeenWell: boolean;
-    };
+    }
+  | HookAnswer;
 
 /** What each kind of step does to the engine. */
 export const performers: { readonly [K in StepKind]: (context: StepContext, step: StepOf<K>) => Promise<StepOutcome> } =
@@ -59,6 +63,10 @@ export const performers: { readonly [K in StepKind]: (context: StepContext, step
       }
       return { kind: 'done' };
     },
+    hook: (context, { id, hook }) =>
+      hook === 'preUpdate'
+        ? askBeforeUpdate(context, id)
+        : tellAfterUpdate({ ...context, name: memberOf(id, context.transaction)?.name ?? '' }, id),
     outwait: async ({ outside, settings }, { id }) => {
       const { timeoutSeconds } = mannersOf(await outside.engine.inspectContainer(id), settings).stop;
       await outside.engine.waitUntilStopped(id, (timeoutSeconds + graceSeconds) * 1000);
@@ -68,9 +76,12 @@ export const performers: { readonly [K in StepKind]: (context: StepContext, step
     remove: ({ outside }, { id }) => outside.engine.removeContainer(id),
   };
 
-function gateOf(successorId: string, { members, successors }: OpenTransaction): typeof passGate {
-  const member = members.find(({ oldId }) => successors.get(oldId) === successorId);
-  return member?.afterwards === 'completed' ? passCompletion : passGate;
+function gateOf(successorId: string, transaction: OpenTransaction): typeof passGate {
+  return memberOf(successorId, transaction)?.afterwards === 'completed' ? passCompletion : passGate;
+}
+
+function memberOf(successorId: string, { members, successors }: OpenTransaction): Member | undefined {
+  return members.find(({ oldId }) => successors.get(oldId) === successorId);
 }
 
 /** Ext4 and xfs write their journal in order but not at once; this is many times what a commit takes. */

@@ -96,6 +96,7 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
   const parked = new Set<string>();
   const compared = new Set<string>();
   const proven = new Set<string>();
+  const hooked = new Set<string>();
   const doubtful = new Set<string>();
   const outwaited = new Set<string>();
   const givenUp = new Set<string>();
@@ -106,8 +107,8 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
   const logs = new Map<string, string>();
   const failedImages = new Map<string, string>();
   const warnings = new Map<string, string>();
-  const undisturbed = new Set<string>();
   /** Successors that were started here, and that nothing has happened to since but what they did themselves. */
+  const undisturbed = new Set<string>();
   const recovering = prepared === undefined;
 
   return {
@@ -117,6 +118,7 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
       parked: recovering ? 'any' : parked,
       compared,
       proven,
+      hooked,
       stopsInDoubt: recovering ? 'any' : doubtful,
       outwaited,
       givenUp,
@@ -152,6 +154,9 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
       if (step.kind === 'outwait' && outcome.kind === 'done') outwaited.add(step.id);
       if (step.kind === 'start' && outcome.kind === 'done') undisturbed.add(step.id);
       if (outcome.kind === 'unknown') undisturbed.clear();
+      if (outcome.kind === 'declined') return this.turnBack(outcome.message, outcome.deferred);
+      if (step.kind === 'hook' && (outcome.kind === 'done' || outcome.kind === 'warned')) hooked.add(step.id);
+      if (outcome.kind === 'warned') return noteWarning(step, outcome.message, seen);
       if (outcome.kind === 'done' || outcome.kind === 'noop') {
         if (step.kind === 'compare') compared.add(step.id);
         if (step.kind === 'gate') for (const id of step.ids) proven.add(id);
@@ -228,12 +233,12 @@ const limits: { readonly [K in StepKind]: { readonly inVain: number; readonly fa
   compare: { inVain: 2, failures: 3 },
   rename: { inVain: 3, failures: 8 },
   policy: { inVain: 3, failures: 5 },
+  hook: { inVain: 2, failures: 3 },
   stop: { inVain: 3, failures: 8 },
   start: { inVain: 2, failures: 8 },
   gate: { inVain: 2, failures: 8 },
   outwait: { inVain: 2, failures: 8 },
   tag: { inVain: 2, failures: 3 },
-  hook: { inVain: 2, failures: 3 },
   remove: { inVain: 3, failures: 5 },
 };
 
@@ -265,12 +270,12 @@ async function factsWhenReachable(options: TransactOptions, journey: Journey): P
           outside.log.error('the state of a transaction could not be read', { error });
         return undefined;
       }
+      journey.disturbed();
       outside.log.debug('the engine does not answer, trying again', { error: error.message });
       await outside.clock.sleep(backoffMs(attempt));
     }
   }
 }
-      journey.disturbed();
 
 async function perform(options: TransactOptions, step: Step): Promise<StepOutcome> {
   try {
@@ -308,12 +313,12 @@ const descriptions: { readonly [K in StepKind]: (step: StepOf<K>, facts: Transac
   stop: ({ id }, facts) => `stopping "${nameOf(facts, id)}"`,
   start: ({ id }, facts) => `starting "${nameOf(facts, id)}"`,
   gate: () => 'waiting for health',
+  hook: ({ id }, facts) => `running the hook of "${nameOf(facts, id)}"`,
   outwait: ({ id }, facts) => `watching "${nameOf(facts, id)}"`,
   tag: ({ reference }) => `tagging "${reference}"`,
   remove: ({ id }, facts) => `removing "${nameOf(facts, id)}"`,
 };
 
-  hook: ({ id }, facts) => `running the hook of "${nameOf(facts, id)}"`,
 function nameOf(facts: TransactionFacts, id: string | undefined): string {
   return facts.members.find((member) => member.old?.id === id || member.new?.id === id)?.name ?? '';
 }

@@ -34,6 +34,11 @@ export function hookCommand(
   };
 }
 
+/** False where the container asks for its hook to be waited for without end. */
+export function hasOwnLimit({ settings: { Config } }: Container, hook: HookName): boolean {
+  return readLabels(Config.Labels ?? {}).wishes.hooks[hook]?.timeoutMs !== 0;
+}
+
 /**
  * How a hook ended. Exit code 75 is `EX_TEMPFAIL`, "try again later":
  * https://man.freebsd.org/cgi/man.cgi?query=sysexits

@@ -311,6 +311,7 @@ function recovering(): Course {
     parked: 'any',
     compared: new Set(),
     proven: new Set(),
+    hooked: new Set(),
     stopsInDoubt: 'any',
     outwaited: new Set(),
     givenUp: new Set(),
@@ -327,6 +328,7 @@ function factsOf(world: World, course: Course, name = 'web'): TransactionFacts {
       imageId: container.imageId,
       startedAt: container.startedAt,
       finishedAt: '',
+      hasHook: false,
     };
   const old = standing('old', world.old);
   const successor = standing('new', world.new);

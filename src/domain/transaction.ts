@@ -10,11 +10,12 @@ import { droppedName, failedName, parkedName, successorName } from './transactio
  *
  * Forward, for all members of a group (targets first, so that what others hold on to is there first):
  *
- * 1. create each successor aside, connect its networks, compare it with what it replaces; nothing is
- *    touched so far
+ * 1. create each successor aside, connect its networks, compare it with what it replaces, run the
+ *    pre-update hooks of the olds; nothing is touched so far
  * 2. rename each old aside, then each successor to the name: announces that a stop may be in flight
  * 3. give each old the policy that brings it back should the host lose power now
- * 4. stop the olds, start the successors unless they are to stay stopped, wait for the health gate
+ * 4. stop the olds, start the successors unless they are to stay stopped, wait for the health gate, run
+ *    the post-update hooks
  * 5. rename the leader's old once more: the commit. Before it everything goes back, after it forward
  * 6. move the restart policies over, remove the olds
  */
@@ -44,6 +45,8 @@ export type Standing = {
   readonly finishedAt: string;
   readonly policy: RestartPolicy;
   readonly imageId: string;
+  /** It wants a command run in it for this update: an old one before, a new one after. */
+  readonly hasHook: boolean;
 };
 
 export type MemberFacts = {
@@ -89,6 +92,8 @@ export type Course = {
   readonly compared: ReadonlySet<string>;
   /** Ids of successors that passed the health gate. */
   readonly proven: ReadonlySet<string>;
+  /** Ids of containers whose hook has been run for this transaction. */
+  readonly hooked: ReadonlySet<string>;
   /** Ids of olds whose stop may still be going on in the engine though nobody waits for it. */
   readonly stopsInDoubt: 'any' | ReadonlySet<string>;
   /** Ids of olds that were watched for as long as such a stop can take. */
@@ -108,6 +113,7 @@ type StepArguments = {
   readonly stop: { readonly id: string };
   readonly start: { readonly id: string };
   readonly gate: { readonly ids: readonly string[] };
+  readonly hook: { readonly id: string; readonly hook: 'preUpdate' | 'postUpdate' };
   /** Watch a running container until no stop of an earlier life can end it any more. */
   readonly outwait: { readonly id: string };
   readonly tag: { readonly imageId: string; readonly reference: string };
@@ -201,8 +207,10 @@ function forward(facts: TransactionFacts): Decision {
   return (
     firstOf(facts.members, (member) => whyNotForward(member, facts.course)) ??
     prepare(facts) ??
+    askFirst(facts) ??
     swap(facts) ??
     prove(facts) ??
+    tellAfterwards(facts) ??
     firstStep('committing', facts.members, (member) => member.old?.place === 'old' && drop(member, member.old)) ?? {
       kind: 'end',
       result: 'committed',
@@ -240,6 +248,31 @@ function prepare({ members, course }: TransactionFacts): Decision | undefined {
     if (!course.compared.has(successor.id)) return stepOf('preparing', { kind: 'compare', id: successor.id, member });
   }
   return undefined;
+}
+
+/** Each old may put the update off, and with it that of the whole group: all are asked before any is touched. */
+function askFirst({ members, course }: TransactionFacts): Decision | undefined {
+  return firstStep(
+    'preparing',
+    members.toReversed(),
+    ({ old }) => old?.place === 'name' && runHook('preUpdate', old, course),
+  );
+}
+
+function tellAfterwards({ members, course }: TransactionFacts): Decision | undefined {
+  return firstStep(
+    'checking health',
+    members,
+    ({ new: successor }) => successor !== undefined && runHook('postUpdate', successor, course),
+  );
+}
+
+function runHook(
+  hook: StepArguments['hook']['hook'],
+  { id, status, hasHook }: Standing,
+  { hooked }: Course,
+): Step | false {
+  return hasHook && status === 'running' && !hooked.has(id) && { kind: 'hook', id, hook };
 }
 
 function swap({ members, liveRestore }: TransactionFacts): Decision | undefined {
