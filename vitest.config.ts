@@ -24,6 +24,7 @@ export default defineConfig({
       { test: { name: 'browser', include: ['test/browser/**/*.test.ts'], ...inLab } },
       { test: { name: 'faults', include: ['test/faults/**/*.test.ts'], ...inLab, testTimeout: 120_000 } },
       { test: { name: 'failures', include: ['test/failures/**/*.test.ts'], ...inLab, testTimeout: 120_000 } },
+      { test: { name: 'campaigns', include: ['test/faults/campaign.ts'], ...inLab, hookTimeout: 120_000 } },
       { test: { name: 'bench', include: ['test/bench/**/*.bench.ts'], ...inLab, testTimeout: 600_000 } },
       { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], ...inLab, testTimeout: 120_000 } },
     ],

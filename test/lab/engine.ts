@@ -16,6 +16,8 @@ export type EngineOptions = {
   readonly env?: Readonly<Record<string, string>>;
   /** Base URL of a pull-through mirror of Docker Hub. */
   readonly hubMirror?: string;
+  /** Its data lie on a disk of this size, in memory. */
+  readonly dataMiB?: number;
   /** An own bridge instead of docker0 and no iptables rules: for every engine but the first, which must not lose its own. */
   readonly beside?: boolean;
 };
@@ -70,7 +72,9 @@ async function startDocker(labDir: string, options: EngineOptions): Promise<LabE
     unmountBelow(dir);
     rmSync(join(dir, 'x'), { recursive: true, force: true });
   };
-  mkdirSync(dir, { recursive: true });
+  mkdirSync(join(dir, 'data'), { recursive: true });
+  if (options.dataMiB !== undefined)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${options.dataMiB}m`, 'tmpfs', join(dir, 'data')]);
   await start();
   return {
     ...client,

@@ -28,6 +28,8 @@ export type Fault =
     }
   /** The true answer, this much later. */
   | { readonly kind: 'delay'; readonly when: 'before' | 'after'; readonly ms: number }
+  /** The true answer, and something else is done to the end before the request or the answer goes on. */
+  | { readonly kind: 'meanwhile'; readonly when: 'before' | 'after'; readonly act: () => Promise<unknown> }
   /** Sent upstream twice, one after the other; the client gets the second answer. */
   | { readonly kind: 'duplicate' }
   /** The body of the answer ends after so many bytes, and the connection is reset. */

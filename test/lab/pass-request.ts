@@ -50,10 +50,6 @@ export async function passRequest({
 
 /** True when the request has been dealt with. */
 async function strikeBefore(fault: Fault, request: IncomingMessage, response: ServerResponse): Promise<boolean> {
-  if (fault.kind === 'delay') {
-    await sleep(fault.ms);
-    return false;
-  }
   if (fault.kind === 'answer') await readAll(request);
   return strikeAfter(fault, request, response);
 }
@@ -64,6 +60,9 @@ async function strikeAfter(fault: Fault, request: IncomingMessage, response: Ser
       return true;
     case 'delay':
       await sleep(fault.ms);
+      return false;
+    case 'meanwhile':
+      await fault.act();
       return false;
     case 'answer': {
       const body = fault.body ?? JSON.stringify({ message: 'a fault of the test' });

@@ -114,3 +114,164 @@ export const shapes: readonly Shape[] = [
     },
   },
 ];
+
+const loopback = (address: string, port: string) => ({ HostIp: address, HostPort: port });
+
+/** Those of the whole campaigns. */
+export const moreShapes: readonly Shape[] = [
+  {
+    ...simple,
+    name: 'always, the new version ends at once',
+    next: catalogue.crash,
+    good: false,
+    scene: async (engine, image) => {
+      await engine.run('web', image, { ...base, HostConfig: restart('always') });
+    },
+  },
+  {
+    ...simple,
+    name: 'without a policy, the new version cannot start',
+    next: catalogue.unstartable,
+    good: false,
+    scene: async (engine, image) => {
+      await engine.run('web', image, { ...base, HostConfig: { Binds: ['kept:/data'] } });
+    },
+  },
+  {
+    ...simple,
+    name: 'with a HEALTHCHECK that passes, on-failure',
+    old: catalogue.v1,
+    next: catalogue.v2,
+    scene: async (engine, image) => {
+      await engine.run('web', image, { ...base, HostConfig: restart('on-failure', 3) });
+    },
+  },
+  {
+    ...simple,
+    name: 'ignores SIGTERM',
+    old: catalogue.deaf,
+    scene: async (engine, image) => {
+      await engine.run('web', image, { ...base, HostConfig: restart('unless-stopped') });
+    },
+  },
+  {
+    ...simple,
+    name: 'ignores SIGTERM, the new version ends at once',
+    old: catalogue.deaf,
+    next: catalogue.crash,
+    good: false,
+    scene: async (engine, image) => {
+      await engine.run('web', image, { ...base, HostConfig: restart('always') });
+    },
+  },
+  {
+    ...simple,
+    name: 'host network',
+    scene: async (engine, image) => {
+      await engine.run('web', image, {
+        ...base,
+        Cmd: ['sleep', '1000000'],
+        HostConfig: { ...restart('always'), NetworkMode: 'host' },
+      });
+    },
+  },
+  {
+    ...simple,
+    name: 'no network, read-only',
+    scene: async (engine, image) => {
+      await engine.run('web', image, {
+        ...base,
+        Cmd: ['sleep', '1000000'],
+        HostConfig: { ...restart('unless-stopped'), NetworkMode: 'none', ReadonlyRootfs: true },
+      });
+    },
+  },
+  {
+    ...simple,
+    name: "a port of the engine's choice",
+    scene: async (engine, image, address) => {
+      await engine.run('web', image, {
+        ...base,
+        HostConfig: { ...restart('always'), PortBindings: { '8080/tcp': [loopback(address, '')] } },
+      });
+    },
+  },
+  {
+    ...simple,
+    name: 'a volume that the image declares',
+    old: catalogue['volume-v1'],
+    next: catalogue['volume-v2'],
+    scene: async (engine, image) => {
+      await engine.run('web', image, { ...base, HostConfig: restart('unless-stopped') });
+    },
+  },
+  {
+    ...simple,
+    name: 'a volume that the image declares, the new version ends at once',
+    old: catalogue['volume-v1'],
+    next: catalogue.crash,
+    good: false,
+    scene: async (engine, image) => {
+      await engine.run('web', image, { ...base, HostConfig: restart('unless-stopped') });
+    },
+  },
+  {
+    ...simple,
+    name: 'other defaults in the new image',
+    next: { ...catalogue['other-defaults'], config: { ...catalogue['other-defaults'].config, User: '' } },
+    scene: async (engine, image) => {
+      await engine.run('web', image, { ...base, HostConfig: { ...restart('always'), Binds: ['kept:/www'] } });
+    },
+  },
+  {
+    ...simple,
+    name: 'two that belong together by a legacy link',
+    containers: { db: 'running', web: 'running' },
+    scene: async (engine, image) => {
+      await engine.run('db', image, { ...base, HostConfig: restart('unless-stopped') });
+      await engine.run('web', image, { ...base, HostConfig: { ...restart('always'), Links: ['db:database'] } });
+    },
+  },
+  {
+    ...simple,
+    name: 'two of which one has the volumes of the other',
+    containers: { data: 'running', web: 'running' },
+    scene: async (engine, image) => {
+      await engine.run('data', image, { ...base, HostConfig: { ...restart('always'), Binds: ['kept:/data'] } });
+      await engine.run('web', image, { ...base, HostConfig: { ...restart('always'), VolumesFrom: ['data'] } });
+    },
+  },
+  {
+    ...simple,
+    name: 'a group of two, the new version ends at once',
+    next: catalogue.crash,
+    good: false,
+    containers: { vpn: 'running', app: 'running' },
+    scene: async (engine, image) => {
+      await engine.run('vpn', image, { ...base, HostConfig: restart('unless-stopped') });
+      await engine.run('app', image, {
+        ...base,
+        Cmd: ['sleep', '1000000'],
+        HostConfig: { ...restart('unless-stopped'), NetworkMode: 'container:vpn' },
+      });
+    },
+  },
+  {
+    ...simple,
+    name: 'a compose service that waits for another',
+    containers: { 'demo-db-1': 'running', 'demo-web-1': 'running' },
+    scene: async (engine, image) => {
+      const labels = (service: string) => ({
+        'com.docker.compose.project': 'demo',
+        'com.docker.compose.service': service,
+        'com.docker.compose.container-number': '1',
+      });
+      await engine.run('demo-db-1', image, { ...base, Labels: labels('db'), HostConfig: restart('unless-stopped') });
+      await engine.run('demo-web-1', image, {
+        ...base,
+        Labels: { ...labels('web'), 'com.docker.compose.depends_on': 'db:service_started:false' },
+        HostConfig: restart('unless-stopped'),
+      });
+    },
+  },
+];

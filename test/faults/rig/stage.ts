@@ -15,10 +15,13 @@ export type Stage = {
   readonly versions: { readonly old: Pushed; readonly next: Pushed };
   readonly image: string;
   /** Runs `upkeep update` through a proxy, with a fault for it to meet; resolves when it has ended. */
-  readonly update: (fault?: { readonly change: number; readonly fault: (kill: () => void) => Fault }) => Promise<Run>;
+  readonly update: (strike?: Strike) => Promise<Run>;
   /** A start that finds what an earlier life has left, and has nothing else to do. */
-  readonly startAgain: () => Promise<Run>;
+  readonly startAgain: (strike?: Strike) => Promise<Run>;
 };
+
+/** What happens at one of the state-changing calls, counted from 1; `kill` ends the updater. */
+export type Strike = { readonly change: number; readonly fault: (kill: () => void) => Fault };
 
 export type Run = {
   readonly code: number | null;
@@ -38,22 +41,18 @@ export async function setStage(lab: Lab, engine: LabEngine, shape: Shape): Promi
   await engine.pull(image);
   await shape.scene(engine, image, `127.0.77.${Number(/\d+$/.exec(engine.name)?.[0] ?? 0) + 1}`);
   const next = await pushImage(lab.registry, repository, 'stable', shape.next);
-  const run = (args: readonly string[], fault?: Parameters<Stage['update']>[0]) =>
-    runUpkeep(engine, [...args, ...(shape.flags ?? [])], fault);
+  const run = (args: readonly string[], strike?: Strike) =>
+    runUpkeep(engine, [...args, ...(shape.flags ?? [])], strike);
   return {
     engine,
     image,
     versions: { old, next },
-    update: (fault) => run(['update'], fault),
-    startAgain: () => run(['update', 'no-such-container']),
+    update: (strike) => run(['update'], strike),
+    startAgain: (strike) => run(['update', 'no-such-container'], strike),
   };
 }
 
-async function runUpkeep(
-  engine: LabEngine,
-  args: readonly string[],
-  fault?: Parameters<Stage['update']>[0],
-): Promise<Run> {
+async function runUpkeep(engine: LabEngine, args: readonly string[], strike?: Strike): Promise<Run> {
   const socketPath = join(mkdtempSync(join(engine.dir, 'p-')), 's');
   const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
   try {
@@ -65,7 +64,7 @@ async function runUpkeep(
         stdio: ['ignore', 'pipe', 'pipe'],
       },
     );
-    if (fault !== undefined) proxy.arm({ at: fault.change, fault: fault.fault(() => child.kill('SIGKILL')) });
+    if (strike !== undefined) proxy.arm({ at: strike.change, fault: strike.fault(() => child.kill('SIGKILL')) });
     const { code, output } = await ended(child);
     return { code, output, changes: proxy.calls.filter(({ change }) => change !== undefined) };
   } finally {

@@ -1,0 +1,46 @@
+// `npm run test:faults -- --campaign X`: a whole campaign against a real engine, every call of an update times
+// every incident times every shape. It takes minutes to an hour; `npm test` has a short one.
+//   --campaign LETTER   which, several times for several; all of them without
+//   --engine NAME       on another engine of test/lab/engines.mjs
+//   --shape TEXT        only shapes with these words in their name
+//   --point NAME        only this point, as a failure names it
+//   --record            keeps the results for docs/reliability.md
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const { values } = parseArgs({
+  options: {
+    campaign: { type: 'string', multiple: true, default: ['A', 'B', 'C', 'D', 'E', 'F', 'I', 'J'] },
+    engine: { type: 'string' },
+    shape: { type: 'string', default: '' },
+    point: { type: 'string' },
+    record: { type: 'boolean', default: false },
+  },
+});
+const folder = join(root, values.record ? 'test/faults/results' : 'test-results');
+mkdirSync(folder, { recursive: true });
+const build = spawnSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });
+if (build.status !== 0) process.exit(1);
+for (const letter of values.campaign) {
+  const { status } = spawnSync(
+    process.execPath,
+    [join(root, 'test/lab/enter.mjs'), 'npx', 'vitest', 'run', '--project', 'campaigns', '--reporter', 'verbose'],
+    {
+      cwd: root,
+      stdio: 'inherit',
+      env: {
+        ...process.env,
+        UPKEEP_CAMPAIGN: letter,
+        UPKEEP_SHAPE: values.shape,
+        UPKEEP_REPORT: join(folder, `${letter}-${values.engine ?? 'docker-20.10'}.json`),
+        ...(values.point === undefined ? {} : { UPKEEP_POINT: values.point }),
+        ...(values.engine === undefined ? {} : { LAB_ENGINE: values.engine }),
+      },
+    },
+  );
+  if (status !== 0) process.exitCode = 1;
+}

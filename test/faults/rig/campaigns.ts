@@ -1,0 +1,129 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import type { LabEngine } from '../../lab/engine.ts';
+import type { Fault, Moment } from '../../lab/fault-proxy.ts';
+
+/** What can happen at a call. */
+export type Incident = {
+  readonly name: string;
+  readonly fault: (scene: IncidentScene) => Fault;
+  /** Once the updater has ended: undoes what would keep the next start from working. */
+  readonly afterwards?: (engine: LabEngine) => Promise<void> | void;
+};
+
+export type IncidentScene = {
+  readonly engine: LabEngine;
+  /** Ends the updater. */
+  readonly kill: () => void;
+  /** To be over before anybody looks at what is left. */
+  readonly until: (work: Promise<unknown>) => void;
+};
+
+export type Campaign = {
+  readonly title: string;
+  readonly incidents: readonly Incident[];
+  readonly engineArgs?: readonly string[];
+  /** Size of the disk of the engine. */
+  readonly dataMiB?: number;
+  /** Only shapes whose new version is good: what others do then decides who wins. */
+  readonly goodOnly?: boolean;
+  /** A stopped container that no transaction holds stays down after a crash of the engine, with us and without. */
+  readonly engineDies?: boolean;
+  /** Each next start is killed as well, at each of its own calls. */
+  readonly nested?: boolean;
+};
+
+const moments: readonly Moment[] = ['before', 'during', 'after'];
+
+/** The updater dies: `before` the engine has the call, while it works on it, `after` it has answered. */
+const deaths: readonly Incident[] = moments.map((when) => ({
+  name: `killed ${when}`,
+  fault: ({ kill }) => ({ kind: 'kill', when, kill }),
+}));
+
+function engineDeaths(how: string, die: (engine: LabEngine) => Promise<void>): readonly Incident[] {
+  return moments.map((when) => ({
+    name: `${how} ${when}`,
+    fault: ({ engine, until }) => ({ kind: 'kill', when, kill: () => until(die(engine).then(() => engine.start())) }),
+  }));
+}
+
+function thirdParty(name: string, act: (engine: LabEngine) => Promise<unknown>): Incident {
+  return { name, fault: ({ engine }) => ({ kind: 'meanwhile', when: 'before', act: () => act(engine) }) };
+}
+
+/** By the letter that `npm run test:faults -- --campaign` takes. */
+export const campaigns: Readonly<Record<string, Campaign>> = {
+  A: { title: 'The updater is killed', incidents: deaths },
+  B: {
+    title: 'A call or its answer goes wrong',
+    incidents: [
+      ...moments.map((when): Incident => ({ name: `reset ${when}`, fault: () => ({ kind: 'reset', when }) })),
+      ...[404, 409, 500].map((status): Incident => ({
+        name: `answered ${status}`,
+        fault: () => ({ kind: 'answer', when: 'before', status }),
+      })),
+      { name: 'sent twice', fault: () => ({ kind: 'duplicate' }) },
+    ],
+  },
+  C: {
+    title: 'dockerd is killed',
+    incidents: engineDeaths('engine killed', (engine) => engine.kill()),
+    engineDies: true,
+  },
+  D: {
+    title: 'dockerd is killed, with live-restore',
+    incidents: engineDeaths('engine killed', (engine) => engine.kill()),
+    engineArgs: ['--live-restore'],
+    engineDies: true,
+  },
+  E: {
+    title: 'The power is cut',
+    incidents: engineDeaths('power cut', (engine) => engine.powerCut()),
+    engineDies: true,
+  },
+  F: { title: 'The updater is killed, and each next start too', incidents: deaths.slice(2), nested: true },
+  I: {
+    title: 'The disk fills up',
+    incidents: [
+      {
+        name: 'full from then on',
+        fault: ({ engine }) => ({ kind: 'meanwhile', when: 'before', act: async () => fillDisk(engine) }),
+        afterwards: emptyDisk,
+      },
+    ],
+    dataMiB: 64,
+  },
+  J: {
+    title: 'Somebody else interferes',
+    incidents: [
+      thirdParty('stopped containers pruned', (engine) => engine.call('POST', '/containers/prune')),
+      thirdParty('the old container removed', (engine) => removeLike(engine, /\.upkeep-(?:old|drop)/)),
+      thirdParty('the new container removed', (engine) => removeLike(engine, /\.upkeep-new/)),
+      thirdParty('unused images pruned', (engine) =>
+        engine.call('POST', `/images/prune?filters=${encodeURIComponent('{"dangling":["false"]}')}`),
+      ),
+    ],
+    goodOnly: true,
+  },
+};
+
+async function removeLike(engine: LabEngine, name: RegExp): Promise<void> {
+  const { body } = await engine.call('GET', '/containers/json?all=1');
+  for (const { Id, Names } of body as { Id: string; Names: readonly string[] }[])
+    if (Names.some((each) => name.test(each))) await engine.call('DELETE', `/containers/${Id}?force=1`);
+}
+
+const filler = (engine: LabEngine): string => join(engine.dir, 'data/filler');
+
+function fillDisk(engine: LabEngine): void {
+  try {
+    execFileSync('dd', ['if=/dev/zero', `of=${filler(engine)}`, 'bs=4k'], { stdio: 'ignore' });
+  } catch {
+    // It ends when there is no room left.
+  }
+}
+
+function emptyDisk(engine: LabEngine): void {
+  execFileSync('rm', ['-f', filler(engine)]);
+}

@@ -1,0 +1,104 @@
+import type { LabEngine } from '../../lab/engine.ts';
+import type { Lab } from '../../lab/lab.ts';
+import type { Campaign, Incident } from './campaigns.ts';
+import { faultsAfter, lookBefore } from './inspection.ts';
+import { type Call, discoverCalls } from './points.ts';
+import type { Shape } from './shapes.ts';
+import { type Run, setStage, type Strike } from './stage.ts';
+
+export type Point = { readonly call: Call; readonly incident: Incident };
+
+export type PointResult = {
+  /** As `--point` takes it. */
+  readonly point: string;
+  readonly call: string;
+  /** What was wrong in the end, and what was printed; empty where nothing was. */
+  readonly faults: readonly string[];
+  /** What the engine itself did, which nobody can undo from outside. */
+  readonly byEngine: readonly string[];
+};
+
+/** Every call of an update of this shape, each with every incident, shared out among the engines. */
+export async function runCampaign(
+  lab: Lab,
+  engines: readonly LabEngine[],
+  { campaign, shape, only }: { readonly campaign: Campaign; readonly shape: Shape; readonly only?: string | undefined },
+): Promise<PointResult[]> {
+  const [first] = engines;
+  if (first === undefined) return [];
+  const calls = await discoverCalls(lab, first, shape);
+  const queue = calls
+    .flatMap((call) => campaign.incidents.map((incident): Point => ({ call, incident })))
+    .filter((point) => only === undefined || nameOf(point) === only);
+  const results: PointResult[] = [];
+  await Promise.all(
+    engines.map(async (engine) => {
+      for (let point = queue.shift(); point !== undefined; point = queue.shift())
+        results.push(...(await strike(lab, engine, { campaign, shape, point })));
+    }),
+  );
+  return results;
+}
+
+function nameOf({ call, incident }: Point): string {
+  return `${incident.name} ${call.change}`;
+}
+
+type Scene = { readonly campaign: Campaign; readonly shape: Shape; readonly point: Point };
+
+async function strike(lab: Lab, engine: LabEngine, scene: Scene): Promise<PointResult[]> {
+  if (scene.campaign.nested !== true) return [await strikeOnce(lab, engine, scene)];
+  const results: PointResult[] = [];
+  for (let second = 1; ; second += 1) {
+    const result = await strikeOnce(lab, engine, scene, second);
+    if (result === undefined) return results;
+    results.push(result);
+  }
+}
+
+async function strikeOnce(lab: Lab, engine: LabEngine, scene: Scene): Promise<PointResult>;
+async function strikeOnce(lab: Lab, engine: LabEngine, scene: Scene, second: number): Promise<PointResult | undefined>;
+async function strikeOnce(
+  lab: Lab,
+  engine: LabEngine,
+  { campaign, shape, point }: Scene,
+  second?: number,
+): Promise<PointResult | undefined> {
+  const { call, incident } = point;
+  const stage = await setStage(lab, engine, shape);
+  const before = await lookBefore(stage, shape);
+  const pending: Promise<unknown>[] = [];
+  const at: Strike = {
+    change: call.change,
+    fault: (kill) => incident.fault({ engine, kill, until: (work) => pending.push(work) }),
+  };
+  const runs: Run[] = [await stage.update(at)];
+  await Promise.all(pending);
+  await incident.afterwards?.(engine);
+  if (second !== undefined) {
+    const killed = await stage.startAgain({ change: second, fault: (kill) => ({ kind: 'kill', when: 'after', kill }) });
+    if (killed.changes.length < second) return undefined;
+    runs.push(killed);
+  }
+  runs.push(await stage.startAgain());
+  const all = await faultsAfter(stage, shape, before);
+  const third = await stage.startAgain();
+  if (third.changes.length > 0)
+    all.push(`a second start still had to repair: ${third.changes.map(({ path }) => path).join(', ')}`);
+  const byEngine = all.filter((fault) => campaign.engineDies === true && isEnginesOwn(fault, call));
+  const faults = all.filter((fault) => !byEngine.includes(fault));
+  const printed = runs.map(({ output }, index) => `run ${index + 1}: ${output}`);
+  return {
+    point: nameOf(point),
+    call: call.text,
+    faults: faults.length === 0 ? [] : [...faults, ...printed],
+    byEngine,
+  };
+}
+
+/** Before there is a journal and once the old container is gone, no transaction knows what ran before the engine died. */
+function isEnginesOwn(fault: string, { change, of }: Call): boolean {
+  const journal = of.findIndex((text) => text.includes('/containers/create'));
+  const end = of.findLastIndex((text) => text.startsWith('DELETE '));
+  return fault.endsWith(' is exited') && (change - 1 <= journal || change - 1 >= end);
+}
