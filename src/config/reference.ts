@@ -1,5 +1,7 @@
-import { dropInPrefix, labelNames, ownPrefix, type LabelName } from '../domain/label-names.ts';
+import { dropInPrefix, ownPrefix } from '../domain/label-names.ts';
 import { variablesOf } from './environment.ts';
+import { foreignLabelRows, labelRows } from './label-reference.ts';
+import { code, table } from './markdown.ts';
 import { defaultText, flagText } from './option-text.ts';
 import { optionGroups, type Option, type OptionGroup } from './option.ts';
 import { optionEntries } from './options.ts';
@@ -12,7 +14,9 @@ export function configurationPage(): string {
     introduction,
     ...groups.flatMap((group) => [`## ${optionGroups[group]}`, tableOfGroup(group)]),
     labelIntroduction,
-    tableOfLabels(),
+    table(['Label', 'Drop-in alias', 'Meaning', 'Example'], labelRows()),
+    'Labels of others that are heard too:',
+    table(['Label', 'Meaning'], foreignLabelRows()),
     '## Exit codes',
     tableOfExitCodes(),
   ]
@@ -34,7 +38,7 @@ Every fault is reported at once and stops the start before anything is touched. 
 
 const labelIntroduction = `## Labels of containers
 
-A container states its own wishes with labels. \`${ownPrefix}*\` wins over the drop-in alias \`${dropInPrefix}*\`. A label under these prefixes that is not known, or whose value cannot be read, is warned about and not heard.`;
+A container states its own wishes with labels. \`${ownPrefix}*\` wins over the drop-in alias \`${dropInPrefix}*\`. Booleans are written as for options; an empty \`monitor-only\` or \`no-pull\` is false. A label under these prefixes that is not known, or whose value cannot be read, is warned about and not heard.`;
 
 function tableOfExitCodes(): string {
   return table(
@@ -75,10 +79,14 @@ function variableCell(option: Option): string {
 }
 
 function meaningCell(option: Option): string {
-  const { meaning, deprecated } = option;
+  const { meaning, deprecated, withoutEffect } = option;
   const missing = commandsWithAnEngine.filter((name) => !option.commands.includes(name));
   const where = missing.length === 0 ? '' : ` (${option.commands.join(', ')})`;
-  return `${meaning}${where}${deprecated === undefined ? '' : `. Deprecated: ${deprecated}`}`;
+  const notes = [
+    ...(deprecated === undefined ? [] : [`. Deprecated: ${deprecated}`]),
+    ...(withoutEffect === undefined ? [] : [`. No effect: ${withoutEffect}`]),
+  ];
+  return `${meaning}${where}${notes.join('')}`;
 }
 
 /** An option that all of these know needs no word about where it belongs. */
@@ -88,48 +96,4 @@ function exampleCell(option: Option): string {
   if (option.flag === undefined) return code(`${variablesOf(option)[0]?.name ?? ''}=${option.example}`);
   if (option.kind !== 'boolean') return code(`--${option.flag} ${option.example}`);
   return code(option.default ? `--${option.flag}=false` : `--${option.flag}`);
-}
-
-/** What each label asks for. */
-const labelMeanings: Readonly<Record<LabelName, string>> = {
-  enable: 'false: leave this container alone; true: watch it also with --label-enable',
-  'monitor-only': 'Report newer images, change nothing',
-  'no-pull': 'Ask no registry for this container',
-  'no-restart': 'Leave the new container stopped: it is created, and not proven',
-  'depends-on': 'Names of the containers it needs, separated by commas; replaces what is found elsewhere',
-  scope: 'Belongs to the instance that runs with this --scope',
-  'stop-signal': 'The signal that asks it to stop',
-  'stop-timeout': 'How long it may take to stop before it is killed',
-  'cooldown-delay': 'An image must be at least so old before it is applied here; 0 for none',
-  'health-window': 'Like --health-window, for this container',
-  'health-timeout': 'Like --health-timeout, for this container',
-  'lifecycle.pre-check': 'With --enable-lifecycle-hooks: a command to run in the container before each run',
-  'lifecycle.pre-update': 'Likewise before it is stopped for an update; exit code 75 puts the update off',
-  'lifecycle.post-update': 'Likewise after an update, once the new one has proved itself',
-  'lifecycle.post-check': 'Likewise after each run',
-  'lifecycle.pre-check-timeout': 'How long that is waited for, in minutes; 1 by default, 0 for a whole day',
-  'lifecycle.pre-update-timeout': 'The same; when it has passed, the update fails',
-  'lifecycle.post-update-timeout': 'The same; when it has passed, the update goes on',
-  'lifecycle.post-check-timeout': 'The same',
-  'lifecycle.uid': 'Like --lifecycle-uid, for this container',
-  'lifecycle.gid': 'Like --lifecycle-gid, for this container',
-};
-
-function tableOfLabels(): string {
-  const rows = labelNames.map((name) => [code(ownPrefix + name), code(dropInPrefix + name), labelMeanings[name]]);
-  return table(['Label', 'Drop-in alias', 'Meaning'], rows);
-}
-
-function code(text: string): string {
-  return `\`${text}\``;
-}
-
-/** Columns padded as the formatter wants them. */
-function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [header, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', String.raw`\|`)));
-  const widths = header.map((_, column) => Math.max(3, ...all.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]) =>
-    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
-  const [first = [], ...rest] = all;
-  return [line(first), line(widths.map((width) => '-'.repeat(width))), ...rest.map(line)].join('\n');
 }
