@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { CheckedContainer } from '../../src/application/check.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
-import { digestOf, idOf } from '../support/builders.ts';
+import { digestOf } from '../support/builders.ts';
+import { checkedContainer as checked } from '../support/fake-application.ts';
 import { type DescribedScene, expectErrorBody, startDescribed } from './described.ts';
 
 let scene: DescribedScene;
@@ -126,24 +126,3 @@ describe('POST /v1/check', () => {
     expect(scene.lines.some(({ fields }) => fields['path'] === '/v1/check')).toBe(true);
   });
 });
-
-function checked(name: string, parts: Partial<CheckedContainer> = {}): CheckedContainer {
-  return {
-    id: idOf(`container ${name}`),
-    name,
-    image: `${name}:1`,
-    reference: `${name}:1`,
-    imageId: digestOf(`image ${name}`),
-    digest: digestOf(`manifest ${name}`),
-    status: 'fresh',
-    reason: 'Runs the newest image of its tag',
-    updateAvailable: false,
-    latestDigest: undefined,
-    latestImageId: undefined,
-    pullDigest: undefined,
-    eligibleAtMs: undefined,
-    error: undefined,
-    failedVersion: undefined,
-    ...parts,
-  };
-}

@@ -22,6 +22,9 @@ async function start(options: SceneOptions = {}): Promise<void> {
   scene = await startHttp(service, options);
 }
 
+/** What every event of the update that is told of here says. */
+const updateOfWeb = { run_id: 'run-1', container: 'web', image: 'nginx:1', from: 'sha256:1', to: 'sha256:2' };
+
 describe('GET /v1/events', () => {
   test('stays open, is a stream of events, and is neither kept nor compressed', async () => {
     const reader = await follow({ headers: { 'accept-encoding': 'gzip, deflate, br' } });
@@ -109,38 +112,22 @@ describe('GET /v1/events', () => {
         to: 'sha256:2',
         atMs: 0,
       },
-      { run_id: 'run-1', container: 'web', image: 'nginx:1', from: 'sha256:1', to: 'sha256:2' },
+      updateOfWeb,
     ],
     [
       'update_completed',
       { kind: 'update_completed', runId: 'run-1', outcome: outcome('updated'), atMs: 0 },
-      { run_id: 'run-1', container: 'web', image: 'nginx:1', from: 'sha256:1', to: 'sha256:2' },
+      updateOfWeb,
     ],
     [
       'update_failed',
       { kind: 'update_failed', runId: 'run-1', outcome: outcome('rolled_back'), atMs: 0 },
-      {
-        run_id: 'run-1',
-        container: 'web',
-        image: 'nginx:1',
-        from: 'sha256:1',
-        to: 'sha256:2',
-        error: 'It was not healthy',
-        rolled_back: true,
-      },
+      { ...updateOfWeb, error: 'It was not healthy', rolled_back: true },
     ],
     [
       'update_failed',
       { kind: 'update_failed', runId: 'run-1', outcome: outcome('failed'), atMs: 0 },
-      {
-        run_id: 'run-1',
-        container: 'web',
-        image: 'nginx:1',
-        from: 'sha256:1',
-        to: 'sha256:2',
-        error: 'It was not healthy',
-        rolled_back: false,
-      },
+      { ...updateOfWeb, error: 'It was not healthy', rolled_back: false },
     ],
   ] as const)('tells of %s', async (kind, event, data) => {
     const reader = await follow();

@@ -54,6 +54,18 @@ export type ContainerParts = {
   readonly networks?: Readonly<Record<string, Endpoint>>;
 };
 
+/** Of a container that has run since it was created. */
+export const runningState: ContainerState = {
+  status: 'running',
+  exitCode: 0,
+  error: '',
+  oomKilled: false,
+  startedAt: '2026-01-01T00:00:00Z',
+  finishedAt: '',
+  health: 'none',
+  healthOutput: '',
+};
+
 /** An inspected container; its id and image id are those of `containerSummary(name)`. */
 export function inspectedContainer(name: string, parts: ContainerParts = {}): Container {
   const { imageId = digestOf(`image ${name}`), status = 'running', labels = {}, host = {}, networks = {} } = parts;
@@ -62,17 +74,7 @@ export function inspectedContainer(name: string, parts: ContainerParts = {}): Co
     name,
     imageId,
     createdAtMs: Date.UTC(2026, 0, 1),
-    state: {
-      status,
-      exitCode: 0,
-      error: '',
-      oomKilled: false,
-      startedAt: '2026-01-01T00:00:00Z',
-      finishedAt: '',
-      health: 'none',
-      healthOutput: '',
-      ...parts.state,
-    },
+    state: { ...runningState, status, ...parts.state },
     restartCount: 0,
     settings: {
       Config: { Image: `${name}:1`, Labels: labels, ...parts.config },

@@ -8,7 +8,7 @@ import type {
 } from '../../src/domain/container.ts';
 import type { ContainerRecipe } from '../../src/domain/container-recipe.ts';
 import type { Network } from '../../src/domain/outside.ts';
-import { idOf } from './builders.ts';
+import { idOf, runningState } from './builders.ts';
 
 export type EngineTraits = {
   readonly apiVersion: string;
@@ -54,16 +54,7 @@ export function inspectCreated(
     imageId: image.id,
     createdAtMs: 0,
     restartCount: 0,
-    state: {
-      status: 'running',
-      exitCode: 0,
-      error: '',
-      oomKilled: false,
-      startedAt: '2026-01-01T00:00:00Z',
-      finishedAt: '',
-      health: 'none',
-      healthOutput: '',
-    },
+    state: runningState,
     settings: {
       Config: macShown(Config, networks, mode, engine),
       HostConfig: hostConfigShown(name, asked, engine),
