@@ -1,0 +1,123 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, test } from 'vitest';
+import { catalogue } from '../lab/catalogue.ts';
+import { describeInLab } from '../lab/describe-in-lab.ts';
+import { setRealStage } from './rig/real-stage.ts';
+
+/** What dies in the middle: the executable that people run, and the engine under it. */
+describeInLab('in the middle of an update of many', (lab) => {
+  afterEach(() => lab.engine.clear());
+  const many = { one: {}, two: {}, three: {}, four: {}, five: {} };
+
+  test.each([
+    ['the second stop', '/stop', 2, 'during'],
+    ['the third start', '/start', 3, 'after'],
+    ['the fourth rename', '/rename', 4, 'after'],
+  ] as const)(
+    'failure 19: the process is killed at %s: the next start has all of them, running',
+    async (_what, path, which, when) => {
+      const stage = await setRealStage(lab, many);
+      let met = 0;
+      const { code } = await stage.update({
+        arm: (proxy, child) =>
+          proxy.arm({
+            at: (call) => call.path.includes(path) && (met += 1) === which,
+            fault: { kind: 'kill', when, kill: () => void child.kill('SIGKILL') },
+          }),
+      });
+      expect(code).toBe(null);
+      const next = await stage.startAgain();
+      expect(await stage.harm(), next.stderr).toEqual([]);
+    },
+  );
+
+  test('failure 22: SIGTERM while a container is stopped: that one is finished, the others are not begun, within the ten seconds that Docker gives', async () => {
+    const deaf = { old: catalogue.deaf, config: { StopTimeout: 3, HostConfig: { RestartPolicy: { Name: 'always' } } } };
+    const stage = await setRealStage(lab, { one: deaf, two: deaf, three: deaf });
+    let toldAtMs = 0;
+    const { code, outcomes } = await stage.update({
+      args: ['--rolling-restart'],
+      arm: (proxy, child) =>
+        void proxy
+          .arrival(({ path }) => path.includes('/stop'))
+          .then(() => {
+            toldAtMs = performance.now();
+            child.kill('SIGTERM');
+          }),
+    });
+    expect(performance.now() - toldAtMs).toBeLessThan(10_000);
+    expect(code).toBe(143);
+    expect(Object.values(outcomes).toSorted()).toEqual(['skipped', 'skipped', 'updated']);
+    expect(await stage.harm()).toEqual([]);
+  });
+
+  test('failure 22: SIGTERM while a container is stopped, and SIGKILL before it ends: the next start has it running', async () => {
+    const deaf = { old: catalogue.deaf, config: { StopTimeout: 3, HostConfig: { RestartPolicy: { Name: 'always' } } } };
+    const stage = await setRealStage(lab, { web: deaf, other: {} });
+    const { code } = await stage.update({
+      args: ['web'],
+      arm: (proxy, child) =>
+        void proxy
+          .arrival(({ path }) => path.includes('/stop'))
+          .then(async () => {
+            child.kill('SIGTERM');
+            await sleep(500);
+            child.kill('SIGKILL');
+          }),
+    });
+    expect(code).toBe(null);
+    await stage.startAgain();
+    expect(await stage.harm()).toEqual([]);
+  });
+
+  test('failure 23: SIGTERM while the new container is made: nothing has been stopped, nothing is left', async () => {
+    const stage = await setRealStage(lab, { web: {} });
+    const { code, outcomes, changes } = await stage.update({
+      arm: (proxy, child) => {
+        proxy.arm({
+          at: ({ path }) => path.includes('/containers/create'),
+          fault: { kind: 'delay', when: 'after', ms: 300 },
+        });
+        void proxy.arrival(({ path }) => path.includes('/containers/create')).then(() => child.kill('SIGTERM'));
+      },
+    });
+    expect(code).toBe(143);
+    expect(outcomes).toEqual({ web: 'deferred' });
+    expect(changes.filter((change) => change.includes('/stop'))).toEqual([]);
+    expect(await stage.isReplaced('web')).toBe(false);
+    expect(await stage.harm()).toEqual([]);
+  });
+
+  test.each([
+    ['one stop', '/stop', 2],
+    ['one create', '/containers/create', 3],
+    ['one start', '/start', 1],
+  ])(
+    'failure 25: the engine dies during %s, and is started again: the update ends by itself, and all run',
+    async (_what, path, which) => {
+      const engine = await lab.startEngine({ name: 'dies' });
+      try {
+        const stage = await setRealStage({ engine, registry: lab.registry }, many);
+        let met = 0;
+        let restarted = Promise.resolve();
+        const { outcomes, stderr } = await stage.update({
+          arm: (proxy) =>
+            proxy.arm({
+              at: (call) => call.path.includes(path) && (met += 1) === which,
+              fault: {
+                kind: 'kill',
+                when: 'during',
+                kill: () => void (restarted = engine.kill().then(() => engine.start())),
+              },
+            }),
+        });
+        await restarted;
+        expect(Object.keys(outcomes).toSorted(), stderr).toEqual(Object.keys(many).toSorted());
+        const harm = await stage.harm();
+        expect(harm, JSON.stringify(outcomes)).toEqual([]);
+      } finally {
+        await engine.remove();
+      }
+    },
+  );
+});
