@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../test/support/sandbox-outside.ts';
-import type { Behaviour } from '../adapters/sandbox/behaviour.ts';
+import type { Behaviour, CommandBehaviour } from '../adapters/sandbox/behaviour.ts';
 import type { Log, LogFields } from '../domain/outside.ts';
 import type { Session } from '../domain/session.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings.ts';
@@ -10,7 +10,7 @@ import { createApplication } from './create-application.ts';
 const full: UpdateRequest = { trigger: 'command', images: [], containers: [] };
 
 /** What a shell in every container of these tests makes of command lines. */
-const commands: Behaviour['commands'] = {
+const commands: Readonly<Record<string, CommandBehaviour>> = {
   good: { output: 'all is well\n' },
   slow: { tookMs: 50_000 },
   later: { exitCode: 75 },

@@ -175,6 +175,11 @@ describe('decide() on a group', () => {
         course = { ...course, compared: new Set([...course.compared, step.id]) };
         continue;
       }
+      if (step.kind === 'hook') {
+        steps.push(`${step.hook} ${step.id}`);
+        course = { ...course, hooked: new Set([...course.hooked, step.id]) };
+        continue;
+      }
       if (step.kind === 'gate') {
         steps.push(`gate ${step.ids.join(' ')}`);
         course = { ...course, proven: new Set([...course.proven, ...step.ids]) };
@@ -189,6 +194,8 @@ describe('decide() on a group', () => {
       'create app',
       'compare vpn-new',
       'compare app-new',
+      'preUpdate app-old',
+      'preUpdate vpn-old',
       'rename app-old',
       'rename vpn-old',
       'rename app-new',
@@ -200,6 +207,8 @@ describe('decide() on a group', () => {
       'start vpn-new',
       'start app-new',
       'gate vpn-new app-new',
+      'postUpdate vpn-new',
+      'postUpdate app-new',
       'rename vpn-old',
       'rename app-old',
       'policy vpn-old',
@@ -328,7 +337,7 @@ function factsOf(world: World, course: Course, name = 'web'): TransactionFacts {
       imageId: container.imageId,
       startedAt: container.startedAt,
       finishedAt: '',
-      hasHook: false,
+      hasHook: true,
     };
   const old = standing('old', world.old);
   const successor = standing('new', world.new);
@@ -430,6 +439,7 @@ function explore(begin: World): { states: number; faults: string[] } {
       life.course.wish,
       [...life.course.proven],
       [...life.course.compared],
+      [...life.course.hooked],
       [...life.course.outwaited],
       [...life.course.givenUp],
       [...(life.course.stopsInDoubt === 'any' ? ['any'] : life.course.stopsInDoubt)],
@@ -450,7 +460,9 @@ function explore(begin: World): { states: number; faults: string[] } {
 function whatIsWrong({ world, course, trail, cuts }: Life): string | undefined {
   if (trail.length > 200) return 'no end';
   if (world.old && world.new && isAlive(world.old.status) && isAlive(world.new.status)) return 'two run at once';
-  if (decide(factsOf(world, course)).kind !== 'end') return undefined;
+  const decision = decide(factsOf(world, course));
+  if (decision.kind === 'step') return whatIsUntimely(decision.step, world, course);
+  if (decision.kind !== 'end') return undefined;
   if (world.old?.dying || world.new?.dying) return 'a stop is still going on when nobody watches any more';
   const left = [world.old, world.new].filter((container) => container !== undefined);
   const [only] = left;
@@ -463,6 +475,19 @@ function whatIsWrong({ world, course, trail, cuts }: Life): string | undefined {
   if (isNew && world.afterwards === 'completed' && only.startedAt === '') return 'its work was never begun';
   if (!samePolicy(only.policy, world.policy)) return `its policy is ${only.policy.Name}`;
   if (only.imageId === 'image-2' && !world.healthy) return 'the unhealthy version stayed';
+  return undefined;
+}
+
+/** Hooks decide while nothing has been touched, and hear of a success before it is final. */
+function whatIsUntimely(step: Step, { old, new: successor }: World, { hooked, wish }: Course): string | undefined {
+  const isAsked = step.kind === 'hook' && step.hook === 'preUpdate';
+  if (isAsked && (old?.name !== 'web' || !isAlive(old.status))) return 'the old is asked too late';
+  const isParked =
+    step.kind === 'rename' && step.to === parkedName('web', old?.policy ?? no, isAlive(old?.status ?? 'exited'));
+  if (isParked && wish === 'forward' && !hooked.has('old') && old?.status === 'running') return 'the old was not asked';
+  const isFinal = step.kind === 'rename' && step.id === 'old' && step.to.startsWith('web.upkeep-drop');
+  if (isFinal && old?.name !== step.to && successor?.status === 'running' && !hooked.has('new') && wish !== 'recover')
+    return 'the new was not told';
   return undefined;
 }
 
@@ -488,6 +513,11 @@ function futures(life: Life): Life[] {
   const { step } = decision;
   if (step.kind === 'compare') {
     branch('compare', () => ({ ...life.course, compared: new Set([...life.course.compared, step.id]) }));
+    return next;
+  }
+  if (step.kind === 'hook') {
+    branch('hook', () => ({ ...life.course, hooked: new Set([...life.course.hooked, step.id]) }));
+    if (step.hook === 'preUpdate') branch('hook declines', () => ({ ...life.course, wish: 'back' }));
     return next;
   }
   if (step.kind === 'gate') {
