@@ -35,12 +35,12 @@ export function upkeepScene({ socket, args: common = [], env = {} }: UpkeepScene
   return {
     async check(...args) {
       const run = await runUpkeep(['check', '--json', ...common, ...args], { socket, env });
-      return byName((parse(run) as { containers: CheckEntry[] }).containers);
+      return byName(containersIn(run) as CheckEntry[]);
     },
     async update(...args) {
       const all = ['update', '--json', '--health-window', '1s', ...common, ...args];
       const run = await runUpkeep(all, { socket, env });
-      return { run, outcomes: byName((parse(run) as { containers: UpdateEntry[] }).containers) };
+      return { run, outcomes: byName(containersIn(run) as UpdateEntry[]) };
     },
   };
 }
@@ -57,12 +57,15 @@ export function loginEntry(username: string, password: string): { readonly auth:
   return { auth: Buffer.from(`${username}:${password}`).toString('base64') };
 }
 
-function parse({ stdout, stderr }: UpkeepRun): unknown {
+/** What the one document on standard output lists; throws what the command said when there is none. */
+function containersIn({ stdout, stderr }: UpkeepRun): unknown {
   try {
-    return JSON.parse(stdout);
+    const { containers } = JSON.parse(stdout) as { containers?: unknown };
+    if (containers !== undefined) return containers;
   } catch {
-    throw new Error(`Not one JSON document: ${stdout}${stderr}`);
+    // Told below.
   }
+  throw new Error(`No document with containers: ${stdout}${stderr}`);
 }
 
 function byName<Entry extends { readonly name: string }>(entries: readonly Entry[]): Readonly<Record<string, Entry>> {

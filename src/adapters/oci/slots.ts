@@ -3,11 +3,14 @@ import { reasonOf } from './until.ts';
 /** At most so many at once; the others wait in the order in which they came. */
 export type Slots = {
   readonly use: <Value>(work: () => Promise<Value>, signal?: AbortSignal) => Promise<Value>;
+  /** Until the next call no more than this at once, but always one; never more than at first. */
+  readonly limit: (most: number) => void;
 };
 
 /** With `maxWaiting` in the queue already, `full` says what to throw. */
 export function createSlots(size: number, maxWaiting: number, full: () => Error): Slots {
-  let free = size;
+  let most = size;
+  let taken = 0;
   const queue = new Set<() => void>();
 
   return {
@@ -16,15 +19,20 @@ export function createSlots(size: number, maxWaiting: number, full: () => Error)
       try {
         return await work();
       } finally {
-        leave();
+        taken -= 1;
+        letIn();
       }
+    },
+    limit(wanted) {
+      most = Math.min(size, Math.max(1, wanted));
+      letIn();
     },
   };
 
   async function enter(signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
-    if (free > 0) {
-      free -= 1;
+    if (taken < most) {
+      taken += 1;
       return;
     }
     if (queue.size >= maxWaiting) throw full();
@@ -42,14 +50,12 @@ export function createSlots(size: number, maxWaiting: number, full: () => Error)
     });
   }
 
-  /** Hands the place to the next in line, or back. */
-  function leave(): void {
-    const [next] = queue;
-    if (next === undefined) {
-      free += 1;
-      return;
+  function letIn(): void {
+    for (const next of queue) {
+      if (taken >= most) return;
+      taken += 1;
+      queue.delete(next);
+      next();
     }
-    queue.delete(next);
-    next();
   }
 }

@@ -227,6 +227,90 @@ test('at most so many are in flight, and the others come in their order', async 
   expect(clock.monotonicMs()).toBe(400);
 });
 
+test('no more are under way than the host says are left, so that it is overrun by one request in each window', async () => {
+  const clock = createFakeClock();
+  const throttle = create(clock);
+  const [limit, windowMs] = [10, 4000];
+  const windows: { endsAtMs: number; asked: number }[] = [];
+  const work = async (): Promise<WireAnswer> => {
+    await clock.sleep(20);
+    const last = windows.at(-1);
+    const window =
+      last && clock.monotonicMs() < last.endsAtMs ? last : { endsAtMs: clock.monotonicMs() + windowMs, asked: 0 };
+    if (window !== last) windows.push(window);
+    window.asked += 1;
+    const headers = { 'ratelimit-remaining': `${Math.max(0, limit - window.asked)};w=4` };
+    const waitS = String(Math.ceil((window.endsAtMs - clock.monotonicMs()) / 1000));
+    const answered = window.asked <= limit ? answer(200, headers) : answer(429, { ...headers, 'retry-after': waitS });
+    await clock.sleep(20);
+    return answered;
+  };
+  await clock.run(() => throttle.run(work, patient));
+  const all = Array.from({ length: 29 }, () => throttle.run(work, patient));
+  const answers = await clock.run(() => Promise.all(all));
+  expect(answers.map(({ status }) => status)).toEqual(all.map(() => 200));
+  const asked = windows.map((window) => window.asked);
+  expect(Math.max(...asked)).toBeLessThanOrEqual(limit + 1);
+  expect(asked.length).toBeLessThanOrEqual(4);
+});
+
+test('an announcement that comes late does not raise what is left', async () => {
+  const clock = createFakeClock();
+  const throttle = create(clock);
+  const announcing = (left: number, afterMs: number) => () =>
+    clock.sleep(afterMs).then(() => answer(200, { 'ratelimit-remaining': String(left) }));
+  let [most, now] = [0, 0];
+  const counting = async (): Promise<WireAnswer> => {
+    now += 1;
+    most = Math.max(most, now);
+    await clock.sleep(100);
+    now -= 1;
+    return answer(200);
+  };
+  const late = throttle.run(announcing(50, 20), patient);
+  await clock.run(() => throttle.run(announcing(2, 10), patient));
+  await clock.run(() => late);
+  await clock.run(() => Promise.all([1, 2, 3, 4, 5].map(() => throttle.run(counting, patient))));
+  expect(most).toBe(2);
+  await clock.run(() => throttle.run(announcing(50, 10), patient));
+  await clock.run(() => Promise.all([1, 2, 3, 4, 5].map(() => throttle.run(counting, patient))));
+  expect(most).toBe(5);
+});
+
+test('a host that keeps sending us away keeps a thousand callers no longer than two minutes and a half', async () => {
+  const clock = createFakeClock();
+  const throttle = create(clock);
+  let asked = 0;
+  const work = (): Promise<WireAnswer> => {
+    asked += 1;
+    return Promise.resolve(asked % 2 === 0 ? answer(429, { 'retry-after': '5' }) : answer(200));
+  };
+  const callers = Array.from({ length: 1000 }, () => throttle.run(work, { ...patient, refusals: 100, budgetMs: 1e9 }));
+  const outcomes = await clock.run(() => Promise.allSettled(callers));
+  expect(clock.monotonicMs()).toBeLessThanOrEqual(150_000);
+  expect(outcomes.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(10);
+  await clock.advance(70_000);
+  asked = 1;
+  expect((await clock.run(() => throttle.run(work, patient))).status).toBe(200);
+});
+
+test('one request is under way where none is left: some are not counted', async () => {
+  const clock = createFakeClock();
+  const throttle = create(clock);
+  let [most, now] = [0, 0];
+  const work = async (): Promise<WireAnswer> => {
+    now += 1;
+    most = Math.max(most, now);
+    await clock.sleep(20);
+    now -= 1;
+    return answer(200, { 'ratelimit-remaining': '0;w=21600' });
+  };
+  await clock.run(() => throttle.run(work, patient));
+  most = 0;
+  const answers = await clock.run(() => Promise.all([1, 2, 3].map(() => throttle.run(work, patient))));
+  expect([answers.length, most]).toEqual([3, 1]);
+});
+
 test('who leaves the queue is not asked for, and takes no place', async () => {
   const clock = createFakeClock();
   const throttle = create(clock, 1);

@@ -3,6 +3,8 @@ import type { Clock } from '../../domain/outside.ts';
 import { whyOf } from './error-body.ts';
 import type { WireAnswer } from './exchange.ts';
 import { RegistryFailure } from './failure.ts';
+import { createPauses } from './pauses.ts';
+import { requestsLeft } from './requests-left.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { createSlots } from './slots.ts';
 
@@ -37,14 +39,15 @@ export type ThrottleOptions = {
 
 /**
  * Bounds what is in flight to a host, and remembers for all callers what it told one of them: a 429,
- * or a 503 that names a time, pauses the host; and where nobody answered, the others are not kept
- * waiting for as long once more.
+ * or a 503 that names a time, pauses the host; where it tells how many requests are left, no more
+ * are under way; and where nobody answered, the others are not kept waiting for as long once more.
  */
 export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOptions): Throttle {
   const slots = createSlots(maxInFlight, maxWaiting, () => sentAway('too many requests wait for it already', 1000));
-  let pause = noPause;
+  const pauses = createPauses(clock, patient.budgetMs);
   let silence: { readonly untilMs: number; readonly failure: RegistryFailure } | undefined;
   let answeredAtMs = -Infinity;
+  let told = { left: Infinity, atMs: -Infinity };
 
   return {
     async run(work, patience, signal) {
@@ -59,8 +62,8 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
   };
 
   async function stayAway(left: Left, signal: AbortSignal | undefined): Promise<void> {
-    for (let awayMs = pauseMs(); awayMs > 0; awayMs = pauseMs()) {
-      if (awayMs > left.budgetMs) throw sentAway(pause.why, awayMs);
+    for (let awayMs = pauses.leftMs(); awayMs > 0; awayMs = pauses.leftMs()) {
+      if (awayMs > left.budgetMs || pauses.areTooMany()) throw sentAway(pauses.why(), awayMs);
       left.budgetMs -= awayMs;
       // Not all at the same moment.
       await clock.sleep(awayMs + random() * Math.min(awayMs / 4, maxSpreadMs), signal);
@@ -68,8 +71,9 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
   }
 
   async function attempt(work: () => Promise<WireAnswer>, left: Left): Promise<Outcome> {
-    if (pauseMs() > 0) return { kind: 'again', afterMs: 0 };
+    if (pauses.leftMs() > 0) return { kind: 'again', afterMs: 0 };
     if (silence !== undefined && clock.monotonicMs() < silence.untilMs) throw silence.failure;
+    const sentAtMs = clock.monotonicMs();
     let answer: WireAnswer;
     try {
       answer = await work();
@@ -80,19 +84,28 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
       throw error;
     }
     answeredAtMs = clock.monotonicMs();
+    hear(answer, sentAtMs);
     return judge(answer, left);
+  }
+
+  /** An answer to what was sent before the last announcement came, and tells of more, tells of the time before it. */
+  function hear(answer: WireAnswer, sentAtMs: number): void {
+    const left = requestsLeft(answer);
+    if (left === undefined || (left > told.left && sentAtMs < told.atMs)) return;
+    told = { left, atMs: clock.monotonicMs() };
+    slots.limit(left);
   }
 
   function judge(answer: WireAnswer, left: Left): Outcome {
     const { status } = answer;
     const askedMs = status === 429 || status === 503 ? retryAfterMs(answer, clock.nowMs()) : undefined;
     if (status === 429 || askedMs !== undefined) {
-      beginPause(askedMs, whyOf(answer));
-      if (left.refusals === 0) throw sentAway(pause.why, pauseMs());
+      pauses.begin(askedMs, whyOf(answer));
+      if (left.refusals === 0) throw sentAway(pauses.why(), pauses.leftMs());
       left.refusals -= 1;
       return { kind: 'again', afterMs: 0 };
     }
-    if (pauseMs() <= 0) pause = noPause;
+    pauses.answered();
     return faultStatuses.has(status) && left.faults > 0 ? backOff(left) : { kind: 'answer', answer };
   }
 
@@ -101,24 +114,11 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
     return { kind: 'again', afterMs: (backOffMs / 2 ** left.faults) * (0.5 + random()) };
   }
 
-  /** Many requests may be sent away at once: together they are one reason to wait, and the longest wait counts. */
-  function beginPause(askedMs: number | undefined, why: string): void {
-    const inRow = pauseMs() > 0 ? pause.inRow : pause.inRow + 1;
-    const unaskedMs = Math.min(unaskedPauseMs * 2 ** (inRow - 1), longestUnaskedPauseMs);
-    const waitMs = Math.max(askedMs ?? unaskedMs, shortestPauseMs);
-    const untilMs = Math.max(pause.untilMs, clock.monotonicMs() + waitMs);
-    pause = { untilMs, inRow, why: why === '' ? 'it limits requests' : `it limits requests: ${why}` };
-  }
-
   /** For as long as it took to find out, so that many images behind a dead host cost one deadline, not one each. */
   function rememberSilence(failure: RegistryFailure, sinceMs: number): void {
     if (failure.code !== 'registry-unreachable' && failure.code !== 'timeout') return;
     const nowMs = clock.monotonicMs();
     silence = { failure, untilMs: nowMs + Math.min(nowMs - sinceMs, longestSilenceMs) };
-  }
-
-  function pauseMs(): number {
-    return pause.untilMs - clock.monotonicMs();
   }
 
   function sentAway(why: string, forMs: number): RegistryFailure {
@@ -138,8 +138,6 @@ type Outcome =
   | { readonly kind: 'answer'; readonly answer: WireAnswer }
   | { readonly kind: 'again'; readonly afterMs: number };
 
-const noPause = { untilMs: -Infinity, inRow: 0, why: '' };
-
 /** What a proxy or a registry in trouble answers; others of 500 and above mean what they say. */
 const faultStatuses: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 
@@ -148,13 +146,6 @@ const maxWaiting = 10_000;
 
 /** Before the last retry; half of it before the one before. */
 const backOffMs = 500;
-
-/** ghcr.io asks for microseconds. */
-const shortestPauseMs = 50;
-
-/** Where a 429 names no time; doubled each time in a row. */
-const unaskedPauseMs = 1000;
-const longestUnaskedPauseMs = 60_000;
 
 const maxSpreadMs = 1000;
 
