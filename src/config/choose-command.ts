@@ -42,6 +42,7 @@ const notContainers = new Set([
   'events',
   'history',
   'list',
+  'notify-upgrade',
   'ps',
   'rollback',
   'serve',

@@ -310,6 +310,7 @@ describe('the command', () => {
     ['udpate', 'did you mean "update"?'],
     ['Demo', 'did you mean "demo"?'],
     ['hlep', 'did you mean "help"?'],
+    ['notify-upgrade', 'the commands are run, check, update, demo'],
     ['rollback', 'the commands are run, check, update, demo'],
   ])('%s is no command, rather than the name of a container to watch', (word, hint) => {
     const faults = faultsOf([word]);
@@ -419,6 +420,13 @@ describe('warnings', () => {
         'Variable WATCHTOWER_NOTIFY is not known and has no effect',
       ],
     });
+  });
+
+  test('an option that needs another one is told so', () => {
+    expect(load([], { WATCHTOWER_REVIVE_STOPPED: 'true' })).toMatchObject({
+      warnings: ['WATCHTOWER_REVIVE_STOPPED has no effect without --include-stopped'],
+    });
+    expect(load(['--revive-stopped', '-S'])).toMatchObject({ warnings: [] });
   });
 
   test('what Kubernetes and Docker links put beside a service named upkeep is not ours', () => {

@@ -184,6 +184,8 @@ export function makeSettings(given: Given): MadeSettings {
     },
     output: { porcelain: values.porcelain, json: values.json, colour, live: canMoveCursor, exitCode: values.exitCode },
   };
+  if (values.reviveStopped && !values.includeStopped)
+    warnings.push(`${given.sourceOf('reviveStopped')} has no effect without --include-stopped`);
   return { settings, faults, warnings };
 }
 
