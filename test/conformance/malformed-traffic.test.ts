@@ -19,7 +19,10 @@ describe('a request that is none', () => {
 
   test.each([
     ['no method', 'hello\r\n\r\n', 400],
-    ['a method that nobody knows', 'FETCH /livez HTTP/1.1\r\nHost: x\r\n\r\n', 400],
+    ['a method that nobody knows', 'FETCH /livez HTTP/1.1\r\nHost: x\r\n\r\n', 405],
+    ['such a method for an unknown path', 'FETCH /nope HTTP/1.1\r\nHost: x\r\n\r\n', 404],
+    ['a method in small letters', 'get /livez HTTP/1.1\r\nHost: x\r\n\r\n', 405],
+    ['such a method without a version', 'FETCH /livez\r\n\r\n', 400],
     ['no host', 'GET /livez HTTP/1.1\r\n\r\n', 400],
     ['a header without a name', 'GET /livez HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n', 400],
     ['a length that is no number', 'POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Length: ten\r\n\r\n', 400],

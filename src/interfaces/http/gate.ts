@@ -5,23 +5,30 @@ import { normalTarget, pathOf } from './request-target.ts';
 import { methodsOf, type Route } from './route.ts';
 import { writeProblem } from './write-problem.ts';
 
+/** What is wrong with a path and a method; undefined when both are known. */
+export type JudgeRequest = (method: string, target: string) => Problem | undefined;
+
+/** 404 for the path comes before 405 for the method. */
+export function createJudge(routes: readonly Route[]): JudgeRequest {
+  const allowedAt = readMethods(routes);
+  return (method, target) => {
+    const allowed = allowedAt(decoded(pathOf(normalTarget(target))));
+    if (allowed.includes(method)) return undefined;
+    return allowed.length === 0 ? notFound : methodNotAllowed(allowed);
+  };
+}
+
 /**
  * Lets requests through whose path and method are known, with the path in its normal form, and answers
- * the others: 404 for the path before 405 for the method, and both before anyone is asked who they are.
+ * the others before anyone is asked who they are.
  */
-export function createGate(routes: readonly Route[], clock: Clock, next: RequestListener): RequestListener {
-  const allowedAt = readMethods(routes);
+export function createGate(judge: JudgeRequest, clock: Clock, next: RequestListener): RequestListener {
   return (request, response) => {
-    const target = normalTarget(request.url ?? '');
-    const { method = '' } = request;
-    const allowed = allowedAt(decoded(pathOf(target)));
-    if (allowed.includes(method)) {
-      request.url = target;
-      next(request, response);
-      return;
-    }
-    const problem = allowed.length === 0 ? notFound : methodNotAllowed(allowed);
-    writeProblem(response, problem, clock.nowMs());
+    const { method = '', url: target = '' } = request;
+    const problem = judge(method, target);
+    if (problem !== undefined) return writeProblem(response, problem, clock.nowMs());
+    request.url = normalTarget(target);
+    next(request, response);
   };
 }
 

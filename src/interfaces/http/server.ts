@@ -7,7 +7,7 @@ import { createEventStreams } from './event-streams.ts';
 import { answerClientError } from './client-error.ts';
 import { createFront, type Front } from './front.ts';
 import { FrontResponse } from './front-response.ts';
-import { createGate } from './gate.ts';
+import { createGate, createJudge, type JudgeRequest } from './gate.ts';
 import { defaultLimits } from './limits.ts';
 import type { HttpParts } from './parts.ts';
 import { createRouter } from './router.ts';
@@ -37,14 +37,14 @@ export async function createHttpServer(parts: HttpParts): Promise<HttpServer> {
     epoch: randomBytes(6).toString('hex'),
   });
   const routes = enabledRoutes({ ...parts, cors, streams, runs });
+  const judge = createJudge(routes);
   const router = createRouter({
     routes,
     ...{ settings, clock, log },
-    createServer: (route) =>
-      serverFor(
-        createFront(settings, { clock, log, cors, connections: () => connections }, createGate(routes, clock, route)),
-        parts,
-      ),
+    createServer: (route) => {
+      const gate = createGate(judge, clock, route);
+      return serverFor(createFront(settings, { clock, log, cors, connections: () => connections }, gate), judge, parts);
+    },
   });
   await router.ready();
   const server = router.server;
@@ -71,7 +71,7 @@ export async function createHttpServer(parts: HttpParts): Promise<HttpServer> {
   }
 }
 
-function serverFor(listener: Front, { settings, clock, log }: HttpParts): Server {
+function serverFor(listener: Front, judge: JudgeRequest, { settings, clock, log }: HttpParts): Server {
   const server =
     settings.tls === undefined
       ? createServer(serverOptions, listener)
@@ -79,7 +79,7 @@ function serverFor(listener: Front, { settings, clock, log }: HttpParts): Server
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);
   server.on('connect', answerConnect(listener));
-  server.on('clientError', (error, socket) => answerClientError(error, socket, clock));
+  server.on('clientError', (error, socket) => answerClientError(error, socket, clock, judge));
   return server;
 }
 
