@@ -75,10 +75,19 @@ const shapes: readonly Shape[] = [
     body: { HostConfig: restart('always') },
     dependent: true,
   },
+  {
+    name: 'with hooks before and after',
+    next: { commands: { hook: { tookMs: 1000 } } },
+    good: true,
+    body: {
+      HostConfig: restart('unless-stopped'),
+      Labels: { 'upkeep.lifecycle.pre-update': 'hook', 'upkeep.lifecycle.post-update': 'hook' },
+    },
+  },
 ];
 
 const image = 'registry.test/app:stable';
-const settings = { ...defaultSettings, gateWindowMs: 10_000, stopTimeoutMs: 3000 };
+const settings = { ...defaultSettings, gateWindowMs: 10_000, stopTimeoutMs: 3000, lifecycleHooks: true };
 
 type Stage = {
   readonly scene: SandboxScene;
@@ -92,7 +101,7 @@ async function setStage(shape: Shape): Promise<Stage> {
   const { sandbox, registry } = scene;
   const { engine } = sandbox;
   const health = shape.next.sick ? { Healthcheck: { Test: ['CMD', 'true'], Interval: 1e9, Retries: 1 } } : {};
-  registry.store.publish(image, { version: '1', behaviour: { stopMs: 500 } });
+  registry.store.publish(image, { version: '1', behaviour: { stopMs: 500, commands: { hook: { tookMs: 1000 } } } });
   await engine.pullImage({ reference: image });
   const webId = sandbox.control[shape.stopped ? 'addContainer' : 'runContainer']('web', {
     Image: image,
