@@ -242,7 +242,8 @@ function apiOf(
         ...service,
         labelPrecedence: service.labelTakesPrecedence,
         runOnce: run.once,
-        skipSelfUpdate: false,
+        // Its own container is refused: domain/replaceable.ts.
+        skipSelfUpdate: true,
       },
       metrics: metrics.text,
       assetsFolder: fileURLToPath(new URL('./swagger-ui/', import.meta.url)),
