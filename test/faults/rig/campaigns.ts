@@ -15,8 +15,8 @@ export type IncidentScene = {
   readonly engine: LabEngine;
   /** Ends the updater. */
   readonly kill: () => void;
-  /** To be over before anybody looks at what is left. */
-  readonly until: (work: Promise<unknown>) => void;
+  /** To be over before anybody looks at what is left: the engine's next start. */
+  readonly restart: (work: Promise<unknown>) => void;
 };
 
 export type Campaign = {
@@ -44,7 +44,11 @@ const deaths: readonly Incident[] = moments.map((when) => ({
 function engineDeaths(how: string, die: (engine: LabEngine) => Promise<void>): readonly Incident[] {
   return moments.map((when) => ({
     name: `${how} ${when}`,
-    fault: ({ engine, until }) => ({ kind: 'kill', when, kill: () => until(die(engine).then(() => engine.start())) }),
+    fault: ({ engine, restart }) => ({
+      kind: 'kill',
+      when,
+      kill: () => restart(die(engine).then(() => engine.start())),
+    }),
   }));
 }
 

@@ -5,9 +5,11 @@ import type { Stage } from './stage.ts';
 /** What a shape looks like before anything happens to it, to be compared with afterwards. */
 export type Before = {
   readonly containers: ReadonlyMap<string, Inspected>;
-  /** The engine's clock, in seconds. */
-  readonly since: number;
+  readonly running: Running;
 };
+
+/** Who runs under a name, parked or not, at a moment in seconds of the engine's clock. */
+export type Running = { readonly since: number; readonly ids: ReadonlyMap<string, ReadonlySet<string>> };
 
 export async function lookBefore(stage: Stage, shape: Shape): Promise<Before> {
   const containers = new Map<string, Inspected>();
@@ -16,11 +18,35 @@ export async function lookBefore(stage: Stage, shape: Shape): Promise<Before> {
     if (container === undefined) throw new Error(`the scene has no "${name}"`);
     containers.set(name, container);
   }
-  return { containers, since: Date.now() / 1000 };
+  return { containers, running: await lookWhoRuns(stage.engine) };
 }
 
-/** What is wrong after the next start has gone idle; empty when nothing was lost. */
-export async function faultsAfter(stage: Stage, shape: Shape, before: Before): Promise<string[]> {
+export async function lookWhoRuns(engine: EngineClient): Promise<Running> {
+  const since = Date.now() / 1000 - 1;
+  const { body } = await engine.call('GET', '/containers/json');
+  const ids = new Map<string, Set<string>>();
+  for (const { Id, Names } of body as { readonly Id: string; readonly Names: readonly string[] }[]) {
+    const name = ownName((Names[0] ?? '').slice(1));
+    ids.set(name, new Set([...(ids.get(name) ?? []), Id]));
+  }
+  return { since, ids };
+}
+
+/** Whatever name it is parked under. */
+function ownName(name: string): string {
+  return name.replace(/\.upkeep-.*/, '');
+}
+
+/**
+ * What is wrong after the next start has gone idle; empty when nothing was lost. `running`: at the
+ * last start of the engine, which forgets its events.
+ */
+export async function faultsAfter(
+  stage: Stage,
+  shape: Shape,
+  before: Before,
+  running: Running = before.running,
+): Promise<string[]> {
   const { engine } = stage;
   const names = await containerNames(engine);
   const expected = Object.keys(shape.containers).sort();
@@ -35,7 +61,7 @@ export async function faultsAfter(stage: Stage, shape: Shape, before: Before): P
     faults.push(...compare(name, state, old, container, stage, shape));
   }
   if (images.size > 1) faults.push('the group is of two minds: one member is new, one is old');
-  faults.push(...(await doubleRuns(engine, before)));
+  faults.push(...(await doubleRuns(engine, running)));
   return faults;
 }
 
@@ -94,24 +120,27 @@ export async function containerNames(engine: EngineClient): Promise<string[]> {
 }
 
 /** From the engine's own events: an old container and its successor must never run at the same time. */
-async function doubleRuns(engine: EngineClient, before: Before): Promise<string[]> {
-  const { body } = await engine.call(
-    'GET',
-    `/events?since=${before.since - 1}&until=${Date.now() / 1000 + 1}&filters=${encodeURIComponent('{"type":["container"]}')}`,
-  );
-  const running = new Map<string, Set<string>>();
+async function doubleRuns(engine: EngineClient, { since, ids: atFirst }: Running): Promise<string[]> {
+  const filters = encodeURIComponent('{"type":["container"]}');
+  const { body } = await engine.call('GET', `/events?since=${since}&until=${Date.now() / 1000 + 1}&filters=${filters}`);
+  const running = new Map([...atFirst].map(([name, ids]) => [name, new Set(ids)]));
   const faults = new Set<string>();
-  for (const [name, { Id, State }] of before.containers) running.set(name, new Set(State.Running ? [Id] : []));
+  const look = (name: string): void => {
+    if ((running.get(name)?.size ?? 0) > 1) faults.add(`two of "${name}" ran at the same time`);
+  };
+  for (const name of running.keys()) look(name);
   for (const line of typeof body === 'string' ? body.trim().split('\n') : [JSON.stringify(body)]) {
+    if (line === '') continue;
     const { Action, Actor } = JSON.parse(line) as {
       Action: string;
       Actor: { ID: string; Attributes: Record<string, string> };
     };
-    const name = (Actor.Attributes['name'] ?? '').replace(/\.upkeep-.*/, '');
-    const ids = running.get(name);
-    if (Action === 'die' || Action === 'destroy') ids?.delete(Actor.ID);
-    if (Action === 'start') ids?.add(Actor.ID);
-    if (ids !== undefined && ids.size > 1) faults.add(`two of "${name}" ran at the same time`);
+    const name = ownName(Actor.Attributes['name'] ?? '');
+    const ids = running.get(name) ?? new Set();
+    running.set(name, ids);
+    if (Action === 'die' || Action === 'destroy') ids.delete(Actor.ID);
+    if (Action === 'start') ids.add(Actor.ID);
+    look(name);
   }
   return [...faults];
 }

@@ -1,7 +1,7 @@
 import type { LabEngine } from '../../lab/engine.ts';
 import type { Lab } from '../../lab/lab.ts';
 import type { Campaign, Incident } from './campaigns.ts';
-import { faultsAfter, lookBefore } from './inspection.ts';
+import { faultsAfter, lookBefore, lookWhoRuns, type Running } from './inspection.ts';
 import { type Call, discoverCalls } from './points.ts';
 import type { Shape } from './shapes.ts';
 import { type Run, setStage, type Strike } from './stage.ts';
@@ -67,13 +67,14 @@ async function strikeOnce(
   const { call, incident } = point;
   const stage = await setStage(lab, engine, shape);
   const before = await lookBefore(stage, shape);
-  const pending: Promise<unknown>[] = [];
+  const restarts: Promise<Running>[] = [];
   const at: Strike = {
     change: call.change,
-    fault: (kill) => incident.fault({ engine, kill, until: (work) => pending.push(work) }),
+    fault: (kill) =>
+      incident.fault({ engine, kill, restart: (work) => restarts.push(work.then(() => lookWhoRuns(engine))) }),
   };
   const runs: Run[] = [await stage.update(at)];
-  await Promise.all(pending);
+  const [running] = await Promise.all(restarts);
   await incident.afterwards?.(engine);
   if (second !== undefined) {
     const killed = await stage.startAgain({ change: second, fault: (kill) => ({ kind: 'kill', when: 'after', kill }) });
@@ -81,7 +82,7 @@ async function strikeOnce(
     runs.push(killed);
   }
   runs.push(await stage.startAgain());
-  const all = await faultsAfter(stage, shape, before);
+  const all = await faultsAfter(stage, shape, before, running);
   const third = await stage.startAgain();
   if (third.changes.length > 0)
     all.push(`a second start still had to repair: ${third.changes.map(({ path }) => path).join(', ')}`);
