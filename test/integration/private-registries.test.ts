@@ -1,5 +1,5 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { catalogue } from '../lab/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
@@ -7,8 +7,9 @@ import type { EngineClient } from '../lab/engine-client.ts';
 import { startFront, type Front } from '../lab/registry-front.ts';
 import { pushImage, type PushTarget } from '../lab/push.ts';
 import type { LabRegistry, RegistryOptions } from '../lab/registry.ts';
+import { createRequestLimit } from '../lab/request-limit.ts';
 import { users } from '../lab/token-server.ts';
-import { dockerConfigFolder, loginEntry, upkeepScene } from '../support/upkeep-scene.ts';
+import { credentialHelper, dockerConfigFolder, loginEntry, upkeepScene } from '../support/upkeep-scene.ts';
 
 const username = 'reader';
 const right = users[username] ?? '';
@@ -155,5 +156,146 @@ describeInLab('private registries', (lab) => {
       expect(run.stdout + run.stderr).not.toContain(wrong);
       expect(await scene.engine.inspect('web')).toMatchObject({ Id: id, State: { Running: true } });
     });
+  });
+
+  test('what the engine may not pull has failed, with what to do, also where the engine says that it is not found', async () => {
+    const registry = await registryOf({});
+    const refusal = { status: 401, body: JSON.stringify({ errors: [{ code: 'DENIED', message: 'access denied' }] }) };
+    let isDenied = false;
+    const front = await frontOf({
+      upstreams: {},
+      otherwise: registry.url,
+      says: ({ agent }) => (isDenied && agent.startsWith('docker/') ? { refusal } : {}),
+    });
+    const image = `127.0.0.1:${front.port}/team/app:stable`;
+    const scene = { engine: lab.engine, target: registry, repository: 'team/app', image, key: '' };
+    const { id } = await stale(scene);
+    isDenied = true;
+    const answer = await lab.engine.call('POST', `/images/create?fromImage=${encodeURIComponent(image)}`);
+    expect(answer).toMatchObject({ status: 404, body: { message: expect.stringContaining('pull access denied') } });
+    const upkeep = withLogin(scene, undefined);
+    expect((await upkeep.check())['web']?.status).toBe('stale');
+    const { run, outcomes } = await upkeep.update();
+    expect(run.code).toBe(1);
+    expect(outcomes['web']?.outcome).toBe('failed');
+    expect(outcomes['web']?.reason).toMatch(/pull access denied.*give credentials \(docker login\)/);
+    expect(await lab.engine.inspect('web')).toMatchObject({ Id: id, State: { Running: true } });
+  });
+
+  describe('a credential helper', () => {
+    /** A container at a registry with passwords, and the executable with a helper on its PATH. */
+    async function helped(lines: readonly string[] | undefined) {
+      const target = await registryOf({ auth: 'basic' });
+      const image = `${target.host}/team/app:stable`;
+      const scene = { engine: lab.engine, target, repository: 'team/app', image, key: target.host };
+      const made = await stale(scene);
+      const notes = join(lab.dir, `helper-${target.host}`);
+      const folder = lines && credentialHelper(lab.dir, 'lab', [`echo "$*|$server" >>${notes}`, ...lines]);
+      const DOCKER_CONFIG = dockerConfigFolder(lab.dir, { credHelpers: { [target.host]: 'lab' } });
+      const PATH = [...(folder === undefined ? [] : [folder]), process.env['PATH']].join(delimiter);
+      return {
+        ...made,
+        host: target.host,
+        notes,
+        upkeep: upkeepScene({ socket: lab.engine.socket, env: { DOCKER_CONFIG, PATH } }),
+      };
+    }
+
+    test('gives the login for the check and for the pull; it is asked by its input, and answers by its output', async () => {
+      const answer = JSON.stringify({ ServerURL: 'x', Username: username, Secret: right });
+      const { upkeep, next, notes, host } = await helped([`echo '${answer}'`]);
+      expect((await upkeep.check())['web']?.status).toBe('stale');
+      const { run, outcomes } = await upkeep.update();
+      expect(outcomes['web'], run.stderr).toMatchObject({ outcome: 'updated' });
+      expect((await lab.engine.inspect('web'))?.Image).toBe(next);
+      expect(new Set(readFileSync(notes, 'utf8').trim().split('\n'))).toEqual(new Set([`get|${host}`]));
+    });
+
+    test.each<[string, string[] | undefined, RegExp]>([
+      ['is missing', undefined, /docker-credential-lab is not installed here/],
+      ['fails', ['echo "the vault is sealed" >&2; exit 1'], /docker-credential-lab failed: the vault is sealed/],
+      [
+        'answers with rubbish',
+        [`echo 'Password: ${right}'`],
+        /docker-credential-lab gave an answer that cannot be read/,
+      ],
+      ['hangs', ['sleep 600'], /docker-credential-lab did not answer within 10 s/],
+      [
+        'has an old password',
+        [`echo '{"Username":"reader","Secret":"${wrong}"}'`],
+        /the login from docker-credential-lab did not open it/,
+      ],
+    ])('that %s is named as the reason why access is denied', async (_, lines, why) => {
+      const { upkeep, id } = await helped(lines);
+      const beganMs = performance.now();
+      const { run, outcomes } = await upkeep.update();
+      expect(performance.now() - beganMs).toBeLessThan(20_000);
+      expect(outcomes['web']?.outcome).toBe('unknown');
+      expect(outcomes['web']?.reason).toMatch(why);
+      expect(outcomes['web']?.reason).toMatch(/Run "docker login/);
+      for (const secret of [right, wrong]) expect(run.stdout + run.stderr).not.toContain(secret);
+      expect(await lab.engine.inspect('web')).toMatchObject({ Id: id, State: { Running: true } });
+    });
+  });
+
+  test('a mirror of Docker Hub is asked and pulled from; when it is down, Docker Hub itself', async () => {
+    const hub = await registryOf({});
+    const front = await frontOf({ tls: lab.pki, port: 443, upstreams: { 'registry-1.docker.io': hub.url } });
+    const mirror = await registryOf({ mirrorOf: hub.url });
+    const engine = await engineOf({ hubMirror: mirror.url, env: { SSL_CERT_FILE: lab.pki.caFile } });
+    const scene = { engine, target: hub, repository: 'library/web', image: 'web:stable', key: '' };
+    const { next } = await stale(scene);
+    const upkeep = withLogin({ ...scene, args: ['--registry-ca', lab.pki.caFile] }, undefined);
+    expect((await upkeep.update()).outcomes['web']?.outcome).toBe('updated');
+    expect((await engine.inspect('web'))?.Image).toBe(next);
+    expect(front.calls).toEqual([]);
+    const { configDigest } = await pushImage(hub, 'library/web', 'stable', catalogue['other-defaults']);
+    await mirror.stop();
+    expect((await upkeep.check())['web']?.status).toBe('stale');
+    expect((await upkeep.update()).outcomes['web']?.outcome).toBe('updated');
+    expect((await engine.inspect('web'))?.Image).toBe(configDigest);
+  });
+
+  test('where only pulls are limited, as at GitHub, what is fresh is told for free, and the rest says how long to wait', async () => {
+    const registry = await registryOf({});
+    const limit = createRequestLimit({
+      limit: 0,
+      windowMs: 600_000,
+      counts: ({ method, path }) => method === 'GET' && path.includes('/manifests/'),
+    });
+    let isLimited = false;
+    await frontOf({
+      tls: lab.pki,
+      port: 443,
+      upstreams: { 'ghcr.io': registry.url },
+      says: (call) => (isLimited ? limit.says(call) : {}),
+    });
+    const scene = {
+      engine: lab.engine,
+      target: registry,
+      repository: 'acme/app',
+      image: 'ghcr.io/acme/app:stable',
+      key: '',
+      args: ['--registry-ca', lab.pki.caFile],
+    };
+    const { id, next } = await stale(scene);
+    await pushImage(registry, 'acme/quiet', 'stable', catalogue['plain-v1']);
+    await lab.engine.pull('ghcr.io/acme/quiet:stable');
+    await lab.engine.run('quiet', 'ghcr.io/acme/quiet:stable', { StopTimeout: 1 });
+    isLimited = true;
+    const upkeep = withLogin(scene, undefined);
+    const { quiet, web } = await upkeep.check('--check-concurrency', '1', 'quiet', 'web');
+    expect(quiet?.status).toBe('fresh');
+    expect(web).toMatchObject({ status: 'unknown', update_available: false });
+    expect(web?.error).toMatch(
+      /it limits requests: You have reached your pull rate limit; it may be asked again in (?:9m|10m)/,
+    );
+    const refused = await upkeep.update('web');
+    expect(refused.outcomes['web']?.outcome).toBe('unknown');
+    expect((await lab.engine.inspect('web'))?.Id).toBe(id);
+    isLimited = false;
+    expect((await upkeep.update('web')).outcomes['web']?.outcome).toBe('updated');
+    expect((await lab.engine.inspect('web'))?.Image).toBe(next);
+    expect(limit.windows[0]?.refused).toBe(2);
   });
 });

@@ -12,6 +12,8 @@ export type FrontCall = {
   /** With the query. */
   readonly path: string;
   readonly authorization: string | undefined;
+  /** Who asks: engines begin with `docker/`. */
+  readonly agent: string;
   /** 0 while there is no answer. */
   status: number;
 };
@@ -53,7 +55,14 @@ export async function startFront({ upstreams, otherwise, tls, port = 0, says }: 
   const answer: RequestListener = (request, response) => {
     const { method = 'GET', url: path = '/', headers } = request;
     const host = headers.host ?? '';
-    const call: FrontCall = { method, host, path, authorization: headers.authorization, status: 0 };
+    const call: FrontCall = {
+      method,
+      host,
+      path,
+      authorization: headers.authorization,
+      agent: headers['user-agent'] ?? '',
+      status: 0,
+    };
     calls.push(call);
     const said = says?.(call) ?? {};
     response.on('finish', () => (call.status = response.statusCode));

@@ -57,6 +57,14 @@ export function loginEntry(username: string, password: string): { readonly auth:
   return { auth: Buffer.from(`${username}:${password}`).toString('base64') };
 }
 
+/** A program `docker-credential-NAME`, its folder for PATH; the lines find in `$server` what it was asked about. */
+export function credentialHelper(dir: string, name: string, lines: readonly string[]): string {
+  const folder = mkdtempSync(join(dir, 'helper-'));
+  const script = ['#!/bin/sh', 'server=$(cat)', ...lines].join('\n');
+  writeFileSync(join(folder, `docker-credential-${name}`), script, { mode: 0o755 });
+  return folder;
+}
+
 /** What the one document on standard output lists; throws what the command said when there is none. */
 function containersIn({ stdout, stderr }: UpkeepRun): unknown {
   try {
