@@ -1,0 +1,57 @@
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { describeInLab } from '../lab/describe-in-lab.ts';
+import { runUpkeep } from '../support/run-upkeep.ts';
+import { upkeepScene } from '../support/upkeep-scene.ts';
+
+/** Options that reach from the environment to the engine; what they do to an update has its own tests. */
+describeInLab('options on a real engine', (lab) => {
+  const { engine, registry } = lab;
+  const { socket } = engine;
+  const image = `${registry.host}/app:plain-v1`;
+  const other = `${registry.host}/app:plain-v2`;
+  afterEach(() => engine.clear());
+
+  test('containers are chosen by name, image, label and scope', async () => {
+    await Promise.all([engine.pull(image), engine.pull(other)]);
+    await engine.run('web', image, { Labels: { tier: 'front' } });
+    await engine.run('web-old', image);
+    await engine.run('db', other, { Labels: { tier: 'back' } });
+    await engine.run('scoped', image, { Labels: { 'com.centurylinklabs.watchtower.scope': 'blue' } });
+    const watchedWith = async (env: Readonly<Record<string, string>>) =>
+      Object.keys(await upkeepScene({ socket, env }).check()).toSorted((one, two) => one.localeCompare(two));
+    const of = `${registry.host}/app`;
+
+    expect(await watchedWith({})).toEqual(['db', 'web', 'web-old']);
+    expect(await watchedWith({ WATCHTOWER_MONITOR_IMAGE_NAMES: `${of}:.*2` })).toEqual(['db']);
+    expect(await watchedWith({ WATCHTOWER_SKIP_IMAGE_NAMES: `.*-v2 ${of}x` })).toEqual(['web', 'web-old']);
+    expect(await watchedWith({ WATCHTOWER_ENABLE_CONTAINERS_BY_LABEL: 'tier=front,x=' })).toEqual(['web']);
+    expect(await watchedWith({ WATCHTOWER_DISABLE_CONTAINERS_BY_LABEL: 'tier=' })).toEqual(['web-old']);
+    expect(await watchedWith({ WATCHTOWER_DISABLE_CONTAINERS: 'web|d' })).toEqual(['db', 'web-old']);
+    expect(await watchedWith({ WATCHTOWER_SCOPE: 'blue' })).toEqual(['scoped']);
+    expect(await watchedWith({ WATCHTOWER_SCOPE: 'none', WATCHTOWER_LABEL_ENABLE: 'true' })).toEqual([]);
+  });
+
+  test.each(['1.24', '1.99'])('DOCKER_API_VERSION=%s is negotiated, with one warning', async (version) => {
+    await engine.pull(image);
+    await engine.run('web', image);
+    const { code, stderr } = await runUpkeep(['check'], { socket, env: { DOCKER_API_VERSION: version } });
+    expect(code).toBe(0);
+    expect(stderr.split('\n').filter((line) => line.includes('cannot be used'))).toEqual([
+      expect.stringContaining(`API version \\"${version}\\" cannot be used`),
+    ]);
+  });
+
+  test('--porcelain v1 prints a line for each container, and nothing else', async () => {
+    await engine.pull(image);
+    await engine.run('web', image);
+    const { code, stdout } = await runUpkeep(['run', '--run-once', '-P', 'v1'], { socket });
+    expect([code, stdout]).toEqual([0, `web (${image}): Fresh\n`]);
+  });
+
+  test('--health-check says whether the engine answers', async () => {
+    expect(await runUpkeep(['--health-check'], { socket })).toMatchObject({ code: 0, stdout: '' });
+    const gone = await runUpkeep(['--health-check'], { socket: join(lab.dir, 'nobody.sock') });
+    expect([gone.code, gone.stderr]).toEqual([1, expect.stringContaining('Cannot reach the container engine')]);
+  });
+});
