@@ -5,15 +5,19 @@ import type { ImageIndex } from '../domain/image-index.ts';
 import { formatReference, type ImageReference } from '../domain/image-reference.ts';
 import type { Outside, RemoteImage } from '../domain/outside.ts';
 import { formatPlatform, type Platform, runsOn } from '../domain/platform.ts';
+import { ageOf } from '../domain/sightings.ts';
 import { type Content, judgeContent, judgeDigest, ownDigest } from '../domain/staleness.ts';
 import type { Subject, Verdict } from '../domain/verdict.ts';
 import { mapConcurrently } from './concurrency.ts';
+import { judgeMovingTag } from './moving-tag.ts';
+import type { TagWatch } from './tag-watch.ts';
 
 export type Question = { readonly subject: Subject; readonly settle: (verdict: Verdict) => void };
 
 export type AskOptions = {
   readonly outside: Outside;
   readonly images: ImageIndex;
+  readonly tags: TagWatch;
   /** References asked about at once. */
   readonly limit: number;
   readonly signal?: AbortSignal | undefined;
@@ -47,6 +51,11 @@ async function askAbout(group: readonly Question[], platformOf: PlatformReader, 
     if (!signal?.aborted) for (const { subject, settle } of group) settle(judgeFailure(subject, error));
     return;
   }
+  const [nowMs, monotonicMs] = [outside.clock.nowMs(), outside.clock.monotonicMs()];
+  const cooldownMs = Math.max(...group.map(({ subject }) => subject.inForce.cooldownMs));
+  const seen =
+    cooldownMs === 0 ? [] : options.tags.see(formatReference(reference), digest, { monotonicMs, cooldownMs });
+  const sighting = seen.at(-1) ?? { digest, atMs: monotonicMs, sawItCome: false };
   for (const { subject, settle } of group) {
     const known = judgeDigest(subject, digest);
     if (known !== undefined) {
@@ -56,13 +65,11 @@ async function askAbout(group: readonly Question[], platformOf: PlatformReader, 
     let platform: Platform | undefined;
     try {
       platform = await platformOf(subject.imageId);
-      const content = {
-        latest: await describe(digest, platform),
-        own: undefined,
-        platform,
-        nowMs: outside.clock.nowMs(),
-      };
-      settle(await judgeWhole(subject, content, images, describe));
+      const latest = await describe(digest, platform);
+      const age = ageOf(sighting, latest.createdAtMs, { nowMs, monotonicMs });
+      const content = { latest, own: undefined, platform, nowMs, age };
+      const verdict = await judgeWhole(subject, content, images, describe);
+      settle(await judgeMovingTag(outside, subject, verdict, { seen, platform, images, describe, signal }));
     } catch (error) {
       if (signal?.aborted) return;
       settle(judgeFailure(subject, error, platform));

@@ -23,6 +23,7 @@ import { askRegistries, type Question } from './ask-registry.ts';
 import { mapConcurrently } from './concurrency.ts';
 import { type ContainerReferences, createReferenceReader, type ReadReference } from './container-references.ts';
 import { createLabelWarnings } from './label-warnings.ts';
+import { createTagWatch } from './tag-watch.ts';
 import { stopCode, stoppedError } from './stopped.ts';
 
 export type CheckReport = {
@@ -88,6 +89,7 @@ export function createCheck(outside: Outside, settings: ServiceSettings): Check 
   const readReferences = createReferenceReader(outside);
   const warnAboutLabels = createLabelWarnings(outside.log);
   const imageRule = createImageRule(settings);
+  const tags = createTagWatch();
 
   return async ({ runId, applyCooldown, retryFailed = false, onSelected, ...filters }, signal) => {
     const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
@@ -116,7 +118,7 @@ export function createCheck(outside: Outside, settings: ServiceSettings): Check 
       if (verdict !== undefined) settle(watched, verdict);
       return 'status' in subject || verdict !== undefined ? [] : [{ subject, settle: (said) => settle(watched, said) }];
     });
-    await askRegistries(questions, { outside, images, limit: settings.checkConcurrency, signal });
+    await askRegistries(questions, { outside, images, tags, limit: settings.checkConcurrency, signal });
     for (const watched of named) {
       if (!verdicts.has(watched.container.id)) settle(watched, unanswered(watched, images, signal));
     }
@@ -212,6 +214,7 @@ function describe(
   noPull: boolean,
 ): CheckedContainer {
   const { status, reason, digest, latestDigest, latestImageId, error, eligibleAtMs, failedVersion } = verdict;
+  const { insteadDigest = latestDigest } = verdict;
   return {
     id,
     name,
@@ -224,7 +227,7 @@ function describe(
     updateAvailable: status === 'stale' || status === 'held',
     latestDigest,
     latestImageId,
-    pullDigest: noPull ? undefined : latestDigest,
+    pullDigest: noPull ? undefined : insteadDigest,
     eligibleAtMs,
     error,
     failedVersion,

@@ -43,11 +43,10 @@ export function createLastChecks(): LastChecks {
       const reference = tryParseImageReference(text);
       const image = reference === undefined ? text : familiarReference(reference);
       revision += 1;
-      remember(byName, name, {
-        image,
-        imageId,
-        check: { ...notChecked, ...justUpdated, latestDigest, checkedAtMs: event.atMs },
-      });
+      const before = byName.get(name)?.check.latestDigest ?? '';
+      const isEarlier = latestDigest !== '' && before !== '' && before !== latestDigest;
+      const found = isEarlier ? { ...updatedHalfway, latestDigest: before } : { ...justUpdated, latestDigest };
+      remember(byName, name, { image, imageId, check: { ...notChecked, ...found, checkedAtMs: event.atMs } });
     },
     of,
     revision: () => revision,
@@ -66,6 +65,13 @@ const notChecked: LastCheck = {
 };
 
 const justUpdated = { staleness: 'fresh', reason: 'Was updated to the newest image of its tag' } as const;
+
+/** To what a moving tag was before, because what it is now is too young. */
+const updatedHalfway = {
+  staleness: 'held',
+  reason: 'Was updated to an earlier image of its tag, because the newest is too young for the cooldown',
+  updateAvailable: true,
+} as const;
 
 /** A check that failed tells nothing new about what there is. */
 function checkOf(container: CheckedContainer, before: LastCheck, checkedAtMs: number): LastCheck {

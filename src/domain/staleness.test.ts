@@ -7,6 +7,7 @@ import { failedVersionsOf, failedVersionTag } from './failed-version.ts';
 import { indexImages } from './image-index.ts';
 import { parseImageReference } from './image-reference.ts';
 import type { RemoteImage } from './outside.ts';
+import { ageOf } from './sightings.ts';
 import { type Content, judgeAlone, judgeContent, judgeDigest, ownDigest } from './staleness.ts';
 import type { Subject } from './verdict.ts';
 import type { WishesInForce } from './wishes-in-force.ts';
@@ -42,13 +43,12 @@ const newer: RemoteImage = {
   createdAtMs: nowMs - day,
 };
 
-const content = (latest: Partial<RemoteImage> = {}, more: Partial<Content> = {}): Content => ({
-  latest: { ...newer, ...latest },
-  own: undefined,
-  platform: amd64,
-  nowMs,
-  ...more,
-});
+const content = (parts: Partial<RemoteImage> = {}, more: Partial<Content> = {}): Content => {
+  const latest = { ...newer, ...parts };
+  const justSeen = { digest: latest.digest, atMs: 0, sawItCome: false };
+  const age = ageOf(justSeen, latest.createdAtMs, { nowMs, monotonicMs: 0 });
+  return { latest, own: undefined, platform: amd64, nowMs, age, ...more };
+};
 
 const noImages = indexImages([]);
 
@@ -256,8 +256,8 @@ describe('judgeContent()', () => {
   test.each<readonly [string, number, number | undefined, 'stale' | 'held', number | undefined]>([
     ['old enough', day, nowMs - day, 'stale', undefined],
     ['a millisecond too young', day, nowMs - day + 1, 'held', nowMs + 1],
-    ['built in the future', day, nowMs + 5 * day, 'held', nowMs + 6 * day],
-    ['of unknown age', day, undefined, 'held', undefined],
+    ['built in the future, so counted from when it was seen', day, nowMs + 5 * day, 'held', nowMs + day],
+    ['of unknown age, so counted from when it was seen', day, undefined, 'held', nowMs + day],
     ['of unknown age, without cooldown', 0, undefined, 'stale', undefined],
   ])('cooldown: %s', (_, cooldownMs, createdAtMs, status, eligibleAtMs) => {
     expect(judge(subject({ cooldownMs }), content({ createdAtMs }))).toMatchObject({ status, eligibleAtMs });
@@ -267,6 +267,14 @@ describe('judgeContent()', () => {
     const verdict = judge(subject({ cooldownMs: 3 * day }), content({ createdAtMs: nowMs - 90 * 60_000 - 1234 }));
     expect(verdict.reason).toBe(
       'A newer image of "app:1" is available, but too young: built 1h30m ago, and the cooldown is 3d: not before 2026-02-03T10:29Z',
+    );
+  });
+
+  test('says that it counts from the first sight of what has no date', () => {
+    const age = { ms: 3 * 3_600_000, since: 'first seen' } as const;
+    const verdict = judge(subject({ cooldownMs: day }), content({ createdAtMs: undefined }, { age }));
+    expect(verdict.reason).toBe(
+      'A newer image of "app:1" is available, but too young: first seen 3h ago, and does not say when it was built, and the cooldown is 1d: not before 2026-02-01T09:00Z',
     );
   });
 

@@ -6,6 +6,7 @@ import { familiarReference } from './image-reference.ts';
 import type { RemoteImage } from './outside.ts';
 import { formatPlatform, type Platform, runsOn } from './platform.ts';
 import { quoted } from './printable.ts';
+import type { Age, Sighting } from './sightings.ts';
 import { registryDigest, type Subject, undecided, type Verdict, verdict } from './verdict.ts';
 
 /** The verdict that needs no registry; undefined where one must be asked for the tag's digest. */
@@ -28,6 +29,8 @@ export type Content = {
   readonly own: RemoteImage | undefined;
   readonly platform: Platform;
   readonly nowMs: number;
+  /** Of `latest`. */
+  readonly age: Age;
 };
 
 /**
@@ -115,22 +118,57 @@ function fresh(subject: Subject, latestDigest: Digest): Verdict {
   return { ...known, digest: isOwn ? latestDigest : known.digest, latestDigest, latestImageId: subject.imageId };
 }
 
-function judgeNewer(subject: Subject, { latest, nowMs }: Content, failed: FailedVersion | undefined): Verdict {
+function judgeNewer(subject: Subject, { latest, nowMs, age }: Content, failed: FailedVersion | undefined): Verdict {
   const { monitorOnly, cooldownMs } = subject.inForce;
   const newer = `A newer image of ${quoted(familiarReference(subject.reference))} is available`;
   if (monitorOnly) return verdict('held', `${newer}; monitored only`, subject);
   const notAgain = whyNotAgain(newer, subject, failed);
   if (notAgain !== undefined) return verdict('held', notAgain, subject);
   if (cooldownMs === 0) return verdict('stale', newer, subject);
-  const cooldown = `the cooldown is ${formatDuration(cooldownMs)}`;
-  if (latest.createdAtMs === undefined) {
-    return verdict('held', `${newer}, but does not say when it was built, and ${cooldown}`, subject);
-  }
-  const ageMs = Math.max(0, nowMs - latest.createdAtMs);
-  if (ageMs >= cooldownMs) return verdict('stale', newer, subject);
-  const eligibleAtMs = latest.createdAtMs + cooldownMs;
-  const age = `built ${formatDuration(wholeUnits(ageMs))} ago, and ${cooldown}: not before ${printTime(eligibleAtMs)}`;
-  return { ...verdict('held', `${newer}, but too young: ${age}`, subject), eligibleAtMs };
+  if (age.ms >= cooldownMs) return verdict('stale', newer, subject);
+  const eligibleAtMs = nowMs + cooldownMs - age.ms;
+  const undated = latest.createdAtMs === undefined ? ', and does not say when it was built' : '';
+  const why = `${age.since} ${formatDuration(wholeUnits(age.ms))} ago${undated}, and the cooldown is ${formatDuration(cooldownMs)}`;
+  const reason = `${newer}, but too young: ${why}: not before ${printTime(eligibleAtMs)}`;
+  return { ...verdict('held', reason, subject), eligibleAtMs };
+}
+
+/** Which of two images of a tag is the newer: by the tag itself, or only by when they were built. */
+export type Order = 'known' | { readonly ownCreatedAtMs: number | undefined };
+
+/**
+ * The verdict with an earlier digest of the tag to apply; undefined where that one may not be, or is
+ * no newer than what runs. One that has failed here ends the search: it is remembered, not tried again.
+ */
+export function judgeInstead(
+  subject: Subject,
+  held: Verdict,
+  earlier: Content,
+  images: ImageIndex,
+  order: Order,
+): Verdict | undefined {
+  const { status, failedVersion } = judgeContent(subject, earlier, images);
+  if (status === 'held' && failedVersion !== undefined) return { ...held, failedVersion };
+  if (status !== 'stale' || !isNewer(earlier.latest, order)) return undefined;
+  const name = quoted(familiarReference(subject.reference));
+  const reason = `The newest image of ${name} is too young for the cooldown, and the tag keeps moving: ${shortDigest(earlier.latest.digest)} has been out for long enough`;
+  const chosen = { insteadDigest: earlier.latest.digest, eligibleAtMs: undefined, failedVersion };
+  return { ...held, status: 'stale', reason, ...chosen };
+}
+
+/** Dates that a build has set to the beginning of time, as reproducible ones do, tell nothing. */
+const firstRealDateMs = Date.UTC(1980, 0, 2);
+
+function isNewer({ createdAtMs }: RemoteImage, order: Order): boolean {
+  if (order === 'known') return true;
+  const { ownCreatedAtMs = 0 } = order;
+  return createdAtMs !== undefined && ownCreatedAtMs >= firstRealDateMs && createdAtMs > ownCreatedAtMs;
+}
+
+/** What was seen of a tag since it was what the container runs; undefined when that was never seen. */
+export function seenSince(subject: Subject, seen: readonly Sighting[]): readonly Sighting[] | undefined {
+  const own = seen.findLastIndex(({ digest }) => runs(subject, [digest]));
+  return own === -1 ? undefined : seen.slice(own + 1);
 }
 
 function wholeUnits(ms: number): number {

@@ -7,8 +7,8 @@ import type { WishesInForce } from './wishes-in-force.ts';
 
 /**
  * `fresh`: runs the newest. `stale`: something newer is there and may be applied. `held`: the same,
- * but a wish keeps it back. `pinned`, `local`: there is nothing to ask about. `unknown`: it could not
- * be told, which is never good news.
+ * but a wish or an earlier failure keeps it back. `pinned`, `local`: there is nothing to ask about.
+ * `unknown`: it could not be told, which is never good news.
  */
 export type Staleness = 'fresh' | 'stale' | 'pinned' | 'held' | 'local' | 'unknown';
 
@@ -19,6 +19,8 @@ export type Verdict = {
   /** The registry digest of the image that runs. */
   readonly digest: Digest | undefined;
   readonly latestDigest: Digest | undefined;
+  /** What may be applied in place of the newest, because that is too young. */
+  readonly insteadDigest: Digest | undefined;
   /** The newest image's id where the engine holds it already. */
   readonly latestImageId: string | undefined;
   /** What went wrong: always there with `unknown`, and only then. */
@@ -49,8 +51,8 @@ export function verdict(
   { image, reference }: Pick<Subject, 'image'> & Partial<Subject>,
 ): Verdict {
   const digest = image === undefined ? undefined : registryDigest(image, reference);
-  const nothing = { latestDigest: undefined, latestImageId: undefined, error: undefined, eligibleAtMs: undefined };
-  return { status, reason, digest, ...nothing, failedVersion: undefined };
+  const newer = { latestDigest: undefined, insteadDigest: undefined, latestImageId: undefined };
+  return { status, reason, digest, ...newer, error: undefined, eligibleAtMs: undefined, failedVersion: undefined };
 }
 
 /** The verdict on what could not be told, for want of an answer or of a question. */
