@@ -19,6 +19,7 @@ export function checkAfterRepair(outside: Outside, settings: ServiceSettings, ch
       outside.log[level]('What an earlier update left was looked at', { containers, result, reason });
     }
     const isChanged = transactions.some(({ result }) => result === 'finished' || result === 'undone');
-    return isChanged ? check(order, signal) : report;
+    const { onSelected: _, ...again } = order;
+    return isChanged ? check(again, signal) : report;
   };
 }

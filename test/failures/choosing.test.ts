@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { inNetworkOf, setStage } from './rig/stage.ts';
+import type { ServiceEvent } from '../../src/domain/event.ts';
+import { dependsOn, everything, inNetworkOf, reportOf, setStage } from './rig/stage.ts';
 
 /** Which containers are touched, and which are not. */
 
@@ -35,4 +36,44 @@ describe('choosing containers', () => {
     expect(stage.isReplaced('web')).toBe(false);
     expect(stage.harm()).toEqual([]);
   });
+
+  test('failure 39: one by one, though containers depend on each other: it is not refused, and each waits for what it needs', async () => {
+    const stage = await setStage({
+      web: { body: dependsOn('api') },
+      api: { body: dependsOn('db') },
+      db: {},
+      vpn: {},
+      app: { body: inNetworkOf('vpn') },
+    });
+    const life = stage.live({ settings: { rollingRestart: true } });
+    const first = reportOf(life, await life.application.update(everything));
+    expect(new Set(Object.values(first.outcomes))).toEqual(new Set(['updated']));
+    expect(mostAtOnce(first.events)).toBe(2);
+    const order = first.events.flatMap((event) => (event.kind === 'update_completed' ? [event.outcome.name] : []));
+    expect(order.filter((name) => ['db', 'api', 'web'].includes(name))).toEqual(['db', 'api', 'web']);
+    expect(stage.harm()).toEqual([]);
+  });
+
+  test('failure 39: a dependency appears later: the next run goes on as before', async () => {
+    const stage = await setStage({ db: {}, web: {} });
+    const { control } = stage.scene.sandbox;
+    const life = stage.live({ settings: { rollingRestart: true } });
+    await life.application.update(everything);
+    control.runContainer('late', { Image: 'web:1', ...dependsOn('db') });
+    stage.scene.registry.store.publish('db:1', { version: 'newer' });
+    const second = reportOf(life, await life.application.update(everything));
+    expect(second.outcomes).toEqual({ db: 'updated', web: 'fresh', late: 'fresh' });
+    expect(stage.harm()).toEqual(['"late" is left over']);
+  });
 });
+
+/** Containers of one group move together: a group of two counts as two. */
+function mostAtOnce(events: readonly ServiceEvent[]): number {
+  let now = 0;
+  let most = 0;
+  for (const { kind } of events) {
+    if (kind === 'update_started') most = Math.max(most, (now += 1));
+    if (kind === 'update_completed' || kind === 'update_failed') now -= 1;
+  }
+  return most;
+}

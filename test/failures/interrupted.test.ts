@@ -117,12 +117,13 @@ describe('the engine goes away', () => {
   test.each(['crash', 'graceful', 'power-cut'] as const)(
     'failure 25: %s of the engine at any call of an update of many: after the next start all of them run',
     async (how) => {
-      for (const when of ['before', 'during', 'after'] as const) {
+      for (const when of ['during', 'after'] as const) {
         const fault: Fault = { kind: 'engine-restart', how, when };
         const run = async (stage: Stage, at: number) => {
           const life = stage.live({ faults: [{ at, fault }] });
           await life.application.update({ trigger: 'command', images: [], containers: [] }).catch(() => undefined);
           life.connection.crash();
+          await stage.scene.clock.sleep(60_000);
         };
         expect(await harmAtEveryCall(fault, run), when).toEqual([]);
       }
