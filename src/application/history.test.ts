@@ -8,7 +8,7 @@ function completed(runId: string, atMs: number): ServiceEvent {
   const run = session([
     containerOutcome('a', { outcome: 'updated' }),
     containerOutcome('b', { outcome: 'failed' }),
-    containerOutcome('c', { outcome: 'rolled_back' }),
+    containerOutcome('c', { outcome: 'rolled_back', reason: `it said \x1b[2J${'x'.repeat(600)}` }),
     containerOutcome('d', { outcome: 'deferred' }),
   ]);
   return { kind: 'scan_completed', runId, purpose: 'update', ...summarise(run), session: { ...run, runId }, atMs };
@@ -30,6 +30,10 @@ test('remembers what a run was, and what became of it', () => {
       restarted: 0,
       skipped: 1,
       rolledBack: 1,
+      failures: [
+        { name: 'b', outcome: 'failed', reason: '' },
+        { name: 'c', outcome: 'rolled_back', reason: expect.stringMatching(/^it said \\x1b\[2Jx+…$/) },
+      ],
     },
   ]);
   expect(history.last()).toEqual(history.entries()[0]);

@@ -1,5 +1,6 @@
 import type { ServiceEvent } from '../domain/event.ts';
-import type { SessionSummary, Trigger } from '../domain/session.ts';
+import { printable } from '../domain/printable.ts';
+import type { ContainerOutcome, SessionSummary, Trigger } from '../domain/session.ts';
 
 /** What is remembered of an update run; checks leave no entry. */
 export type HistoryEntry = SessionSummary & {
@@ -10,6 +11,13 @@ export type HistoryEntry = SessionSummary & {
   readonly durationMs: number;
   /** Containers that are back on their old image; they count as failed too. */
   readonly rolledBack: number;
+  /** Those whose update failed, rolled back or not: at most the first 20. */
+  readonly failures: readonly PastFailure[];
+};
+
+export type PastFailure = Pick<ContainerOutcome, 'name' | 'outcome'> & {
+  /** At most 500 characters. */
+  readonly reason: string;
 };
 
 export type History = {
@@ -29,12 +37,30 @@ export function createHistory(): History {
       const { trigger, durationMs, containers } = session;
       const rolledBack = containers.filter(({ outcome }) => outcome === 'rolled_back').length;
       const counts = { scanned, updated, failed, restarted, skipped };
-      entries.push({ runId, trigger, timestampMs: atMs, durationMs, ...counts, rolledBack });
+      entries.push({
+        runId,
+        trigger,
+        timestampMs: atMs,
+        durationMs,
+        ...counts,
+        rolledBack,
+        failures: failuresIn(containers),
+      });
       if (entries.length > mostEntries) entries.shift();
     },
     entries: () => [...entries],
     last: () => entries.at(-1),
   };
+}
+
+const mostFailures = 20;
+const longestReason = 500;
+
+function failuresIn(containers: readonly ContainerOutcome[]): readonly PastFailure[] {
+  return containers
+    .filter(({ outcome }) => outcome === 'failed' || outcome === 'rolled_back')
+    .slice(0, mostFailures)
+    .map(({ name, outcome, reason }) => ({ name, outcome, reason: printable(reason, longestReason) }));
 }
 
 /** What the HTTP interface promises: docs/http-api.md. */

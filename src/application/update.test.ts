@@ -412,6 +412,32 @@ describe('clean-up', () => {
   });
 });
 
+test('the outcome of a version that failed tells how long what took, and its last words without secrets', async () => {
+  const scene = createSandboxScene();
+  await run(scene, 'app', { Env: ['APP_PASSWORD=hunter22'] });
+  scene.registry.store.publish('app:1', {
+    version: '2',
+    behaviour: {
+      exitsAfterMs: 400,
+      exitCode: 3,
+      logLines: [{ stream: 'stderr', text: 'login hunter22 \x1b[2Jrefused' }],
+    },
+  });
+  const { application, events } = serviceIn(scene);
+  const { containers } = await application.update(full);
+  expect(containers[0]).toMatchObject({
+    outcome: 'rolled_back',
+    reason: 'the new version of "app" failed: it exited with code 3',
+    log: 'login *** \\x1b[2Jrefused\n',
+    phases: { pulling: 0, preparing: 0, stopping: 0, starting: 0, 'checking health': 500, 'rolling back': 0 },
+  });
+  expect(containers[0]?.downtimeMs).toBe(500);
+  expect(events.find(({ kind }) => kind === 'update_failed')).toMatchObject({ outcome: containers[0] });
+  expect(application.history()[0]?.failures).toEqual([
+    { name: 'app', outcome: 'rolled_back', reason: containers[0]?.reason },
+  ]);
+});
+
 describe('createApplication()', () => {
   test('a check announces its own scan, without a session', async () => {
     const scene = createSandboxScene();

@@ -222,9 +222,10 @@ describe('GET /v1/images', () => {
 describe('GET /v1/history', () => {
   const at = (second: number) => Date.UTC(2026, 0, 1, 0, 0, second);
   beforeAll(() => {
+    const failures = [{ name: 'web', outcome: 'rolled_back', reason: 'It ended' }] as const;
     scene.service.script.history = [
       historyEntry(at(10), { trigger: 'start' }),
-      historyEntry(at(20), { trigger: 'http', rolledBack: 1, failed: 2, durationMs: 1234.5 }),
+      historyEntry(at(20), { trigger: 'http', rolledBack: 1, failed: 2, durationMs: 1234.5, failures }),
       historyEntry(at(30) + 500),
     ];
   });
@@ -243,6 +244,7 @@ describe('GET /v1/history', () => {
       run_id: `run-at-${at(20)}`,
       trigger: 'http',
       duration_ms: 1235,
+      failures: [{ name: 'web', outcome: 'rolled_back', reason: 'It ended' }],
     });
   });
 

@@ -170,6 +170,6 @@ export function trackedImage(name: string, parts: Partial<TrackedImage> = {}): T
 }
 
 export function historyEntry(timestampMs: number, parts: Partial<HistoryEntry> = {}): HistoryEntry {
-  const counts = { scanned: 3, updated: 1, failed: 0, restarted: 0, skipped: 0, rolledBack: 0 };
+  const counts = { scanned: 3, updated: 1, failed: 0, restarted: 0, skipped: 0, rolledBack: 0, failures: [] };
   return { timestampMs, ...counts, runId: `run-at-${timestampMs}`, trigger: 'schedule', durationMs: 1200, ...parts };
 }

@@ -1,3 +1,4 @@
+import { formatDuration } from '../../domain/duration.ts';
 import { printable } from '../../domain/printable.ts';
 import type { ContainerOutcome } from '../../domain/session.ts';
 import type { CheckedContainer } from './application-types.ts';
@@ -20,8 +21,16 @@ export function checkTable(containers: readonly CheckedContainer[]): Table {
 }
 
 export function outcomeTable(containers: readonly ContainerOutcome[]): Table {
-  const rows = containers.map(({ name, image, outcome, reason }) => row(name, image, outcomeWording[outcome], reason));
+  const rows = containers.map((container) =>
+    row(container.name, container.image, outcomeWording[container.outcome], sayWhy(container)),
+  );
   return { columns: containerColumns, rows };
+}
+
+function sayWhy({ reason, downtimeMs }: ContainerOutcome): string {
+  if (downtimeMs === undefined) return reason;
+  const down = `down for ${formatDuration(Math.round(downtimeMs))}`;
+  return reason === '' ? down : `${reason} (${down})`;
 }
 
 function row(name: string, image: string, state: Wording, reason: string): readonly Cell[] {

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../domain/duration.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
-import { type ContainerOutcome, type Session, summarise } from '../../domain/session.ts';
+import { type Session, summarise } from '../../domain/session.ts';
 import { checkedEntry, outcomeEntry } from '../json/entries.ts';
 import { toWholeSeconds } from '../json/timestamps.ts';
 import type { CheckReport, PlanReport } from './application-types.ts';
@@ -21,7 +21,7 @@ export function sessionDocument(session: Session): Document {
   return {
     run_id: session.runId,
     summary: summarise(session),
-    containers: session.containers.map(sessionEntry),
+    containers: session.containers.map(outcomeEntry),
     ...closing(session),
   };
 }
@@ -61,11 +61,6 @@ export function failureDocument(error: unknown, nowMs: number): Document {
     timestamp: toWholeSeconds(nowMs),
     api_version: 'v1',
   };
-}
-
-function sessionEntry(container: ContainerOutcome): Document {
-  const { log } = container;
-  return { ...outcomeEntry(container), ...(log === undefined ? {} : { log }) };
 }
 
 function closing({ startedAtMs, durationMs }: { readonly startedAtMs: number; readonly durationMs: number }): Document {

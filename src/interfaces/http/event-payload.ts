@@ -47,8 +47,9 @@ export function payloadOf(event: ServiceEvent, options: RunOptions): Readonly<Re
   }
 }
 
-function shownOutcome({ name, image, oldImageId, newImageId }: ContainerOutcome) {
-  return { container: name, image, from: oldImageId, to: newImageId };
+function shownOutcome({ name, image, oldImageId, newImageId, downtimeMs }: ContainerOutcome) {
+  const told = { container: name, image, from: oldImageId, to: newImageId };
+  return downtimeMs === undefined ? told : { ...told, downtime_ms: Math.round(downtimeMs) };
 }
 
 function shownOptions(options: RunOptions) {

@@ -1,5 +1,5 @@
 import type { Application } from '../../application/application.ts';
-import type { ContainerOutcome } from '../../domain/session.ts';
+import type { ContainerOutcome, PhaseTimes } from '../../domain/session.ts';
 import { toTimestamp } from './timestamps.ts';
 
 type CheckedContainer = Awaited<ReturnType<Application['check']>>['containers'][number];
@@ -14,9 +14,10 @@ export function checkedEntry(container: CheckedContainer, atMs: number) {
     : { ...entry, update_available: false, latest_image_id: '', latest_digest: '', error };
 }
 
-/** What became of a container in an update. */
+/** What became of a container in an update; of one that failed with its last words. */
 export function outcomeEntry(container: ContainerOutcome) {
-  const { name, image, outcome, reason, oldImageId, newImageId, oldDigest, newDigest, downtimeMs } = container;
+  const { name, image, outcome, reason, oldImageId, newImageId, oldDigest, newDigest } = container;
+  const { downtimeMs, phases, log } = container;
   return {
     name,
     image,
@@ -27,5 +28,14 @@ export function outcomeEntry(container: ContainerOutcome) {
     old_digest: oldDigest,
     new_digest: newDigest,
     ...(downtimeMs === undefined ? {} : { downtime_ms: Math.round(downtimeMs) }),
+    ...(phases === undefined ? {} : { phases_ms: phasesEntry(phases) }),
+    ...(log === undefined ? {} : { log }),
   };
+}
+
+/** `{ "checking_health": 10012 }` */
+function phasesEntry(phases: PhaseTimes): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    Object.entries(phases).map(([phase, ms]) => [phase.replaceAll(' ', '_'), Math.round(ms)] as const),
+  );
 }

@@ -32,6 +32,7 @@ describe('createMetrics()', () => {
     'upkeep_run_duration_seconds_count 0',
     'upkeep_pull_duration_seconds_count 0',
     'upkeep_downtime_seconds_count 0',
+    'upkeep_health_duration_seconds_count 0',
     'upkeep_registry_duration_seconds_count 0',
     `upkeep_build_info{version="1.2.3",node="${process.version}"} 1`,
   ])('%s is there from the start', async (line) => {

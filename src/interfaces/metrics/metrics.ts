@@ -49,6 +49,11 @@ export function createMetrics({ clock, updatesAvailable, version }: MetricsParts
   const runTime = pair.own.histogram('run_duration_seconds', 'How long updates took', minutes);
   const pullTime = pair.own.histogram('pull_duration_seconds', 'How long images took to be pulled', minutes);
   const downtime = pair.own.histogram('downtime_seconds', 'How long updated containers were down', seconds);
+  const healthTime = pair.own.histogram(
+    'health_duration_seconds',
+    'How long new versions took to prove themselves, or to fail',
+    minutes,
+  );
   const registryTime = pair.own.histogram(
     'registry_duration_seconds',
     'From the begin of a scan to the verdict on each of its containers',
@@ -90,9 +95,11 @@ export function createMetrics({ clock, updatesAvailable, version }: MetricsParts
       }
       case 'update_completed':
       case 'update_failed': {
-        const { name, downtimeMs, outcome } = event.outcome;
+        const { name, downtimeMs, outcome, phases } = event.outcome;
         endPull(`${event.runId} ${name}`);
         if (downtimeMs !== undefined) downtime.observe(downtimeMs / 1000);
+        const healthMs = phases?.['checking health'];
+        if (healthMs !== undefined) healthTime.observe(healthMs / 1000);
         if (outcome === 'rolled_back') rollbacks.inc();
         break;
       }

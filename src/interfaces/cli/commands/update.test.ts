@@ -81,7 +81,7 @@ describe('update()', () => {
       'web: pulling',
       'web: updated (down for 215ms)',
       'CONTAINER  IMAGE       STATUS       WHY',
-      'web        nginx:1.27  updated',
+      'web        nginx:1.27  updated      down for 215ms',
       'api        api:1       rolled back  the new version exited with code 3',
       'db         db:1        up to date',
       '',

@@ -49,12 +49,19 @@ const listSchema = stamped({
       run_id: text('Id of the run'),
       trigger: choice(['command', 'schedule', 'start', 'http'], 'What began it'),
       duration_ms: integer('How long it took, in milliseconds'),
+      failures: array(
+        object({
+          name: text('Name of a container whose update failed'),
+          outcome: choice(['failed', 'rolled_back'], 'Whether it got its old image back'),
+          reason: text('Why'),
+        }),
+      ),
     }),
   ),
   count: integer('Number of entries'),
 });
 
-function entryOf({ timestampMs, runId, rolledBack, durationMs, ...rest }: HistoryEntry) {
+function entryOf({ timestampMs, runId, rolledBack, durationMs, failures, ...rest }: HistoryEntry) {
   const { scanned, updated, failed, restarted, skipped, trigger } = rest;
   return {
     timestamp: toTimestamp(timestampMs),
@@ -63,5 +70,6 @@ function entryOf({ timestampMs, runId, rolledBack, durationMs, ...rest }: Histor
     run_id: runId,
     trigger,
     duration_ms: Math.round(durationMs),
+    failures,
   };
 }

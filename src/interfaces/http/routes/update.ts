@@ -4,7 +4,7 @@ import { outcomeEntry } from '../../json/entries.ts';
 import type { HttpParts } from '../parts.ts';
 import { flag } from '../query.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { array, choice, integer, object, stamped, summarySchema, text } from '../schemas.ts';
+import { array, choice, integer, map, object, stamped, summarySchema, text } from '../schemas.ts';
 import { selectionParameters, timeoutUpTo } from '../selection.ts';
 import { stamp } from '../stamp.ts';
 import type { UpdateRuns } from '../update-runs.ts';
@@ -71,7 +71,11 @@ const resultSchema = stamped({
         old_digest: text('Registry digest before the update, when known'),
         new_digest: text('Registry digest after it, when known'),
       },
-      { downtime_ms: integer('How long no process of it ran; absent when none was stopped') },
+      {
+        downtime_ms: integer('How long no process of it ran; absent when none was stopped'),
+        phases_ms: map(integer('How long this phase of the update took; absent when nothing was begun')),
+        log: text('The last log lines of a new version that failed, without what is known to be secret'),
+      },
     ),
   ),
 });
