@@ -236,6 +236,9 @@ describe('createCheck()', () => {
     const { check, complaints } = checkIn(scene);
     for (let round = 0; round < 3; round += 1) await check(everything);
     expect(complaints).toEqual([expect.stringContaining('enabel')]);
+    const optIn = checkIn(scene, { labelEnable: true });
+    expect((await optIn.check(everything)).containers).toEqual([]);
+    expect(optIn.complaints).toEqual([expect.stringContaining('enabel')]);
   });
 
   test('a container whose inspect fails is unknown, the others are not', async () => {

@@ -98,7 +98,7 @@ export function createCheck(outside: Outside, settings: ServiceSettings): Check 
     const { watched, unwatched } = selectContainers(containers, { ...settings, scope });
     const references = await readReferences(watched, images, signal);
     const selection = selectByImage({ watched, unwatched }, imageRule, (id) => toldReference(references, id));
-    warnAboutLabels(selection.watched);
+    warnAboutLabels(selection);
     const { named, unmatched } = applyFilters(selection, filters, ({ id }) => referenceIn(references, id));
     publish({ kind: 'containers_selected', runId, names: named.map(({ container }) => container.name) });
     await onSelected?.(named);

@@ -1,11 +1,11 @@
 import type { Log } from '../domain/outside.ts';
-import type { WatchedContainer } from '../domain/selection.ts';
+import type { Selection } from '../domain/selection.ts';
 
 /** Logs what is wrong with containers' labels, each thing once in the life of the process. */
-export function createLabelWarnings(log: Log): (watched: readonly WatchedContainer[]) => void {
+export function createLabelWarnings(log: Log): (selection: Selection) => void {
   const said = new Set<string>();
-  return (watched) => {
-    for (const { container, warnings } of watched) {
+  return ({ watched, unwatched }) => {
+    for (const { container, warnings } of [...watched, ...unwatched]) {
       for (const warning of warnings) {
         const key = `${container.name} ${warning}`;
         if (said.has(key)) continue;

@@ -103,6 +103,11 @@ describe('selectContainers()', () => {
     const [watched] = selectContainers([containerSummary('web', { labels })], unscoped).watched;
     expect(watched?.wishes.monitorOnly).toBe(true);
     expect(watched?.warnings).toEqual([expect.stringContaining('enabel')]);
+    const [unwatched] = selectContainers([containerSummary('web', { labels })], {
+      ...unscoped,
+      labelEnable: true,
+    }).unwatched;
+    expect(unwatched?.warnings).toEqual([expect.stringContaining('enabel')]);
   });
 });
 

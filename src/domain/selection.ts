@@ -13,15 +13,16 @@ export type Selection = {
   readonly unwatched: readonly UnwatchedContainer[];
 };
 
-export type WatchedContainer = {
-  readonly container: ContainerSummary;
-  readonly wishes: LabelWishes;
-  /** About labels that are not heard. */
-  readonly warnings: readonly string[];
-};
+export type WatchedContainer = LabelledContainer & { readonly wishes: LabelWishes };
 
 /** `reason` follows the container's name: `is stopped`. */
-export type UnwatchedContainer = { readonly container: ContainerSummary; readonly reason: string };
+export type UnwatchedContainer = LabelledContainer & { readonly reason: string };
+
+type LabelledContainer = {
+  readonly container: ContainerSummary;
+  /** About labels that are not heard: a slip in one can be why a container is not watched. */
+  readonly warnings: readonly string[];
+};
 
 /** The rules of which containers are looked at, in the words of the options. */
 export type SelectionSettings = Pick<
@@ -59,7 +60,7 @@ export function createSelector(
   return (container) => {
     const { wishes, warnings } = readLabels(container.labels);
     const reason = whyUnwatched(container, wishes, rules);
-    return reason === undefined ? { container, wishes, warnings } : { container, reason };
+    return reason === undefined ? { container, wishes, warnings } : { container, reason, warnings };
   };
 }
 
