@@ -133,7 +133,7 @@ describe('with a token server', () => {
     expect(tokens.seen.length).toBe(2);
   });
 
-  test('a registry that takes no token at all is asked twice, and denies', async () => {
+  test('a registry that takes no token at all is asked twice in each way, and denies', async () => {
     const { registry, revoke, tokens } = await guarded((_, token) => ({ token: `${token}-old`, expires_in: 300 }));
     revoke();
     const takesNone = await rig.serve(
@@ -145,11 +145,13 @@ describe('with a token server', () => {
     );
     const error = await failureOf(rig.registry().resolve(at(takesNone)));
     expect(error.code).toBe('registry-denied');
-    expect(error.message).toContain('access is denied, or there is no such repository; there is no login for it');
+    expect(error.message).toContain(
+      'access is denied, or there is no such repository (authentication required); there is no login for it',
+    );
     expect(error.remedy).toBe(
       `run "docker login ${takesNone.host}" and give us its config.json, or set REPO_USER and REPO_PASS`,
     );
-    expect(takesNone.seen.length).toBe(2);
+    expect(takesNone.seen.map(({ method }) => method)).toEqual(['HEAD', 'HEAD', 'GET', 'GET']);
     expect(registry.seen).toEqual([]);
   });
 

@@ -22,10 +22,13 @@ export type Ask = {
   readonly maxBytes: number;
   /** Instead of the endpoint's own. */
   readonly patience?: Patience;
+  /** A refusal is returned too, because something else will be tried; not that of a login, which counts against it. */
+  readonly isTentative?: boolean;
 };
 
 /**
- * Asks as whoever we are there: throws `registry-denied` for 401 and 403, returns every other answer.
+ * Asks as whoever we are there: throws `registry-denied` for 401 and 403 and where a token server
+ * refuses the login, returns every other answer.
  */
 export type Client = (endpoint: Endpoint, ask: Ask, signal?: AbortSignal) => Promise<WireAnswer>;
 
@@ -51,7 +54,7 @@ export function createClient(options: ClientOptions): Client {
     try {
       const shown = host.challenge && (await meetChallenge(visit, host.challenge, defaultScopes(ask)));
       const answer = await send(visit, shown);
-      if (answer.status !== 401) return await admitted(visit, answer);
+      if (answer.status !== 401) return await admitted(visit, answer, shown);
       host.challenge = chooseChallenge(answer.headers['www-authenticate']);
       visit.met();
       return await askAgain(visit, shown, answer);
@@ -66,8 +69,8 @@ export function createClient(options: ClientOptions): Client {
     const challenge = chooseChallenge(refusal.headers['www-authenticate']);
     const scopes = challenge?.parameters.get('scope')?.split(' ') ?? defaultScopes(ask);
     const shown = challenge && (await meetChallenge(visit, challenge, scopes));
-    if (shown === undefined || shown.header === refused?.header) return admitted(visit, refusal);
-    return admitted(visit, await send(visit, shown));
+    if (shown === undefined || shown.header === refused?.header) return admitted(visit, refusal, refused);
+    return admitted(visit, await send(visit, shown), shown);
   }
 
   async function meetChallenge(
@@ -82,8 +85,14 @@ export function createClient(options: ClientOptions): Client {
     return authorize({ challenge, host: endpoint.host, scheme, scopes, login }, signal);
   }
 
-  async function admitted({ endpoint, signal }: Visit, answer: WireAnswer): Promise<WireAnswer> {
+  async function admitted(
+    { endpoint, ask, signal }: Visit,
+    answer: WireAnswer,
+    shown: Authorization | undefined,
+  ): Promise<WireAnswer> {
     if (answer.status !== 401 && answer.status !== 403) return answer;
+    const isLoginRefused = answer.status === 401 && shown?.isSecret === true;
+    if (ask.isTentative === true && !isLoginRefused) return answer;
     const login = await until(endpoint.login(), signal);
     credentials.forget(login.registry);
     throw denied(endpoint.host, login, whyOf(answer));

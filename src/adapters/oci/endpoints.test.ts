@@ -93,7 +93,7 @@ describe('Docker Hub', () => {
 
     const without = rig.dockerConfig({ auths });
     await rig.registry({ ...options, hubMirrors, dockerConfigPath: without, ...fallback }).resolve(nginx);
-    expect(mirror.seen.map(({ headers }) => headers.authorization)).toEqual([undefined]);
+    expect(mirror.seen.map(({ headers }) => headers.authorization)).toEqual([undefined, undefined]);
 
     const own = rig.dockerConfig({ auths: { ...auths, [mirror.host]: { username: 'me', password: 'too' } } });
     await rig.registry({ ...options, hubMirrors, dockerConfigPath: own, ...fallback }).resolve(nginx);

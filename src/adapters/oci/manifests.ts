@@ -17,7 +17,7 @@ export type TagState = { readonly digest: Digest; readonly etag: string | undefi
 
 /**
  * What a tag means now, by a HEAD; where that does not tell, by a GET whose body is hashed. Some
- * registries know no HEAD, and say so with whatever status they like, 404 included.
+ * registries know no HEAD, and say so with whatever status they like, 401 and 404 included.
  */
 export async function resolveTag(
   client: Client,
@@ -28,7 +28,7 @@ export async function resolveTag(
 ): Promise<TagState> {
   const ask = { repository, path: `manifests/${tag}`, maxBytes: maxManifestBytes };
   const headers = known?.etag === undefined ? accept : { ...accept, 'if-none-match': known.etag };
-  const head = await client(endpoint, { ...ask, method: 'HEAD', headers }, signal);
+  const head = await client(endpoint, { ...ask, method: 'HEAD', headers, isTentative: true }, signal);
   if (head.status === 304 && known !== undefined) return known;
   if (head.status === 200 && outdatedTypes.has(mediaTypeOf(head.headers['content-type']))) throw outdated();
   const told = head.status === 200 ? digestHeader(head) : undefined;

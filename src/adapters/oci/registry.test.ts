@@ -97,15 +97,18 @@ describe('resolve()', () => {
     expect(server.seen).toEqual([]);
   });
 
-  test.each([400, 404, 405, 501])('hashes the body of a GET, when HEAD is answered with %i', async (status) => {
-    const content = emptyContent();
-    const { digest } = putImage(content, 'team/app:1');
-    const server = await rig.serve((request) =>
-      request.method === 'HEAD' ? { status } : serveContent(content)(request),
-    );
-    expect(await rig.registry().resolve(at(server))).toBe(digest);
-    expect(server.lines()).toEqual(['HEAD /v2/team/app/manifests/1', 'GET /v2/team/app/manifests/1']);
-  });
+  test.each([400, 401, 403, 404, 405, 501])(
+    'hashes the body of a GET, when HEAD is answered with %i',
+    async (status) => {
+      const content = emptyContent();
+      const { digest } = putImage(content, 'team/app:1');
+      const server = await rig.serve((request) =>
+        request.method === 'HEAD' ? { status } : serveContent(content)(request),
+      );
+      expect(await rig.registry().resolve(at(server))).toBe(digest);
+      expect(server.lines()).toEqual(['HEAD /v2/team/app/manifests/1', 'GET /v2/team/app/manifests/1']);
+    },
+  );
 
   test('hashes the body of a GET, when no answer names a digest', async () => {
     const body = JSON.stringify({ schemaVersion: 2, config: { digest: sha256('c') }, layers: [] });
