@@ -1,7 +1,8 @@
 import type { Afterwards } from '../domain/afterwards.ts';
-import { type Container, restartPolicyOf, type RestartPolicy } from '../domain/container.ts';
+import { type Container, isAlive, restartPolicyOf, type RestartPolicy } from '../domain/container.ts';
 import { hookCommand } from '../domain/hook.ts';
-import { journalPrefix, readJournal, transactionLabel } from '../domain/journal.ts';
+import { readJournal, transactionLabel } from '../domain/journal.ts';
+import { journalPrefix } from '../domain/label-names.ts';
 import type { HookName } from '../domain/labels.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
@@ -21,6 +22,14 @@ export type Member = {
   readonly oldImageId: string;
   /** Undefined in a recovery. */
   readonly targetImageId: string | undefined;
+  /** As in `MemberFacts`. */
+  readonly newImageId: string;
+  /** The old container would not outlive its stop, so that something must stand in for it. */
+  readonly needsStandIn: boolean;
+  /** What was found parked is itself only a stand-in. */
+  readonly isStandIn?: boolean;
+  /** As in `MemberFacts`. */
+  readonly vanishes: boolean;
   /** The networks that are connected after the create. */
   readonly laterNetworks: readonly { readonly networkId: string; readonly networkName: string }[];
 };
@@ -33,6 +42,8 @@ export type OpenTransaction = {
   readonly liveRestore: boolean;
   /** Ids of successors by the id of what they replace: a hint that saves a search, filled by `readFacts`. */
   readonly successors: Map<string, string>;
+  /** Likewise of what stands in for old containers. */
+  readonly standIns: Map<string, string>;
 };
 
 type FactsContext = { readonly outside: Outside; readonly settings: ServiceSettings };
@@ -46,7 +57,7 @@ export async function readFacts(
   transaction: OpenTransaction,
   course: Course,
 ): Promise<TransactionFacts> {
-  if (transaction.id !== '' && transaction.members.some(({ oldId }) => !transaction.successors.has(oldId))) {
+  if (transaction.id !== '' && transaction.members.some((member) => isUnknown(member, transaction))) {
     await findSuccessors(outside, transaction);
   }
   const members = await Promise.all(
@@ -55,34 +66,49 @@ export async function readFacts(
   return { members, liveRestore: transaction.liveRestore, course };
 }
 
-async function findSuccessors({ engine }: Outside, { id, successors }: OpenTransaction): Promise<void> {
+function isUnknown({ oldId, needsStandIn }: Member, { successors, standIns }: OpenTransaction): boolean {
+  return !successors.has(oldId) || (needsStandIn && !standIns.has(oldId));
+}
+
+async function findSuccessors({ engine }: Outside, { id, successors, standIns }: OpenTransaction): Promise<void> {
   for (const { id: containerId, labels } of await engine.listContainers({ label: `${transactionLabel}=${id}` })) {
     const reading = readJournal(labels);
-    if (reading.kind === 'journal') successors.set(reading.journal.oldId, containerId);
+    if (reading.kind !== 'journal') continue;
+    (reading.journal.role === 'standin' ? standIns : successors).set(reading.journal.oldId, containerId);
   }
 }
 
 async function readMember(
   { outside, settings }: FactsContext,
-  { successors }: OpenTransaction,
+  { successors, standIns }: OpenTransaction,
   member: Member,
   course: Course,
 ): Promise<MemberFacts> {
   const { engine } = outside;
-  const successorId = successors.get(member.oldId);
-  const [old, successor] = await Promise.all([
+  const read = (id: string | undefined) => (id === undefined ? undefined : engine.inspectContainer(id));
+  const [original, successor, standIn] = await Promise.all([
     engine.inspectContainer(member.oldId),
-    successorId === undefined ? undefined : engine.inspectContainer(successorId),
+    read(successors.get(member.oldId)),
+    read(standIns.get(member.oldId)),
   ]);
   if (successor === undefined) successors.delete(member.oldId);
+  if (standIn === undefined) standIns.delete(member.oldId);
+  const isOver = standIn !== undefined && (original === undefined || !isAlive(original.state.status));
+  const [old, spare] = isOver ? [standIn, original] : [original, standIn];
   const hasHook = (container: Container, hook: HookName) => hookCommand(container, hook, settings) !== undefined;
   const oldStanding = old && standingOf(old, member.name, hasHook(old, 'preUpdate'));
+  const spareStanding = spare && standingOf(spare, member.name, false);
   const newStanding = successor && standingOf(successor, member.name, hasHook(successor, 'postUpdate'));
   return {
     name: member.name,
     old: oldStanding,
     new: newStanding,
-    nameHeldBy: await holderOf(outside, member, oldStanding, newStanding),
+    spare: spareStanding,
+    lacksStandIn: member.needsStandIn && standIn === undefined && oldStanding?.place === 'name',
+    standsIn: isOver || member.isStandIn === true,
+    missingOfSpare: spare === undefined ? [] : missingNetworks(member, spare),
+    vanishes: member.vanishes,
+    nameHeldBy: spareStanding?.place === 'name' ? 'old' : await holderOf(outside, member, oldStanding, newStanding),
     policy: member.policy,
     wasRunning: member.wasRunning,
     afterwards: member.afterwards,
@@ -90,10 +116,11 @@ async function readMember(
     reference: member.reference,
     oldImageId: member.oldImageId,
     targetImageId: member.targetImageId,
+    newImageId: member.newImageId,
     missingNetworks: successor === undefined ? [] : missingNetworks(member, successor),
     rivals:
       oldStanding?.place === 'name' && newStanding?.place === 'new' && course.wish === 'forward'
-        ? await rivalsOf(outside, member.name, newStanding.id)
+        ? await rivalsOf(outside, member.name, [newStanding.id, spare?.id])
         : [],
     taggedImageId:
       course.wish === 'forward' || member.reference === ''
@@ -142,9 +169,9 @@ function missingNetworks({ laterNetworks }: Member, successor: Container): strin
 }
 
 /** The lock of a name is its `.upkeep-new`; anything else in progress on the same name is another's. */
-async function rivalsOf({ engine }: Outside, name: string, ownId: string): Promise<string[]> {
+async function rivalsOf({ engine }: Outside, name: string, own: readonly (string | undefined)[]): Promise<string[]> {
   const standing = await engine.listContainers({ namePrefix: standingPrefix(name) });
-  return standing.filter(({ id }) => id !== ownId).map((container) => container.name);
+  return standing.filter(({ id }) => !own.includes(id)).map((container) => container.name);
 }
 
 /** Whether a container was made by a transaction; says nothing about whether that is still open. */

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Journal, journalPrefix, readJournal, writeJournal } from './journal.ts';
+import { type Journal, readJournal, writeJournal } from './journal.ts';
+import { journalPrefix } from './label-names.ts';
 
 const id = (digit: string) => digit.repeat(64);
 

@@ -1,5 +1,6 @@
 import { type Afterwards, afterwards } from './afterwards.ts';
 import type { RestartPolicy } from './container.ts';
+import { journalPrefix } from './label-names.ts';
 import { parsePolicyCode, policyCode } from './transaction-names.ts';
 
 /**
@@ -15,6 +16,10 @@ export type Journal = {
   readonly oldImageId: string;
   /** Empty where the old image has none. */
   readonly oldDigest: string;
+  /** What the successor is made of; empty where an earlier version did not say. */
+  readonly newImageId: string;
+  /** Whether the container that carries it is the successor, or what stands in for the old one. */
+  readonly role: 'successor' | 'standin';
   /** `Config.Image` of old and new. */
   readonly reference: string;
   readonly policy: RestartPolicy;
@@ -30,9 +35,6 @@ export type Journal = {
 
 export type JournalMember = { readonly name: string; readonly oldId: string };
 
-/** Every journal label begins with this; the user's own `upkeep.*` labels never do. */
-export const journalPrefix = 'upkeep.tx.';
-
 /** The label that finds all members of a transaction. */
 export const transactionLabel = `${journalPrefix}id`;
 
@@ -46,6 +48,8 @@ export function writeJournal(journal: Journal): Record<string, string> {
     [`${journalPrefix}old`]: journal.oldId,
     [`${journalPrefix}old-image`]: journal.oldImageId,
     [`${journalPrefix}old-digest`]: journal.oldDigest,
+    [`${journalPrefix}new-image`]: journal.newImageId,
+    [`${journalPrefix}role`]: journal.role,
     [`${journalPrefix}ref`]: journal.reference,
     [`${journalPrefix}policy`]: policyCode(journal.policy),
     [`${journalPrefix}run`]: journal.wasRunning ? '1' : '0',
@@ -88,6 +92,8 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
       oldId,
       oldImageId: read('old-image'),
       oldDigest: read('old-digest'),
+      newImageId: read('new-image'),
+      role: read('role') === 'standin' ? 'standin' : 'successor',
       reference: read('ref'),
       policy,
       wasRunning: read('run') !== '0',

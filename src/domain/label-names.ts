@@ -31,6 +31,9 @@ export const ownPrefix = 'upkeep.';
 /** `com.centurylinklabs.watchtower.enable` and the like, with the same meaning, so that nobody has to relabel. */
 export const dropInPrefix = 'com.centurylinklabs.watchtower.';
 
+/** Every label of an update's journal begins with this; the user's own `upkeep.*` labels never do. */
+export const journalPrefix = 'upkeep.tx.';
+
 /** `true` marks a container of the Watchtower family itself. */
 export const watchtowerLabel = 'com.centurylinklabs.watchtower';
 

@@ -1,6 +1,5 @@
 import { editDistance, nearest } from './edit-distance.ts';
-import { journalPrefix } from './journal.ts';
-import { dropInPrefix, labelNames, ownPrefix, watchtowerInternals } from './label-names.ts';
+import { dropInPrefix, journalPrefix, labelNames, ownPrefix, watchtowerInternals } from './label-names.ts';
 import { quoted } from './printable.ts';
 
 /**

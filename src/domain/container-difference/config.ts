@@ -4,7 +4,7 @@ import { sharesNetwork } from '../container-recipe/network-mode.ts';
 import { entrypointOf } from '../container-recipe/own-command.ts';
 import { isInherited, linesByName } from '../container-recipe/own-environment.ts';
 import { composeImageLabel } from '../container-recipe/own-labels.ts';
-import { journalPrefix } from '../journal.ts';
+import { journalPrefix } from '../label-names.ts';
 import {
   allKeys,
   compare,

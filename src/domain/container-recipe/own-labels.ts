@@ -1,4 +1,4 @@
-import { journalPrefix } from '../journal.ts';
+import { journalPrefix } from '../label-names.ts';
 import { pinnedPathsLabel, pinnedPaths } from './mounts.ts';
 import type { KnownRequest } from './request.ts';
 
