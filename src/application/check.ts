@@ -2,8 +2,8 @@ import type { ContainerReference } from '../domain/container-reference.ts';
 import type { ContainerSummary } from '../domain/container.ts';
 import type { Digest } from '../domain/digest.ts';
 import { judgeFailure } from '../domain/failed-check.ts';
-import { type FailedVersion, failedVersionsIn, failedVersionsOf, obsoleteFailures } from '../domain/failed-version.ts';
-import { type ImageIndex, indexImages } from '../domain/image-index.ts';
+import { type FailedVersion, failedVersionsIn, obsoleteFailures } from '../domain/failed-version.ts';
+import type { ImageIndex } from '../domain/image-index.ts';
 import { familiarReference, type ImageReference } from '../domain/image-reference.ts';
 import { createImageRule, selectByImage } from '../domain/image-selection.ts';
 import type { Outside } from '../domain/outside.ts';
@@ -20,11 +20,11 @@ import { judgeAlone } from '../domain/staleness.ts';
 import { type Staleness, type Subject, undecided, type Verdict } from '../domain/verdict.ts';
 import { wishesInForce } from '../domain/wishes-in-force.ts';
 import { askRegistries, type Question } from './ask-registry.ts';
-import { mapConcurrently } from './concurrency.ts';
 import { type ContainerReferences, createReferenceReader, type ReadReference } from './container-references.ts';
 import { createLabelWarnings } from './label-warnings.ts';
+import { type Listing, listAll } from './list-all.ts';
 import { createTagWatch } from './tag-watch.ts';
-import { stopCode, stoppedError } from './stopped.ts';
+import { stopCode } from './stopped.ts';
 
 export type CheckReport = {
   /** In listing order. */
@@ -133,29 +133,6 @@ export function createCheck(outside: Outside, settings: ServiceSettings): Check 
       durationMs: clock.monotonicMs() - beganMs,
     };
   };
-}
-
-type Listing = {
-  readonly containers: readonly ContainerSummary[];
-  readonly images: ImageIndex;
-  readonly failedVersions: readonly FailedVersion[];
-};
-
-async function listAll({ engine }: Outside, signal: AbortSignal | undefined): Promise<Listing> {
-  try {
-    const [containers, images] = await Promise.all([engine.listContainers({}, signal), engine.listImages(signal)]);
-    const listed = new Set(images.map(({ id }) => id));
-    const unlisted = new Set(containers.map(({ imageId }) => imageId).filter((id) => !listed.has(id)));
-    // The list leaves out untagged images that others were built on.
-    const found = await mapConcurrently([...unlisted], 4, (id) => engine.inspectImage(id, signal));
-    return {
-      containers,
-      images: indexImages([...images, ...found.filter((image) => image !== undefined)]),
-      failedVersions: failedVersionsOf(images),
-    };
-  } catch (error) {
-    throw signal?.aborted ? stoppedError(signal, 'check containers') : error;
-  }
 }
 
 function referenceIn(references: ContainerReferences, id: string): ImageReference | undefined {

@@ -1,7 +1,7 @@
 import type { Container, ContainerSummary } from '../domain/container.ts';
-import { describeError, type ErrorCode, ServiceError } from '../domain/errors.ts';
 import type { Outside } from '../domain/outside.ts';
 import { mapConcurrently } from './concurrency.ts';
+import { loneFailure } from './lone-failure.ts';
 
 export type InspectedContainers = {
   readonly containers: readonly Container[];
@@ -11,8 +11,7 @@ export type InspectedContainers = {
 
 /**
  * Inspects every container of a list; one that is gone meanwhile is in neither part of the answer.
- * Throws a `ServiceError` when the engine itself is lost: one broken container must not keep the
- * others from being updated.
+ * Throws a `ServiceError` when the engine itself is lost.
  */
 export async function inspectContainers(
   { engine, log }: Pick<Outside, 'engine' | 'log'>,
@@ -24,13 +23,11 @@ export async function inspectContainers(
     try {
       return await engine.inspectContainer(summary.id, signal);
     } catch (error) {
-      if (signal?.aborted || !(error instanceof ServiceError) || fatal.includes(error.code)) throw error;
-      // A container whose process hangs in the kernel makes its own inspection hang, and no other.
-      if (error.code === 'timeout') await engine.ping(signal);
+      const { message } = await loneFailure(engine, error, signal);
       unreadable.push(summary);
       log.warn('A container cannot be inspected and is left out of the plan', {
         container: summary.name,
-        error: describeError(error),
+        error: message,
       });
       return undefined;
     }
@@ -40,5 +37,3 @@ export async function inspectContainers(
 
 /** An engine answers an inspect in less than a millisecond; more at once only queue up there. */
 const inspectionsAtOnce = 16;
-
-const fatal: readonly ErrorCode[] = ['engine-unreachable', 'engine-denied', 'cancelled'];

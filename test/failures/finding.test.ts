@@ -59,6 +59,31 @@ describe('looking at the engine', () => {
     expect(stage.harm()).toEqual([]);
   });
 
+  test.each(['engine-refused', 'timeout'] as const)(
+    'failure 2: the image of one container is not listed, and cannot be inspected either (%s): only that one is left out',
+    async (code) => {
+      const stage = await setStage({ ghost: {}, web: {} });
+      const ghostImage = stage.before.get('ghost')!.imageId;
+      const { outcomes, of } = await stage.update({
+        outside: ({ engine }) => ({
+          engine: {
+            ...engine,
+            listImages: async (signal) => (await engine.listImages(signal)).filter(({ id }) => id !== ghostImage),
+            inspectImage: (id, signal) =>
+              id === ghostImage
+                ? Promise.reject(new ServiceError(code, 'Cannot inspect an image: it is damaged'))
+                : engine.inspectImage(id, signal),
+          },
+        }),
+      });
+      expect(outcomes).toMatchObject({ web: 'updated' });
+      expect(['unknown', 'skipped', 'failed']).toContain(outcomes['ghost']);
+      expect(of('ghost').reason).not.toBe('');
+      expect(stage.isReplaced('ghost')).toBe(false);
+      expect(stage.harm()).toEqual([]);
+    },
+  );
+
   test('failure 29: two containers claim to be the same one of a compose service: both are updated, and so are the others', async () => {
     const same = {
       Labels: {
