@@ -61,6 +61,7 @@ function withoutBulk(event: TimedEvent): TimedEvent {
       return { ...event, session: undefined };
     case 'update_completed':
     case 'update_failed':
+    case 'update_deferred':
       return { ...event, outcome: withoutLog(event.outcome) };
     default:
       return event;

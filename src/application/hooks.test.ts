@@ -221,8 +221,11 @@ describe('the pre-update hook', () => {
     const scene = createSandboxScene();
     const id = await stale(scene, 'web', { 'pre-update': command });
     const { application, connection } = service(scene);
+    const ends: string[] = [];
+    application.subscribe(({ kind }) => void ends.push(kind));
     const session = await application.update(full);
     expect(session.containers).toMatchObject([{ name: 'web', outcome, reason }]);
+    expect(ends).toContain(`update_${outcome}`);
     await untouched(scene, id);
     const kinds = connection.calls.map(({ kind }) => kind);
     expect(kinds).not.toContain('stopContainer');

@@ -45,13 +45,23 @@ export async function runTransaction(
     return times === undefined ? outcome : { ...outcome, phases: times };
   });
   for (const outcome of outcomes) {
-    const succeeded = outcome.outcome === 'updated' || outcome.outcome === 'restarted' || outcome.outcome === 'fresh';
-    publish({ kind: succeeded ? 'update_completed' : 'update_failed', runId, outcome, atMs: clock.nowMs() });
+    publish({ kind: endOf[outcome.outcome], runId, outcome, atMs: clock.nowMs() });
   }
   return outcomes;
 }
 
 type EnterPhase = (container: string, phase: UpdatePhase) => void;
+
+const endOf: Readonly<Record<OutcomeKind, 'update_completed' | 'update_failed' | 'update_deferred'>> = {
+  updated: 'update_completed',
+  restarted: 'update_completed',
+  fresh: 'update_completed',
+  deferred: 'update_deferred',
+  skipped: 'update_deferred',
+  failed: 'update_failed',
+  rolled_back: 'update_failed',
+  unknown: 'update_failed',
+};
 
 async function move(
   outside: Outside,

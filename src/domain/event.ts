@@ -50,6 +50,13 @@ export type ServiceEvent =
       readonly outcome: ContainerOutcome;
       readonly atMs: number;
     }
+  /** It was begun and put off before anything was touched, which is no failure. */
+  | {
+      readonly kind: 'update_deferred';
+      readonly runId: string;
+      readonly outcome: ContainerOutcome;
+      readonly atMs: number;
+    }
   | {
       readonly kind: 'image_cleanup';
       readonly runId: string;

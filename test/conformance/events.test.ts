@@ -129,6 +129,11 @@ describe('GET /v1/events', () => {
       { kind: 'update_failed', runId: 'run-1', outcome: outcome('failed'), atMs: 0 },
       { ...updateOfWeb, error: 'It was not healthy', rolled_back: false },
     ],
+    [
+      'update_deferred',
+      { kind: 'update_deferred', runId: 'run-1', outcome: outcome('deferred'), atMs: 0 },
+      { ...updateOfWeb, reason: 'It was not healthy' },
+    ],
   ] as const)('tells of %s', async (kind, event, data) => {
     const reader = await follow();
     service.announce(event);

@@ -44,8 +44,10 @@ function say(event: ServiceEvent): readonly [Level, string] | undefined {
     case 'phase_entered':
       return ['debug', `${event.container}: ${event.phase}`];
     case 'update_completed':
+    case 'update_deferred':
+      return ['info', sayOutcome(event)];
     case 'update_failed':
-      return [event.kind === 'update_completed' ? 'info' : 'error', sayOutcome(event)];
+      return ['error', sayOutcome(event)];
     case 'image_cleanup':
       return ['info', `${countOf(event.images.length, 'old image')} removed`];
     case 'scan_completed':
@@ -64,7 +66,7 @@ function levelOfStatus(status: string): Level {
 
 function sayOutcome({
   outcome: { name, outcome, reason, downtimeMs },
-}: ServiceEvent & { kind: 'update_completed' | 'update_failed' }): string {
+}: Extract<ServiceEvent, { outcome: object }>): string {
   const down = downtimeMs === undefined ? '' : ` (down for ${formatDuration(downtimeMs)})`;
   return `${name}: ${withReason(`${outcomeWording[outcome].text}${down}`, reason)}`;
 }

@@ -37,5 +37,6 @@ const newsKinds: ReadonlySet<string> = new Set<ServiceEvent['kind']>([
   'phase_entered',
   'update_completed',
   'update_failed',
+  'update_deferred',
   'image_cleanup',
 ]);

@@ -42,7 +42,7 @@ export function createRunView(clock: Clock): RunView {
       }
       if (event.kind === 'pull_progress') enter(event.container, 'pulling', event.progress);
       if (event.kind === 'phase_entered') enter(event.container, event.phase);
-      if (event.kind === 'update_completed' || event.kind === 'update_failed') {
+      if ('outcome' in event) {
         const { name, image, reason, outcome } = event.outcome;
         change(name, { image, reason, state: { kind: 'done', outcome } });
       }

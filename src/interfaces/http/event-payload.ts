@@ -19,6 +19,8 @@ export function payloadOf(event: ServiceEvent, options: RunOptions): Readonly<Re
     }
     case 'update_completed':
       return { run_id: event.runId, ...shownOutcome(event.outcome) };
+    case 'update_deferred':
+      return { run_id: event.runId, ...shownOutcome(event.outcome), reason: event.outcome.reason };
     case 'update_failed': {
       const { reason, outcome } = event.outcome;
       return {

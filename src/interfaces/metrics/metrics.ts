@@ -94,7 +94,8 @@ export function createMetrics({ clock, updatesAvailable, version }: MetricsParts
         break;
       }
       case 'update_completed':
-      case 'update_failed': {
+      case 'update_failed':
+      case 'update_deferred': {
         const { name, downtimeMs, outcome, phases } = event.outcome;
         endPull(`${event.runId} ${name}`);
         if (downtimeMs !== undefined) downtime.observe(downtimeMs / 1000);
