@@ -3,6 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import { followEvents } from '../support/event-reader.ts';
 import { ask, eventsToken } from '../support/http-scene.ts';
@@ -10,6 +11,7 @@ import { runUpkeep, startUpkeep, type UpkeepProcess } from '../support/run-upkee
 
 /** The executable, as it is started: what it refuses, what it says, how it ends. */
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-executable-'));
+const fixtures = fileURLToPath(new URL('../fixtures/tls', import.meta.url));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('upkeep run does not start', () => {
@@ -143,6 +145,30 @@ describe('upkeep demo', () => {
     expect([await statusWith('first'), await statusWith('second')]).toEqual([200, 401]);
     writeFileSync(path, 'second\n');
     expect([await statusWith('first'), await statusWith('second')]).toEqual([401, 200]);
+    demo.child.kill('SIGINT');
+    await demo.ended;
+  });
+
+  test('serves HTTPS with a certificate and its key, and HTTP with a warning when one is missing', async () => {
+    const [cert, key] = ['server.pem', 'server.key'].map((name) => join(fixtures, name));
+    const both = await startDemo(['--http-api-tls-cert', cert ?? '', '--http-api-tls-key', key ?? '']);
+    expect(both.url).toMatch(/^https:/);
+    expect((await ask(both.url, '/swagger/doc.json')).json().schemes).toEqual(['https']);
+    const one = await startDemo(['--http-api-tls-cert', cert ?? '']);
+    expect(one.url).toMatch(/^http:/);
+    expect(one.demo.output()).toContain('The API is served without TLS: --http-api-tls-key is missing');
+    expect((await ask(one.url, '/swagger/doc.json')).json().schemes).toEqual(['http']);
+    for (const { demo } of [both, one]) {
+      demo.child.kill('SIGINT');
+      await demo.ended;
+    }
+  });
+
+  test('lets a client ask 60 times in a minute unless told otherwise', async () => {
+    const { demo, url } = await startDemo();
+    const statuses = [];
+    for (let each = 0; each < 61; each += 1) statuses.push((await ask(url, '/livez', { token: null })).status);
+    expect(statuses).toEqual([...Array.from({ length: 60 }, () => 200), 429]);
     demo.child.kill('SIGINT');
     await demo.ended;
   });

@@ -193,6 +193,19 @@ describeInLab('the HTTP API on a real engine', (lab) => {
     expect((await served.ended).code).toBe(0);
   });
 
+  test('the schedule counts besides the API where it is told so', async () => {
+    const args = ['--http-api-endpoints', 'history', '--http-api-port', '0', '--interval', '1s'];
+    const polling = startUpkeep(['run', ...args, '--http-api-periodic-polls'], {
+      socket: engine.socket,
+      env: { UPKEEP_HTTP_API_TOKEN: apiToken },
+    });
+    await polling.seen('Updates every 1s, besides those that the API is asked for');
+    const [, address = ''] = /"address":"([^"]+)"/.exec(polling.output()) ?? [];
+    await until(async () => (await askAt(address, '/v1/history')).json().entries[0]?.trigger === 'schedule');
+    polling.child.kill('SIGTERM');
+    expect((await polling.ended).code).toBe(0);
+  });
+
   async function metric(name: string): Promise<number> {
     const { text } = await ask('/v1/metrics');
     return Number(
