@@ -177,7 +177,7 @@ describe('upkeep demo', () => {
     const beganMs = performance.now();
     const { demo, url } = await startDemo();
     expect((await ask(url, '/startupz', { token: null })).status).toBe(200);
-    expect(performance.now() - beganMs).toBeLessThan(3000);
+    expect(performance.now() - beganMs).toBeLessThan(10_000);
     demo.child.kill('SIGINT');
     await demo.ended;
   });
