@@ -13,6 +13,7 @@ import type { EngineInfo, Network, Outside } from '../domain/outside.ts';
 import { formatPlatform, type Platform, runsOn, samePlatform } from '../domain/platform.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { PlannedMember, PlannedTransaction } from '../domain/update-plan.ts';
+import { getsFreshVolumes } from './old-volumes.ts';
 
 /** Everything that a transaction needs before it touches a container: images pulled and verified, networks known. */
 export type PreparedTransaction = {
@@ -109,6 +110,7 @@ async function prepareMember(
     enginePlatform: info.platform,
     networks,
     replacedIds: new Map(),
+    freshVolumes: getsFreshVolumes(planned, settings),
   });
   return {
     planned: { ...planned, container },

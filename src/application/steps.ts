@@ -9,7 +9,8 @@ import { passCompletion } from './completion.ts';
 import type { Member, OpenTransaction } from './facts.ts';
 import { passGate } from './health.ts';
 import { mannersOf } from './manners.ts';
-import type { PreparedTransaction } from './prepare.ts';
+import { getsFreshVolumes } from './old-volumes.ts';
+import type { PreparedMember, PreparedTransaction } from './prepare.ts';
 import { askBeforeUpdate, type HookAnswer, tellAfterUpdate } from './update-hooks.ts';
 
 export type StepContext = {
@@ -120,6 +121,7 @@ async function createSuccessor(context: StepContext, { member: index }: StepOf<'
     enginePlatform: prepared.info.platform,
     networks: prepared.networks,
     replacedIds: successorsByIdAndName(transaction),
+    freshVolumes: !isStandIn && getsFreshVolumes(parts.planned, settings),
   });
   const outcome = await createUnderTag(context, parts, successorName(member.name), recipe);
   if (outcome.kind === 'done') transaction.successors.set(member.oldId, outcome.id);
@@ -142,8 +144,8 @@ async function startContainer({ outside: { engine } }: StepContext, { id }: Step
 const commandExitCodes: readonly number[] = [126, 127];
 
 /** A difference that nobody asked for ends the update before anything is stopped. */
-async function compareSuccessor(context: StepContext, { id, member: index }: StepOf<'compare'>): Promise<StepOutcome> {
-  const { outside, transaction, prepared } = context;
+async function compareCreated(context: StepContext, { id, member: index }: StepOf<'compare'>): Promise<StepOutcome> {
+  const { outside, settings, transaction, prepared } = context;
   const parts = prepared?.members[index];
   const successor = await outside.engine.inspectContainer(id);
   if (parts?.oldImage === undefined || successor === undefined) return { kind: 'unknown', message: 'it is gone' };
@@ -151,6 +153,7 @@ async function compareSuccessor(context: StepContext, { id, member: index }: Ste
     oldImage: parts.oldImage,
     newImage: parts.image,
     replacedIds: successorsByIdAndName(transaction),
+    freshVolumes: !isStandIn && getsFreshVolumes(parts.planned, settings),
   });
   if (found.length === 0) return { kind: 'done' };
   const list = found.map(({ field, before, after }) => `${field} would be ${after} instead of ${before}`).join('; ');

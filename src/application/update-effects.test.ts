@@ -205,3 +205,59 @@ describe('an update and compose', () => {
     expect(outcomes(await update(scene))).toEqual({ db: 'fresh', web: 'updated' });
   });
 });
+
+describe('an update with remove-volumes', () => {
+  const storing = { Volumes: { '/data': {}, '/own': {} }, HostConfig: { Binds: ['kept:/kept'] } };
+  const volumes = (scene: SandboxScene) => Object.keys(scene.sandbox.control.snapshot().volumes).toSorted();
+  const mounted = async (scene: SandboxScene, name: string) =>
+    (await inspect(scene, name)).settings.Mounts.map(({ Name }) => String(Name)).toSorted();
+
+  test('gives the successor fresh anonymous volumes, and removes the old ones; named ones stay', async () => {
+    const scene = createSandboxScene();
+    await stale(scene, 'web', storing);
+    const before = await mounted(scene, 'web');
+    expect(outcomes(await update(scene, { removeVolumes: true }))).toEqual({ web: 'updated' });
+    const after = await mounted(scene, 'web');
+    expect(after.filter((name) => before.includes(name))).toEqual(['kept']);
+    expect(after).toHaveLength(3);
+    expect(volumes(scene)).toEqual(after);
+  });
+
+  test('without it they are taken over, and with it later are let go all the same', async () => {
+    const scene = createSandboxScene();
+    await stale(scene, 'web', storing);
+    const before = await mounted(scene, 'web');
+    await update(scene);
+    expect(await mounted(scene, 'web')).toEqual(before);
+    scene.registry.store.publish('web:1', { version: '3' });
+    await update(scene, { removeVolumes: true });
+    const after = await mounted(scene, 'web');
+    expect(after.filter((name) => before.includes(name))).toEqual(['kept']);
+    expect(volumes(scene)).toEqual(after);
+  });
+
+  test('removes none of an update that failed, and none that another container uses, though it is stopped', async () => {
+    const scene = createSandboxScene();
+    await stale(scene, 'web', storing, { exitsAfterMs: 10 });
+    const before = await mounted(scene, 'web');
+    expect(outcomes(await update(scene, { removeVolumes: true }))).toEqual({ web: 'rolled_back' });
+    expect(await mounted(scene, 'web')).toEqual(before);
+    expect(volumes(scene)).toEqual(expect.arrayContaining(before));
+    const [shared = ''] = before;
+    const Binds = [`${shared}:/shared`];
+    const reader = await fresh(scene, 'reader', { HostConfig: { Binds } });
+    await scene.sandbox.engine.stopContainer(reader, {});
+    scene.registry.store.publish('web:1', { version: '3' });
+    expect(outcomes(await update(scene, { removeVolumes: true }))['web']).toBe('updated');
+    expect(volumes(scene)).toContain(shared);
+  });
+
+  test('leaves those of what is only re-created with another container', async () => {
+    const scene = createSandboxScene();
+    const vpn = await stale(scene, 'vpn', storing);
+    await fresh(scene, 'app', { Volumes: { '/app': {} }, HostConfig: { NetworkMode: `container:${vpn}` } });
+    const before = await mounted(scene, 'app');
+    expect(outcomes(await update(scene, { removeVolumes: true }))).toEqual({ vpn: 'updated', app: 'restarted' });
+    expect(await mounted(scene, 'app')).toEqual(before);
+  });
+});

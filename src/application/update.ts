@@ -12,6 +12,7 @@ import { cleanUpImages } from './cleanup.ts';
 import { forgetFailures } from './failed-versions.ts';
 import { runPostCheckHooks, runPreCheckHooks } from './hooks.ts';
 import { makePlan, type MadePlan } from './make-plan.ts';
+import { removeOldVolumes } from './old-volumes.ts';
 import { cancelledBeforeTurn, type Outcomes, runPlan, untouched } from './run-plan.ts';
 import type { UpdateLock } from './update-lock.ts';
 
@@ -94,6 +95,7 @@ export function createUpdate({ outside, settings, check, lock }: UpdateParts): U
     const made = await planUnlessStopped(report, signal);
     const outcomes = await runPlan(outside, settings, made.plan, { runId }, signal);
     await forgetFailures(outside, [...report.obsoleteFailures, ...overcomeFailures(report, outcomes)]);
+    if (settings.removeVolumes) await removeOldVolumes(outside, made.plan, outcomes);
     if (settings.cleanup) {
       const images = await cleanUpImages(outside, made.plan, outcomes);
       if (images.length > 0) publish({ kind: 'image_cleanup', runId, images, atMs: clock.nowMs() });

@@ -10,6 +10,7 @@ export type DifferenceContext = {
   readonly newImage: Image;
   /** As in the request of the recipe. */
   readonly replacedIds: ReadonlyMap<string, string>;
+  readonly freshVolumes?: boolean;
 };
 
 /**

@@ -3,6 +3,7 @@ import { digestOf, idOf, inspectedContainer } from '../../test/support/builders.
 import type { CreateBody } from '../../test/support/engine-inspect.ts';
 import { imageOf, networkOf, recipeScene } from '../../test/support/recipe-scene.ts';
 import type { Container, ContainerConfig, ContainerSettings, HostConfig, ImageConfig } from './container.ts';
+import { anonymousVolumeNames } from './container-recipe/mounts.ts';
 
 const plain = imageOf('plain');
 
@@ -310,6 +311,30 @@ describe('Volumes (anonymous)', () => {
     expect(recipe(withSettings(container, { Mounts }), plain).body.HostConfig?.Mounts).toMatchObject([
       { ReadOnly: true },
     ]);
+  });
+
+  test('fresh volumes: nothing is pinned, what an earlier update has pinned is let go, what is named stays', () => {
+    const { run, update, recipe } = recipeScene();
+    const image = imageOf('volumes', defaults);
+    const first = run(image, {
+      HostConfig: { Binds: ['/lone', 'kept:/kept'], Mounts: [{ Type: 'volume', Target: '/m' }] },
+    });
+    const second = update(first, image);
+    for (const container of [first, second]) {
+      const { HostConfig } = recipe(container, image, { freshVolumes: true }).body;
+      expect(HostConfig?.Binds).toEqual(['/lone', 'kept:/kept']);
+      expect(HostConfig?.Mounts?.every(({ Source }) => Source === undefined)).toBe(true);
+    }
+  });
+
+  test('fresh volumes: a label that calls a named volume anonymous is not believed', () => {
+    const { run, recipe } = recipeScene();
+    const Labels = { 'upkeep.tx.anon': '["/data","/m"]' };
+    const Mounts = [{ Type: 'volume', Source: 'mine', Target: '/m' }];
+    const container = run(plain, { Labels, HostConfig: { Binds: ['precious:/data'], Mounts } });
+    expect(anonymousVolumeNames(container).size).toBe(0);
+    const { HostConfig } = recipe(container, plain, { freshVolumes: true }).body;
+    expect(HostConfig).toMatchObject({ Binds: ['precious:/data'], Mounts });
   });
 
   test('a remembered path without a volume is forgotten', () => {

@@ -78,6 +78,7 @@ export function recipeScene(apiVersion = '1.41', more: Partial<EngineTraits> = {
       oldImage: Image,
       newImage = oldImage,
       replacedIds = new Map<string, string>(),
-    ) => differences(before, after, { oldImage, newImage, replacedIds }),
+      freshVolumes = false,
+    ) => differences(before, after, { oldImage, newImage, replacedIds, freshVolumes }),
   };
 }

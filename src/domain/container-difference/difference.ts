@@ -16,6 +16,8 @@ export type Pair = {
   readonly oldImage: Image;
   readonly newImage: Image;
   readonly replacedIds: ReadonlyMap<string, string>;
+  /** As in the request of the recipe. */
+  readonly freshVolumes?: boolean;
 };
 
 /** None when both mean the same to the engine. */

@@ -1,9 +1,12 @@
 import type { Container, MountPoint } from '../container.ts';
-import { cleanPath, volumeAt } from '../container-recipe/anonymous-volumes.ts';
+import { bindTarget, cleanPath, volumeAt } from '../container-recipe/anonymous-volumes.ts';
+import { anonymousVolumeNames } from '../container-recipe/mounts.ts';
 import { compare, type Difference, ownValue, type Pair } from './difference.ts';
 
 /** Every path must show the same volume, folder or device in the same way; the new image may declare volumes of its own. */
-export function mountDifferences({ before, after, newImage }: Pair): readonly Difference[] {
+export function mountDifferences(pair: Pair): readonly Difference[] {
+  const { before, after, newImage } = pair;
+  const renewed = renewedVolumes(pair);
   const [old, successor] = [before, after].map(
     ({ settings }) => new Map(settings.Mounts.map((mount) => [mount.Destination, mount])),
   );
@@ -12,8 +15,18 @@ export function mountDifferences({ before, after, newImage }: Pair): readonly Di
   return [...paths].flatMap((path) => {
     const [was, is] = [old?.get(path), successor?.get(path)];
     const isNew = was === undefined && is?.Type === 'volume' && declared.has(cleanPath(path));
-    return isNew ? [] : compare(`Mounts.${path}`, described(before, was), described(after, is));
+    const isRenewed = renewed.has(cleanPath(path)) && (is === undefined || isRenewedBy(was, is));
+    return isNew || isRenewed ? [] : compare(`Mounts.${path}`, described(before, was), described(after, is));
   });
+}
+
+/** The anonymous volumes in whose place a successor has others, or none where the new image declares none. */
+function renewedVolumes({ before, freshVolumes }: Pair): ReadonlyMap<string, string> {
+  return freshVolumes ? anonymousVolumeNames(before) : new Map();
+}
+
+function isRenewedBy(was: MountPoint | undefined, is: MountPoint): boolean {
+  return is.Type === 'volume' && is.Name !== was?.Name && is.RW === was?.RW;
 }
 
 /** What matters of a mount; `z` is how the engine shows a volume with a name. */
@@ -26,7 +39,9 @@ function described(container: Container, mount: MountPoint | undefined): readonl
 }
 
 /** As asked for; a successor may name in addition what its predecessor had without a name. */
-export function configuredMountDifferences({ before, after }: Pair): readonly Difference[] {
+export function configuredMountDifferences(pair: Pair): readonly Difference[] {
+  const { before, after } = pair;
+  const renewed = renewedVolumes(pair);
   const [old, successor] = [before, after].map((container) => {
     const mounts = container.settings.HostConfig.Mounts ?? [];
     return new Map(mounts.map((mount) => [String(mount['Target']), named(container, mount)]));
@@ -34,16 +49,20 @@ export function configuredMountDifferences({ before, after }: Pair): readonly Di
   const paths = new Set([...(old?.keys() ?? []), ...(successor?.keys() ?? [])]);
   return [...paths].flatMap((path) => {
     const [was, is] = [old?.get(path), successor?.get(path)];
+    if (renewed.has(cleanPath(path))) return compare(`HostConfig.Mounts.${path}`, unnamed(was), unnamed(is));
     const isPin = was === undefined && is?.['Source'] !== undefined && is['Source'] === volumeAt(before, path);
     return isPin ? [] : compare(`HostConfig.Mounts.${path}`, was, is);
   });
 }
 
-export function bindsDifference({ before, after }: Pair): readonly Difference[] {
+export function bindsDifference(pair: Pair): readonly Difference[] {
+  const { before, after } = pair;
+  const renewed = renewedVolumes(pair);
   const [old, successor] = [before, after].map((container) =>
-    container.settings.HostConfig.Binds?.map((bind) =>
-      bind.includes(':') ? bind : `${volumeAt(container, bind) ?? ''}:${bind}`,
-    ),
+    container.settings.HostConfig.Binds?.map((bind) => {
+      if (renewed.has(cleanPath(bindTarget(bind)))) return bindTarget(bind);
+      return bind.includes(':') ? bind : `${volumeAt(container, bind) ?? ''}:${bind}`;
+    }),
   );
   return compare('HostConfig.Binds', old, successor);
 }
@@ -53,6 +72,10 @@ const optionsByType: Readonly<Record<string, string>> = {
   volume: 'VolumeOptions',
   tmpfs: 'TmpfsOptions',
 };
+
+function unnamed(mount: Readonly<Record<string, unknown>> | undefined): unknown {
+  return mount === undefined ? undefined : { ...mount, Source: '' };
+}
 
 /** With the name of its volume, without options of another type, which have no effect. */
 function named(container: Container, mount: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

@@ -4,6 +4,7 @@ import { imageOf, networkOf, recipeScene } from '../../../test/support/recipe-sc
 import { imageConfig, userBody } from '../../../test/support/settings-arbitrary.ts';
 import type { Container } from '../container.ts';
 import { recipeFor } from '../container-recipe.ts';
+import { anonymousVolumeNames } from './mounts.ts';
 
 const apiVersion = fc.constantFrom('1.41', '1.44', '1.47', '1.51', '1.54');
 const isOnTwoNetworks = fc.boolean();
@@ -67,6 +68,23 @@ describe('generations', () => {
         const successor = scene.update(container, oldImage, newImage);
         const last = scene.update(successor, newImage, oldImage);
         expect(volumesOf(last)).toEqual(expect.arrayContaining(volumesOf(container)));
+      }),
+    );
+  });
+
+  test('with fresh volumes no anonymous one is shared, every other is, and nothing else differs; also after an update without', () => {
+    fc.assert(
+      fc.property(scenes, fc.boolean(), ({ scene, oldImage, newImage, container }, isSecond) => {
+        const old = isSecond ? scene.update(container, oldImage) : container;
+        const anonymous = [...anonymousVolumeNames(old)].map(([path, name]) => `${path} ${name}`);
+        const successor = scene.update(old, oldImage, newImage, { freshVolumes: true });
+        expect(scene.compare(old, successor, oldImage, newImage, new Map(), true)).toEqual([]);
+        const others = volumesOf(old).filter((volume) => !anonymous.includes(volume));
+        expect(volumesOf(successor)).toEqual(expect.arrayContaining(others));
+        for (const volume of anonymous) expect(volumesOf(successor)).not.toContain(volume);
+        expect([...anonymousVolumeNames(container)]).toEqual([
+          ...anonymousVolumeNames(scene.update(container, oldImage)),
+        ]);
       }),
     );
   });

@@ -2,7 +2,7 @@ import { speaksApi } from '../api-version.ts';
 import type { Container, HostConfig } from '../container.ts';
 import { confinedPaths } from './confined-paths.ts';
 import { splitSysctls } from './interface-sysctls.ts';
-import { bindsFor, mountsFor } from './mounts.ts';
+import { bindsFor, bindsWithFreshVolumes, mountsFor, mountsWithFreshVolumes } from './mounts.ts';
 import { sharesNetwork } from './network-mode.ts';
 import { linksFor, sharedNamespace, volumesFromFor } from './other-containers.ts';
 import type { KnownRequest } from './request.ts';
@@ -26,8 +26,11 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['PidMode', sharedNamespace('PidMode')],
   ['UTSMode', sharedNamespace('UTSMode')],
   ['VolumesFrom', volumesFromFor],
-  ['Binds', ({ container }) => bindsFor(container)],
-  ['Mounts', ({ container }) => mountsFor(container)],
+  ['Binds', ({ container, freshVolumes }) => (freshVolumes ? bindsWithFreshVolumes(container) : bindsFor(container))],
+  [
+    'Mounts',
+    ({ container, freshVolumes }) => (freshVolumes ? mountsWithFreshVolumes(container) : mountsFor(container)),
+  ],
   ['Links', unlessNetworkIsShared(linksFor)],
   ['Dns', unlessNetworkIsShared(copied('Dns'))],
   ['ExtraHosts', unlessNetworkIsShared(copied('ExtraHosts'))],

@@ -1,9 +1,40 @@
 import type { Container, HostConfig } from '../container.ts';
-import { journalPrefix } from '../journal.ts';
+import { journalPrefix } from '../label-names.ts';
 import { anonymousVolumes, bindTarget, cleanPath, volumeAt } from './anonymous-volumes.ts';
 import { refusal } from './refusal.ts';
 
 type Mount = NonNullable<HostConfig['Mounts']>[number];
+
+/** `HostConfig.Mounts` without what the engine has named, so that it makes new volumes there. */
+export function mountsWithFreshVolumes(container: Container): readonly Mount[] | null | undefined {
+  const { Mounts } = container.settings.HostConfig;
+  const pins = pinsFor(container).filter(({ Source }) => !isMadeByEngine(String(Source)));
+  if (pins.length === 0 && (Mounts ?? []).length === 0) return Mounts;
+  const own = (Mounts ?? []).map((mount) => {
+    const { Source, ...nameless } = mount;
+    const isOnceAnonymous =
+      mount['Type'] === 'volume' && namesOnceAnonymous(container, String(mount['Target']), Source);
+    return possibleOptions(isOnceAnonymous ? nameless : mount);
+  });
+  return [...own, ...pins];
+}
+
+/** The same of `HostConfig.Binds`. */
+export function bindsWithFreshVolumes(container: Container): readonly string[] | null | undefined {
+  return container.settings.HostConfig.Binds?.map((bind) => {
+    const [volume, path = '', ...mode] = bind.split(':');
+    return mode.length === 0 && namesOnceAnonymous(container, path, volume) ? path : bind;
+  });
+}
+
+/** Names of the container's anonymous volumes, by path; what merely looks like one is left out. */
+export function anonymousVolumeNames(container: Container): ReadonlyMap<string, string> {
+  const named = pinnedPaths(container).flatMap((path) => {
+    const volume = volumeAt(container, path);
+    return volume === undefined || !isMadeByEngine(volume) ? [] : [[cleanPath(path), volume] as const];
+  });
+  return new Map(named);
+}
 
 /**
  * `HostConfig.Mounts` as they were, and behind them every anonymous volume by name: its data must
@@ -12,14 +43,18 @@ type Mount = NonNullable<HostConfig['Mounts']>[number];
  */
 export function mountsFor(container: Container): readonly Mount[] | null | undefined {
   const { Mounts } = container.settings.HostConfig;
-  const pins = anonymousVolumes(container).map(({ path, volume, readOnly }): Mount => ({
+  const pins = pinsFor(container);
+  if (pins.length === 0 && (Mounts ?? []).length === 0) return Mounts;
+  return [...(Mounts ?? []).map((mount) => possibleOptions(withSource(container, mount))), ...pins];
+}
+
+function pinsFor(container: Container): readonly Mount[] {
+  return anonymousVolumes(container).map(({ path, volume, readOnly }) => ({
     Type: 'volume',
     Source: volume ?? nameless(container, path),
     Target: path,
     ...(readOnly ? { ReadOnly: true } : {}),
   }));
-  if (pins.length === 0 && (Mounts ?? []).length === 0) return Mounts;
-  return [...(Mounts ?? []).map((mount) => possibleOptions(withSource(container, mount))), ...pins];
 }
 
 /** `HostConfig.Binds` as they were, with a name for the volume of each lone path. */
@@ -74,6 +109,16 @@ function possibleOptions(mount: Mount): Mount {
   if (own === undefined) return mount;
   const foreign = new Set([...optionsByType.values()].filter((options) => options !== own));
   return Object.fromEntries(Object.entries(mount).filter(([field]) => !foreign.has(field)));
+}
+
+/** The label alone is foreign text, so the name must be one that only engines give. */
+function namesOnceAnonymous(container: Container, path: string, volume: unknown): boolean {
+  const isRemembered = rememberedPaths(container).some((remembered) => cleanPath(remembered) === cleanPath(path));
+  return isRemembered && isMadeByEngine(String(volume));
+}
+
+function isMadeByEngine(volume: string): boolean {
+  return /^[0-9a-f]{64}$/.test(volume);
 }
 
 /** Labels are foreign text: what is no list of paths is none. */

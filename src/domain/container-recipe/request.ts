@@ -24,6 +24,8 @@ export type RecipeRequest = {
    * successor; from its name too, because that is how legacy links call it.
    */
   readonly replacedIds: ReadonlyMap<string, string>;
+  /** Anonymous volumes are not taken over: the successor gets new ones. */
+  readonly freshVolumes?: boolean;
 };
 
 /** A request whose old image is known: nothing can be told from the image's defaults without it. */
