@@ -104,8 +104,8 @@ const ownAssets: Readonly<Record<string, Asset>> = {
     type: css,
     body: `@media (max-width: 640px) {
   .swagger-ui .opblock .opblock-section-header { flex-wrap: wrap; gap: 8px; }
-  .swagger-ui .opblock .opblock-section-header > label { flex: 1 0 100%; margin: 0; }
-  .swagger-ui .opblock .opblock-section-header .execute-content-type { flex: 1; }
+  .swagger-ui .opblock .opblock-section-header > label { flex: 1 0 100%; flex-wrap: wrap; margin: 0; }
+  .swagger-ui .opblock .opblock-section-header .execute-content-type { flex: 1 0 180px; }
 }
 `,
   },
