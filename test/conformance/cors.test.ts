@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { followEvents } from '../support/event-reader.ts';
 import { eventsToken, type HttpScene, startHttp } from '../support/http-scene.ts';
 import { createScriptedService } from '../support/scripted-service.ts';
 import { expectErrorBody } from './described.ts';
@@ -133,6 +134,17 @@ describe('the origin of a reader of events', () => {
       Object.entries(headers).map(([name, value]) => [name, value.replace('{host}', `127.0.0.1:${scene.port}`)]),
     );
     expect((await ask(sent)).status).toBe(expected);
+  });
+
+  test('stands in the headers of the stream, so that the page may read it', async () => {
+    await start(['https://a.test']);
+    const reader = await followEvents(scene.url, { headers: { origin: 'https://a.test' } });
+    expect(reader.response.headers).toMatchObject({
+      'access-control-allow-origin': 'https://a.test',
+      'access-control-allow-credentials': 'true',
+      vary: 'Origin',
+    });
+    reader.end();
   });
 
   test('is looked at after the token', async () => {

@@ -339,6 +339,16 @@ describe('reading', () => {
     await update;
   });
 
+  test('finds the last 500 updates in the history, and no check', async () => {
+    await start();
+    for (let each = 0; each < 501; each += 1)
+      await scene.application.update({ images: [], containers: [`no-${each}`], trigger: 'http' });
+    await post('/v1/check');
+    const { entries, count } = (await ask('/v1/history')).json();
+    expect([entries.length, count]).toEqual([500, 500]);
+    expect(entries[0].run_id).not.toBe((await ask('/v1/history?limit=499')).json().entries[0].run_id);
+  });
+
   test('tells wishes of containers, from either family of labels', async () => {
     await start();
     await scene.run('calm', 'nginx:1.27', {
