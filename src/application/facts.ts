@@ -40,6 +40,7 @@ export type OpenTransaction = {
   readonly id: string;
   readonly members: readonly Member[];
   readonly liveRestore: boolean;
+  readonly changesRestartPolicies: boolean;
   /** Ids of successors by the id of what they replace: a hint that saves a search, filled by `readFacts`. */
   readonly successors: Map<string, string>;
   /** Likewise of what stands in for old containers. */
@@ -80,7 +81,7 @@ async function findSuccessors({ engine }: Outside, { id, successors, standIns }:
 
 async function readMember(
   { outside, settings }: FactsContext,
-  { successors, standIns }: OpenTransaction,
+  { successors, standIns, changesRestartPolicies }: OpenTransaction,
   member: Member,
   course: Course,
 ): Promise<MemberFacts> {
@@ -110,6 +111,7 @@ async function readMember(
     vanishes: member.vanishes,
     nameHeldBy: spareStanding?.place === 'name' ? 'old' : await holderOf(outside, member, oldStanding, newStanding),
     policy: member.policy,
+    policyIsFixed: !changesRestartPolicies,
     wasRunning: member.wasRunning,
     afterwards: member.afterwards,
     waitsFor: member.waitsFor,

@@ -45,7 +45,13 @@ export async function recoverTransactions(
       continue;
     }
     transactions.push(
-      await recoverOne(outside, settings, names, { id, members, liveRestore: info.liveRestore, successors: new Map() }),
+      await recoverOne(outside, settings, names, {
+        id,
+        members,
+        liveRestore: info.liveRestore,
+        changesRestartPolicies: info.abilities.changesRestartPolicies,
+        successors: new Map(),
+      }),
     );
   }
   return { transactions };

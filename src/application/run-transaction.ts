@@ -99,6 +99,7 @@ async function move(
       id: outside.newId(),
       members: prepared.members.map((member) => memberOf(member, planned)),
       liveRestore: prepared.info.liveRestore,
+      changesRestartPolicies: prepared.info.abilities.changesRestartPolicies,
       successors: new Map(),
     },
     onPhase: (phase) => {

@@ -1,5 +1,6 @@
 import { differences } from '../domain/container-difference.ts';
 import { recipeFor } from '../domain/container-recipe.ts';
+import { leftOutFields } from '../domain/container-recipe/left-out.ts';
 import { writeJournal } from '../domain/journal.ts';
 import type { CallOutcome, Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
@@ -92,7 +93,7 @@ const directorySyncMs = 100;
 const graceSeconds = 2;
 
 async function createSuccessor(context: StepContext, { member: index }: StepOf<'create'>): Promise<StepOutcome> {
-  const { outside, transaction, prepared } = context;
+  const { outside, settings, transaction, prepared } = context;
   const member = transaction.members[index];
   const parts = prepared?.members[index];
   if (member === undefined || parts === undefined || prepared === undefined)
@@ -122,6 +123,8 @@ async function createSuccessor(context: StepContext, { member: index }: StepOf<'
     networks: prepared.networks,
     replacedIds: successorsByIdAndName(transaction),
     freshVolumes: !isStandIn && getsFreshVolumes(parts.planned, settings),
+    policyFromStart: !prepared.info.abilities.changesRestartPolicies,
+    leftOut: leftOutFields(settings),
   });
   const outcome = await createUnderTag(context, parts, successorName(member.name), recipe);
   if (outcome.kind === 'done') transaction.successors.set(member.oldId, outcome.id);
@@ -154,6 +157,7 @@ async function compareCreated(context: StepContext, { id, member: index }: StepO
     newImage: parts.image,
     replacedIds: successorsByIdAndName(transaction),
     freshVolumes: !isStandIn && getsFreshVolumes(parts.planned, settings),
+    leftOut: leftOutFields(settings),
   });
   if (found.length === 0) return { kind: 'done' };
   const list = found.map(({ field, before, after }) => `${field} would be ${after} instead of ${before}`).join('; ');

@@ -11,6 +11,8 @@ export type DifferenceContext = {
   /** As in the request of the recipe. */
   readonly replacedIds: ReadonlyMap<string, string>;
   readonly freshVolumes?: boolean;
+  /** Likewise: nobody expects to find these. */
+  readonly leftOut?: ReadonlySet<string>;
 };
 
 /**

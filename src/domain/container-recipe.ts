@@ -24,10 +24,12 @@ export type ContainerRecipe = {
  * The settings of a container less what it inherited from its old image, so that it inherits anew
  * from the next: https://docs.docker.com/reference/api/engine/#tag/Container/operation/ContainerCreate.
  * A field that we have never heard of is copied. The restart policy is `no`, whatever the
- * container's: the successor gets that at its commit. Throws `invalid-input` for a container that
+ * container's: the successor gets that at its commit, where an engine can change it. Throws `invalid-input` for a container that
  * would not come out the same.
  */
 export function recipeFor(request: RecipeRequest): ContainerRecipe {
+  const { obstacle } = request.container.settings;
+  if (obstacle !== undefined) throw refusal(request.container, `it ${obstacle}`);
   const known = withOldImage(request);
   const endpoints = endpointsFor(known);
   const body = {

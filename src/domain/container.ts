@@ -62,6 +62,8 @@ export type ContainerSettings = {
   readonly Mounts: readonly MountPoint[];
   /** By network name, as `NetworkSettings.Networks`. */
   readonly Networks: Readonly<Record<string, Endpoint>>;
+  /** Why no successor can be made from these settings, in words that follow the name ("is …", "has …"); absent for nearly every container. */
+  readonly obstacle?: string;
 };
 
 type Open = { readonly [field: string]: unknown };

@@ -61,6 +61,8 @@ export type Engine = {
   readonly startContainer: (id: string) => Promise<CallOutcome>;
   /** Stops it as `stopContainer` does and starts it again: one call, which the engine finishes though nobody waits. */
   readonly restartContainer: (id: string, options: StopOptions) => Promise<CallOutcome>;
+  /** Has the HEALTHCHECK run once by an engine that does not run it by itself; the next inspect tells the result. */
+  readonly probeHealth: (id: string) => Promise<void>;
   /** Resolves to true when the container has stopped, to false when `timeoutMs` has passed first. */
   readonly waitUntilStopped: (id: string, timeoutMs: number, signal?: AbortSignal) => Promise<boolean>;
   /** Kills it if need be; its volumes stay, always. `noop` when there is none. */
@@ -130,12 +132,21 @@ export type EngineInfo = {
   readonly name: string;
   readonly platform: Platform;
   readonly liveRestore: boolean;
+  readonly abilities: EngineAbilities;
   /** The engine's clock, milliseconds since the epoch. */
   readonly nowMs: number;
   /** Base URLs of pull-through mirrors of Docker Hub. */
   readonly hubMirrors: readonly string[];
   /** Hosts (with port) and CIDR ranges for which the engine accepts plain HTTP or unverified TLS. */
   readonly insecureRegistries: readonly string[];
+};
+
+/** What an update cannot take for granted of every engine. */
+export type EngineAbilities = {
+  /** The restart policy of a container can be changed; otherwise it is for ever what it was created with. */
+  readonly changesRestartPolicies: boolean;
+  /** It runs HEALTHCHECKs; otherwise `probeHealth()` must. */
+  readonly probesHealth: boolean;
 };
 
 export type Network = { readonly id: string; readonly name: string; readonly driver: string };

@@ -42,6 +42,7 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
   if (!context.imageIds.has(container.imageId)) {
     return 'runs an image that is gone from the engine, so its own settings cannot be told from the image’s';
   }
+  if (container.settings.obstacle !== undefined) return container.settings.obstacle;
   const held = context.graph.hard.get(container.id) ?? [];
   return held.map((dependency) => whyLost(container, dependency, context)).find((why) => why !== undefined);
 }

@@ -354,6 +354,7 @@ function factsOf(world: World, course: Course, name = 'web'): TransactionFacts {
     reference: 'web:1',
     oldImageId: 'image-1',
     targetImageId: course.wish === 'recover' ? undefined : 'image-2',
+    policyIsFixed: false,
     missingNetworks: [],
     rivals: [],
     taggedImageId: course.wish === 'forward' ? undefined : world.tag,

@@ -57,6 +57,8 @@ export type MemberFacts = {
   readonly nameHeldBy: 'old' | 'new' | 'rival' | 'stranger' | 'nobody';
   /** The old container's policy before all this; undefined when nothing tells it, and then nothing changed it. */
   readonly policy: RestartPolicy | undefined;
+  /** The engine cannot change it: nothing waits with another policy than its own, and successors have theirs from the start. */
+  readonly policyIsFixed: boolean;
   readonly wasRunning: boolean;
   readonly afterwards: Afterwards;
   /** Places in the list of the members that must have passed the gate before this one is started. */
@@ -473,6 +475,7 @@ function firstStep(
   return firstOf(members, (member) => {
     const step = choose(member);
     if (step === undefined || step === false || course?.givenUp.has(stepKey(step))) return undefined;
+    if (step.kind === 'policy' && member.policyIsFixed) return undefined;
     return stepOf(phase, step);
   });
 }

@@ -4,6 +4,7 @@ import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import { speaksApi } from '../../src/domain/api-version.ts';
 import type { HostConfig } from '../../src/domain/container.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
+import { isPodman } from '../lab/podman.ts';
 import { pushImage } from '../lab/push.ts';
 import { asFresh, comparable, volumesOf, withoutPins } from './fidelity/comparable.ts';
 import { images } from './fidelity/images.ts';
@@ -20,7 +21,8 @@ describeInLab('a successor on a real engine', (lab) => {
       await lab.engine.pull(`${lab.registry.host}/fidelity:${tag}`);
     }
     for (const [index, Name] of ['front', 'back'].entries()) {
-      const IPAM = { Config: [{ Subnet: `10.231.${index + 1}.0/24` }] };
+      // Podman does not tell whether an address was chosen, where a subnet was.
+      const IPAM = isPodman ? undefined : { Config: [{ Subnet: `10.231.${index + 1}.0/24` }] };
       await lab.engine.call('POST', '/networks/create', { Name, IPAM });
     }
   });

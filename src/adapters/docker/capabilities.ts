@@ -8,19 +8,35 @@ import type { EngineVersion } from './version.ts';
 export type Capabilities = {
   /** `POST /containers/{id}/stop` takes a signal; older ones would ignore it. */
   readonly stopSignal: boolean;
+  /** `POST /containers/{id}/update` takes a restart policy: Podman's does from version 5 on. */
+  readonly restartPolicies: boolean;
+  /** The engine runs HEALTHCHECKs itself. Podman leaves them to timers of systemd, and does not say whether there are any. */
+  readonly healthProbes: boolean;
+  /** It speaks of containers and images in Docker's words and leaves nothing out; Podman's need `podman/`. */
+  readonly dockerWords: boolean;
 };
 
 /** https://docs.docker.com/reference/api/engine/version-history/ */
-const since = { stopSignal: '1.42' } as const satisfies Record<keyof Capabilities, `1.${number}`>;
+const stopSignalSince = '1.42';
 
-export function capabilitiesOf({ apiVersion }: EngineVersion): Capabilities {
-  return { stopSignal: speaksApi(apiVersion, since.stopSignal) };
+export function capabilitiesOf({ kind, product, apiVersion }: EngineVersion): Capabilities {
+  const podman = kind === 'podman';
+  return {
+    stopSignal: speaksApi(apiVersion, stopSignalSince),
+    restartPolicies: !podman || Number.parseInt(product, 10) >= 5,
+    healthProbes: !podman,
+    dockerWords: !podman,
+  };
 }
 
 /** What engines answer to the same mishap, by message where the status tells too little. */
 export const mishaps = {
   /** Docker: 409 "The container name … is already in use by container …". Podman: 500 "… that name is already in use". */
   nameTaken: /\bname\b.{0,300} is already in use/i,
+  /** Podman: 500 "container … does not exist in database: no such container", for one that is being removed. */
+  absent: /does not exist in database: no such container/i,
+  /** Docker: 409 of itself. Podman: 500 "unable to delete image … by ID with more than one tag …: please force removal". */
+  severalTags: /by ID with more than one tag/i,
   /** Docker: 403 "endpoint with name … already exists in network …". Podman: "… is already connected to network …". */
   alreadyConnected: /already (?:exists in|connected to) network/i,
   /** Docker: 409 "removal of container … is already in progress". */

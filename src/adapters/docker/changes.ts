@@ -3,6 +3,7 @@ import type { CallOutcome } from '../../domain/outside.ts';
 import { readAnswer, type EngineError } from './answer.ts';
 import type { Client, Query } from './client.ts';
 import { EngineFailure } from './failure.ts';
+import { isAbsent } from './reads.ts';
 
 export type Change = {
   readonly method?: 'POST' | 'DELETE';
@@ -45,8 +46,7 @@ async function attempt(client: Client, request: Change): Promise<ChangeAnswer> {
   const patience = { for: 'whole', ms: deadlineMs } as const;
   const reply = await client.send({ method, path, query, body, socket: 'own', patience });
   if (reply.kind === 'error') {
-    const isAbsent = reply.status === 404 && reply.fromEngine;
-    return isAbsent && request.absentIsNoop ? { kind: 'noop' } : errorOutcome(reply);
+    return isAbsent(reply) && request.absentIsNoop ? { kind: 'noop' } : errorOutcome(reply);
   }
   const answer = await readAnswer(reply.body);
   return reply.status === 304 ? { kind: 'noop' } : { kind: 'done', answer };

@@ -2,18 +2,21 @@ import type { RestartPolicy } from '../../domain/container.ts';
 import type { ContainerRecipe } from '../../domain/container-recipe.ts';
 import type { CallOutcome, CreateOutcome } from '../../domain/outside.ts';
 import { formatPlatform } from '../../domain/platform.ts';
-import { mishaps } from './capabilities.ts';
+import { capabilitiesOf, mishaps } from './capabilities.ts';
 import { change, changeAndRead } from './changes.ts';
 import type { Client } from './client.ts';
 import { containerPath } from './containers.ts';
+import { bodyForPodman } from './podman/create-body.ts';
 import { fields, text } from './wire.ts';
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerCreate */
 export async function createContainer(client: Client, name: string, recipe: ContainerRecipe): Promise<CreateOutcome> {
+  const version = await client.version().catch(() => undefined);
+  const isWhole = version === undefined || capabilitiesOf(version).dockerWords;
   const outcome = await changeAndRead(client, {
     path: '/containers/create',
     query: { name, platform: recipe.platform && formatPlatform(recipe.platform) },
-    body: recipe.body,
+    body: isWhole ? recipe.body : bodyForPodman(recipe),
   });
   if (outcome.kind === 'noop') return { kind: 'unknown', message: 'the engine answered 304 to a create' };
   if (outcome.kind === 'refused') return nameTakenAs409(outcome);

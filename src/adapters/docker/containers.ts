@@ -2,11 +2,12 @@ import type { Container, ContainerSummary } from '../../domain/container.ts';
 import type { ContainerFilter } from '../../domain/outside.ts';
 import { quoted } from '../../domain/printable.ts';
 import { maxListBytes } from './answer.ts';
-import { namePattern } from './capabilities.ts';
+import { capabilitiesOf, namePattern } from './capabilities.ts';
 import type { Client } from './client.ts';
+import { wholeContainer } from './podman/container.ts';
 import { read, readExisting } from './reads.ts';
 import { readContainer, readContainerSummary } from './translate.ts';
-import { isDefined, items, pathSegment } from './wire.ts';
+import { fields, isDefined, items, pathSegment } from './wire.ts';
 
 /** The engine filters first, to send less; what passes is looked at again, because engines differ in how they match. */
 export async function listContainers(
@@ -48,7 +49,11 @@ export async function inspectContainer(
     path: `${containerPath(idOrName)}/json`,
     signal,
   });
-  return answer === undefined ? undefined : readContainer(answer);
+  if (answer === undefined) return undefined;
+  const { dockerWords } = capabilitiesOf(await client.version(signal));
+  if (dockerWords) return readContainer(answer);
+  const whole = await wholeContainer(client, fields(answer), signal);
+  return whole && readContainer(whole.inspected, whole.obstacle);
 }
 
 export function containerPath(idOrName: string): string {

@@ -12,6 +12,7 @@ import { engineInfo } from './info.ts';
 import { containerLogs } from './logs.ts';
 import { connectNetwork, listNetworks } from './networks.ts';
 import { ping } from './ping.ts';
+import { probeHealth } from './podman/probe-health.ts';
 import { pullImage } from './pull.ts';
 import { removeContainer } from './remove.ts';
 import { restartContainer, stopContainer, waitUntilStopped } from './stop.ts';
@@ -69,6 +70,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     stopContainer: (id, stop) => stopContainer(client, id, stop),
     startContainer: (id) => startContainer(client, id),
     restartContainer: (id, stop) => restartContainer(client, id, stop),
+    probeHealth: (id) => probeHealth(client, id),
     waitUntilStopped: (id, timeoutMs, signal) => waitUntilStopped(client, id, timeoutMs, signal),
     removeContainer: (id) => removeContainer(client, id),
     removeVolume: (name) => removeVolume(client, name),

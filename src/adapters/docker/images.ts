@@ -3,8 +3,10 @@ import { repositoryName, tryParseImageReference } from '../../domain/image-refer
 import type { CallOutcome } from '../../domain/outside.ts';
 import { quoted } from '../../domain/printable.ts';
 import { maxListBytes } from './answer.ts';
+import { capabilitiesOf, mishaps } from './capabilities.ts';
 import { change } from './changes.ts';
 import type { Client } from './client.ts';
+import { wholeImage } from './podman/image.ts';
 import { read, readExisting } from './reads.ts';
 import { readImage, readImageSummary } from './translate.ts';
 import { isDefined, items, pathSegment } from './wire.ts';
@@ -29,7 +31,9 @@ export async function inspectImage(
     path: `${imagePath(idOrReference)}/json`,
     signal,
   });
-  return answer === undefined ? undefined : readImage(answer);
+  if (answer === undefined) return undefined;
+  const { dockerWords } = capabilitiesOf(await client.version(signal));
+  return readImage(dockerWords ? answer : await wholeImage(client, answer, signal));
 }
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Image/operation/ImageTag */
@@ -44,13 +48,15 @@ export async function tagImage(client: Client, imageId: string, reference: strin
   });
 }
 
-export function removeImage(client: Client, idOrReference: string): Promise<CallOutcome> {
-  return change(client, {
+export async function removeImage(client: Client, idOrReference: string): Promise<CallOutcome> {
+  const outcome = await change(client, {
     method: 'DELETE',
     path: imagePath(idOrReference),
     query: { force: '0' },
     absentIsNoop: true,
   });
+  const severalTags = outcome.kind === 'refused' && mishaps.severalTags.test(outcome.message);
+  return severalTags ? { ...outcome, status: 409 } : outcome;
 }
 
 /** The slashes of a reference stay slashes: a proxy with a list of allowed paths matches those. */

@@ -28,6 +28,7 @@ describe('info()', () => {
       name: 'host',
       platform: { os: 'linux', architecture: 'amd64', variant: '' },
       liveRestore: true,
+      abilities: { changesRestartPolicies: true, probesHealth: true },
       nowMs: Date.UTC(2026, 0, 1) + 500,
       hubMirrors: ['https://mirror.test/'],
       insecureRegistries: ['127.0.0.0/8', '::1/128', 'plain.test:5000'],
@@ -47,6 +48,7 @@ describe('info()', () => {
       kind: 'podman',
       version: '5.4.2',
       apiVersion: '1.41',
+      abilities: { changesRestartPolicies: true, probesHealth: false },
       hubMirrors: ['http://mirror.test:5001', 'https://safe.test'],
       insecureRegistries: ['mirror.test:5001'],
     });

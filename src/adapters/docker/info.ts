@@ -1,6 +1,7 @@
 import type { EngineInfo } from '../../domain/outside.ts';
 import { normalisePlatform, type Platform } from '../../domain/platform.ts';
 import { printable } from '../../domain/printable.ts';
+import { capabilitiesOf } from './capabilities.ts';
 import type { Client } from './client.ts';
 import { readExisting } from './reads.ts';
 import type { EngineVersion } from './version.ts';
@@ -17,10 +18,16 @@ export async function engineInfo(client: Client, signal?: AbortSignal): Promise<
     apiVersion: version.apiVersion,
     name: printable(text(info['Name']), 255),
     platform: platformOf(version, text(info['Architecture'])),
+    abilities: abilitiesOf(version),
     liveRestore: info['LiveRestoreEnabled'] === true,
     nowMs: timeMs(info['SystemTime']) || client.clock.nowMs(),
     ...registries,
   };
+}
+
+function abilitiesOf(version: EngineVersion): EngineInfo['abilities'] {
+  const { restartPolicies, healthProbes } = capabilitiesOf(version);
+  return { changesRestartPolicies: restartPolicies, probesHealth: healthProbes };
 }
 
 /** `/version` has the name that images use (amd64), `/info` the machine's (x86_64, armv7l): only the latter tells the variant of arm. */

@@ -26,5 +26,8 @@ export async function connectNetwork(client: Client, request: ConnectRequest): P
 async function isConnected(client: Client, { containerId, networkId }: ConnectRequest): Promise<boolean> {
   const container = await inspectContainer(client, containerId).catch(() => undefined);
   const networks = Object.entries(container?.settings.Networks ?? {});
-  return networks.some(([name, { NetworkID }]) => name === networkId || NetworkID === networkId);
+  if (networks.some(([name, { NetworkID }]) => name === networkId || NetworkID === networkId)) return true;
+  // Podman does not tell ids.
+  const named = (await listNetworks(client).catch(() => [])).find(({ id }) => id === networkId);
+  return networks.some(([name, { NetworkID }]) => NetworkID === '' && name === named?.name);
 }

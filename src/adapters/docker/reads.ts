@@ -1,5 +1,6 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { maxAnswerBytes, readJson, type EngineError } from './answer.ts';
+import { mishaps } from './capabilities.ts';
 import type { Client, Query } from './client.ts';
 
 export type Read = {
@@ -19,9 +20,13 @@ export async function read(
   const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
   const reply = await client.send({ method: 'GET', path, query, socket: 'shared', patience, signal });
   if (reply.kind === 'ok') return await readJson(reply.body, limitBytes);
-  // A 404 of anybody else (a proxy, another server) must not read as "the container is gone".
-  if (reply.status === 404 && reply.fromEngine) return undefined;
+  if (isAbsent(reply)) return undefined;
   throw refusal(doing, reply);
+}
+
+/** A 404 of anybody else (a proxy, another server) must not read as "the container is gone". */
+export function isAbsent({ status, message, fromEngine }: EngineError): boolean {
+  return fromEngine && (status === 404 || (status === 500 && mishaps.absent.test(message)));
 }
 
 /** As `read`, where "no such thing" makes no sense. */

@@ -7,16 +7,20 @@ import type {
   Image,
   MountPoint,
 } from '../../domain/container.ts';
+import { quoted } from '../../domain/printable.ts';
 import { fields, isFields, isTextMap, isTexts, items, text, type Fields } from './wire.ts';
 
 /**
  * The parts of an inspect answer that a successor is made from, untouched: fields that nobody here
- * has heard of stay. Only a field that we work with is left out where its shape is not the API's.
+ * has heard of stay. A field that we work with is left out where its shape is not the API's, and
+ * then it is an obstacle, as a successor would lack it.
  */
-export function readSettings(inspected: Fields): ContainerSettings {
+export function readSettings(inspected: Fields, obstacle?: string): ContainerSettings {
   const { Config, HostConfig: hostConfig, Mounts, NetworkSettings } = inspected;
   const networks = Object.entries(fields(fields(NetworkSettings)['Networks']));
+  const whyNot = obstacle ?? unreadable(inspected);
   return {
+    ...(whyNot !== undefined && { obstacle: whyNot }),
     Config: { ...readImageConfig(Config), Image: text(fields(Config)['Image']) },
     HostConfig: wellFormed<HostConfig>(hostConfig, hostConfigShapes),
     Mounts: items(Mounts).filter(isMountPoint),
@@ -24,6 +28,19 @@ export function readSettings(inspected: Fields): ContainerSettings {
       networks.map(([name, endpoint]) => [name, wellFormed<Endpoint>(endpoint, endpointShapes)]),
     ),
   };
+}
+
+function unreadable({ Config, HostConfig: hostConfig, Mounts, NetworkSettings }: Fields): string | undefined {
+  const networks = Object.entries(fields(fields(NetworkSettings)['Networks']));
+  const [odd] = [
+    ...oddFields(Config, configShapes).map((field) => `Config.${field}`),
+    ...oddFields(hostConfig, hostConfigShapes).map((field) => `HostConfig.${field}`),
+    ...items(Mounts).flatMap((mount, index) => (isMountPoint(mount) ? [] : [`Mounts[${index}]`])),
+    ...networks.flatMap(([name, endpoint]) =>
+      oddFields(endpoint, endpointShapes).map((field) => `NetworkSettings.Networks.${name}.${field}`),
+    ),
+  ];
+  return odd && `has a setting that cannot be read: ${quoted(odd, 100)} is not as the engine's API describes it`;
 }
 
 /** The `Config` of an image: https://github.com/opencontainers/image-spec/blob/main/config.md */
@@ -129,13 +146,19 @@ function fits<T>(value: unknown, shapes: Shapes<T>): value is Fields {
   );
 }
 
+/** Names of the fields whose shape is not the API's. */
+function oddFields<T>(value: unknown, shapes: Shapes<T>): readonly string[] {
+  const all = fields(value);
+  return Object.entries<Shape>(shapes).flatMap(([field, shape]) =>
+    all[field] === undefined || shape(all[field]) ? [] : [field],
+  );
+}
+
 /** The same object where every field is well, as it is with every engine we know. */
 function wellFormed<T>(value: unknown, shapes: Shapes<T>): T {
   const all = fields(value);
   if (fits(all, shapes)) return all as T;
-  const odd = Object.entries<Shape>(shapes).flatMap(([field, shape]) =>
-    all[field] === undefined || shape(all[field]) ? [] : [field],
-  );
+  const odd = oddFields(value, shapes);
   return Object.fromEntries(Object.entries(all).filter(([field]) => !odd.includes(field))) as T;
 }
 

@@ -164,6 +164,17 @@ describe('readSettings()', () => {
     });
   });
 
+  test.each([
+    [{ HostConfig: { Binds: {} } }, 'HostConfig.Binds'],
+    [{ Config: { Env: 'A=1' } }, 'Config.Env'],
+    [{ Mounts: [{ Destination: '/a' }, { Type: 'bind' }] }, 'Mounts[1]'],
+    [{ NetworkSettings: { Networks: { green: { Aliases: 'x' } } } }, 'NetworkSettings.Networks.green.Aliases'],
+  ])('names what stands in the way of a successor in %j', (inspected, field) => {
+    expect(readSettings(inspected).obstacle).toBe(
+      `has a setting that cannot be read: "${field}" is not as the engine's API describes it`,
+    );
+  });
+
   test('leaves out only what is of another shape than the API says', () => {
     const odd = readSettings({
       Config: { Image: 7, Env: 'A=1', Cmd: ['x', 7], Labels: { a: 1 }, User: 'me', FromTheFuture: 7 },
@@ -177,6 +188,7 @@ describe('readSettings()', () => {
       NetworkSettings: { Networks: { blue: 7, green: { Aliases: 'x', MacAddress: 'y' } } },
     });
     expect(odd).toEqual({
+      obstacle: expect.stringContaining('"Config.Image"'),
       Config: { Image: '', User: 'me', FromTheFuture: 7 },
       HostConfig: { NetworkMode: 'x' },
       Mounts: [{ Destination: '/b' }],

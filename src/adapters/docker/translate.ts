@@ -31,8 +31,8 @@ export function readContainerSummary(entry: unknown): ContainerSummary | undefin
   };
 }
 
-/** `GET /containers/{id}/json` */
-export function readContainer(answer: unknown): Container {
+/** `GET /containers/{id}/json`; `obstacle` is what stands in the way of a successor beside what the answer shows. */
+export function readContainer(answer: unknown, obstacle?: string): Container {
   const inspected = fields(answer);
   const id = text(inspected['Id']);
   return {
@@ -42,7 +42,7 @@ export function readContainer(answer: unknown): Container {
     createdAtMs: timeMs(inspected['Created']),
     state: readState(fields(inspected['State']), fields(fields(inspected['Config'])['Healthcheck'])),
     restartCount: count(inspected['RestartCount']),
-    settings: readSettings(inspected),
+    settings: readSettings(inspected, obstacle),
   };
 }
 

@@ -101,6 +101,7 @@ export function createConnection(world: World, calls: Calls): Engine {
     startContainer: (id) => onContainer('startContainer', id, '', (container) => startContainer(world, container)),
     restartContainer: (id, options) =>
       onContainer('restartContainer', id, '', (container) => restartContainer(world, container, options)),
+    probeHealth: () => Promise.resolve(),
     waitUntilStopped: (id, timeoutMs, signal) => calls.read(() => waitUntilStopped(world, id, timeoutMs, signal)),
     removeContainer: (id) =>
       calls.change<CallOutcome>(
@@ -148,6 +149,7 @@ function describeEngine(world: World): EngineInfo {
     name: engineHostname,
     platform: world.platform,
     liveRestore: world.liveRestore,
+    abilities: { changesRestartPolicies: true, probesHealth: true },
     nowMs: engineNowMs(world),
     hubMirrors: [],
     insecureRegistries: ['127.0.0.0/8'],

@@ -18,7 +18,7 @@ export function tagImage(world: World, idOrReference: string, reference: string)
   const parsed = tryParseImageReference(reference);
   if (parsed?.digest !== undefined) throw new Refusal(400, 'refusing to create a tag with a digest reference');
   const tag = familiar(reference);
-  if (tag === undefined) throw new Refusal(500, 'invalid tag format');
+  if (tag === undefined) throw new Refusal(400, 'invalid tag format');
   world.tags.set(tag, image.id);
   announce(world, 'image', 'tag', image.id, { ...image.config.Labels, name: tag });
 }

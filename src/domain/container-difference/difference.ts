@@ -18,6 +18,7 @@ export type Pair = {
   readonly replacedIds: ReadonlyMap<string, string>;
   /** As in the request of the recipe. */
   readonly freshVolumes?: boolean;
+  readonly leftOut?: ReadonlySet<string>;
 };
 
 /** None when both mean the same to the engine. */

@@ -9,7 +9,8 @@ import { bindsDifference, configuredMountDifferences } from './mounts.ts';
 /** Nothing of it comes from an image: every field must be as it was, ids of replaced containers apart. */
 export function hostConfigDifferences(pair: Pair): readonly Difference[] {
   const [before, after] = hostConfigsOf(pair);
-  return allKeys(before, after).flatMap((field) => {
+  const fields = allKeys(before, after).filter((field) => !pair.leftOut?.has(field));
+  return fields.flatMap((field) => {
     const comparison = comparisons.get(field);
     return comparison ? comparison(pair) : compare(`HostConfig.${field}`, before[field], after[field]);
   });

@@ -1,5 +1,5 @@
 import { speaksApi } from '../api-version.ts';
-import type { Container, HostConfig } from '../container.ts';
+import { type Container, type HostConfig, restartPolicyOf } from '../container.ts';
 import { confinedPaths } from './confined-paths.ts';
 import { splitSysctls } from './interface-sysctls.ts';
 import { bindsFor, bindsWithFreshVolumes, mountsFor, mountsWithFreshVolumes } from './mounts.ts';
@@ -11,6 +11,7 @@ import type { KnownRequest } from './request.ts';
 export function hostConfigFor(request: KnownRequest): Readonly<Record<string, unknown>> {
   const { HostConfig } = request.container.settings;
   const fields = Object.entries({ RestartPolicy: null, Mounts: null, ...HostConfig })
+    .filter(([field]) => !request.leftOut?.has(field))
     .map(([field, value]) => [field, (rules.get(field) ?? (() => value))(request)] as const)
     .filter(([, value]) => value !== undefined);
   return Object.fromEntries(fields);
@@ -20,7 +21,11 @@ export function hostConfigFor(request: KnownRequest): Readonly<Record<string, un
 type Rule = (request: KnownRequest) => unknown;
 
 const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
-  ['RestartPolicy', () => ({ Name: 'no', MaximumRetryCount: 0 })],
+  [
+    'RestartPolicy',
+    ({ container, policyFromStart }) =>
+      policyFromStart ? restartPolicyOf(container) : { Name: 'no', MaximumRetryCount: 0 },
+  ],
   ['NetworkMode', sharedNamespace('NetworkMode')],
   ['IpcMode', sharedNamespace('IpcMode')],
   ['PidMode', sharedNamespace('PidMode')],

@@ -26,6 +26,10 @@ export type RecipeRequest = {
   readonly replacedIds: ReadonlyMap<string, string>;
   /** Anonymous volumes are not taken over: the successor gets new ones. */
   readonly freshVolumes?: boolean;
+  /** The engine cannot change a restart policy later, so the successor is created with its own. */
+  readonly policyFromStart?: boolean;
+  /** Fields of `HostConfig` that are not to be taken over. */
+  readonly leftOut?: ReadonlySet<string>;
 };
 
 /** A request whose old image is known: nothing can be told from the image's defaults without it. */

@@ -149,6 +149,14 @@ export function imageRows(fixture: GetFixture): void {
       const outcome = await fixture().engine.tagImage(`sha256:${'0'.repeat(64)}`, `${repository}:x`);
       expect(statusOf(outcome)).toBe('refused 404');
     });
+
+    test.each(['', 'Upper/Case:1', 'no spaces:1', `by/digest@sha256:${'0'.repeat(64)}`])(
+      'is refused for %j, which no tag can be called',
+      async (reference) => {
+        const { id } = await pulled('tagged', '1');
+        expect(statusOf(await fixture().engine.tagImage(id, reference))).toBe('refused 400');
+      },
+    );
   });
 
   describe('removeImage()', () => {

@@ -1,0 +1,79 @@
+import { constants } from 'node:os';
+import { count, fields, items, text, texts, type Fields } from '../wire.ts';
+import type { ChosenAddress } from './command-line.ts';
+
+/** What Podman calls Docker's `bridge` in inspect answers. */
+export const defaultNetwork = 'podman';
+
+/** An inspect answer as Docker would give it: without what Podman adds to every container, and with Docker's words for the rest. */
+export function asDocker(inspected: Fields, addresses: Readonly<Record<string, ChosenAddress>>): Fields {
+  const hostConfig = fields(inspected['HostConfig']);
+  const networks = networksOf(inspected, text(hostConfig['NetworkMode']), addresses);
+  return {
+    ...inspected,
+    Config: configOf(fields(inspected['Config'])),
+    HostConfig: hostConfigOf(hostConfig, Object.keys(networks)),
+    NetworkSettings: { ...fields(inspected['NetworkSettings']), Networks: networks },
+  };
+}
+
+function configOf(config: Fields): Fields {
+  const { Entrypoint, StopTimeout, ...rest } = config;
+  return {
+    ...rest,
+    Env: ownLines(config),
+    Entrypoint: texts(Entrypoint).length === 0 ? null : Entrypoint,
+    StopSignal: signalName(text(config['StopSignal'])),
+    // Podman shows none as 0, which would mean to kill at once.
+    ...(count(StopTimeout) > 0 && { StopTimeout }),
+  };
+}
+
+/** Without what Podman adds, some of it at the first start: https://docs.podman.io/en/v4.3/markdown/podman-run.1.html#environment */
+function ownLines({ Env, Hostname }: Fields): readonly string[] {
+  const added = new Set(['container=podman', 'TERM=xterm', 'HOME=/', 'HOME=/root', `HOSTNAME=${text(Hostname)}`]);
+  return texts(Env).filter((line) => !added.has(line));
+}
+
+/** `15` becomes `SIGTERM`. */
+function signalName(signal: string): string {
+  return Object.entries(constants.signals).find(([, number]) => String(number) === signal)?.[0] ?? signal;
+}
+
+function hostConfigOf(hostConfig: Fields, networks: readonly string[]): Fields {
+  const { NetworkMode, PidMode, UTSMode, Runtime, PortBindings, Ulimits, Devices } = hostConfig;
+  const bound = Object.entries(fields(PortBindings)).filter(([, bindings]) => bindings !== null);
+  return {
+    ...hostConfig,
+    NetworkMode: NetworkMode === 'bridge' ? (networks[0] ?? NetworkMode) : NetworkMode,
+    PidMode: PidMode === 'private' ? '' : PidMode,
+    UTSMode: UTSMode === 'private' ? '' : UTSMode,
+    Runtime: Runtime === 'oci' ? '' : Runtime,
+    PortBindings: Object.fromEntries(bound),
+    Ulimits: items(Ulimits).map((limit) => ({ ...fields(limit), Name: ulimitName(text(fields(limit)['Name'])) })),
+    Devices: items(Devices).map((device) => ({
+      ...fields(device),
+      CgroupPermissions: text(fields(device)['CgroupPermissions']) || 'rwm',
+    })),
+  };
+}
+
+/** `RLIMIT_NOFILE` becomes `nofile`. */
+function ulimitName(name: string): string {
+  return name.replace(/^RLIMIT_/, '').toLowerCase();
+}
+
+/** The default one first, as the network that a container was created in. Podman gives a network's name for its id. */
+function networksOf(inspected: Fields, mode: string, addresses: Readonly<Record<string, ChosenAddress>>): Fields {
+  if (mode !== 'bridge') return {};
+  const networks = Object.entries(fields(fields(inspected['NetworkSettings'])['Networks']));
+  const isDefault = (name: string) => Number(name === defaultNetwork);
+  const sorted = networks.toSorted(([one], [other]) => isDefault(other) - isDefault(one));
+  return Object.fromEntries(
+    sorted.map(([podmansName, endpoint], index) => {
+      const name = podmansName === defaultNetwork ? 'bridge' : podmansName;
+      const chosen = addresses[name] ?? addresses[podmansName] ?? (index === 0 ? addresses[''] : undefined);
+      return [name, { ...fields(endpoint), NetworkID: '', ...(chosen !== undefined && { IPAMConfig: chosen }) }];
+    }),
+  );
+}

@@ -1,0 +1,85 @@
+import { text, texts } from '../wire.ts';
+
+/** What a command line of Podman says that no API shows of the container it made. */
+export type CommandLine = {
+  /** Addresses that were asked for, by network; the key '' is the only or first network. */
+  readonly addresses: Readonly<Record<string, ChosenAddress>>;
+  /** Flags whose effect nothing shows, so that a successor would lack it. */
+  readonly hidden: readonly string[];
+};
+
+export type ChosenAddress = { readonly IPv4Address?: string; readonly IPv6Address?: string };
+
+/** Undefined for a container that was made through an API. https://docs.podman.io/en/v4.3/markdown/podman-create.1.html */
+export function readCommandLine(words: unknown, image: unknown): CommandLine | undefined {
+  const all = texts(words);
+  const verb = all.findIndex((word) => word === 'run' || word === 'create');
+  if (verb === -1 || all.includes('service')) return undefined;
+  const flags = flagsOf(all.slice(verb + 1), text(image));
+  return {
+    addresses: Object.fromEntries([...flagAddresses(flags), ...networkAddresses(flags)]),
+    hidden: [...new Set(flags.filter(isHidden).map(({ name }) => name))],
+  };
+}
+
+type Flag = { readonly name: string; readonly value: string };
+
+/** Those before the image: what follows is the container's own command. */
+function flagsOf(words: readonly string[], image: string): readonly Flag[] {
+  const end = words.findIndex((word) => !word.startsWith('-') && isImage(word, image));
+  const options = end === -1 ? words : words.slice(0, end);
+  return options.flatMap((word, index) => {
+    if (!word.startsWith('--')) return [];
+    const equals = word.indexOf('=');
+    return equals === -1
+      ? [{ name: word, value: options[index + 1] ?? '' }]
+      : [{ name: word.slice(0, equals), value: word.slice(equals + 1) }];
+  });
+}
+
+/** People write `nginx` for `docker.io/library/nginx:latest`. */
+function isImage(word: string, image: string): boolean {
+  return [image, image.replace(/:latest$/, '')].some((name) => name === word || name.endsWith(`/${word}`));
+}
+
+function flagAddresses(flags: readonly Flag[]): readonly (readonly [string, ChosenAddress])[] {
+  const valueOf = (wanted: string) => flags.find(({ name }) => name === wanted)?.value;
+  return entryOf('', valueOf('--ip'), valueOf('--ip6'));
+}
+
+/** `--network name:ip=10.0.0.2,alias=web` */
+function networkAddresses(flags: readonly Flag[]): readonly (readonly [string, ChosenAddress])[] {
+  return flags.filter(isNetwork).flatMap(({ value }) => {
+    const [network = '', ...rest] = value.split(':');
+    const options = rest.join(':').split(',');
+    const valueOf = (wanted: string) => options.find((option) => option.startsWith(wanted))?.slice(wanted.length);
+    return entryOf(network, valueOf('ip='), valueOf('ip6='));
+  });
+}
+
+function entryOf(
+  network: string,
+  ipv4: string | undefined,
+  ipv6: string | undefined,
+): readonly (readonly [string, ChosenAddress])[] {
+  if (ipv4 === undefined && ipv6 === undefined) return [];
+  const chosen = { ...(ipv4 !== undefined && { IPv4Address: ipv4 }), ...(ipv6 !== undefined && { IPv6Address: ipv6 }) };
+  return [[network, chosen]];
+}
+
+function isNetwork({ name }: Flag): boolean {
+  return name === '--network' || name === '--net';
+}
+
+function isHidden(flag: Flag): boolean {
+  return hiddenFlags.has(flag.name) || (isNetwork(flag) && /[:,](?:mac|interface_name)=/.test(flag.value));
+}
+
+const hiddenFlags: ReadonlySet<string> = new Set(
+  [
+    'annotation cgroup-conf cgroupns cgroups chrootdirs device-cgroup-rule device-read-bps device-read-iops',
+    'device-write-bps device-write-iops gidmap health-on-failure hostuser image-volume init log-opt mac-address',
+    'no-hosts passwd-entry personality requires rootfs sdnotify seccomp-policy secret subgidname subuidname sysctl',
+    'systemd timeout tz uidmap umask unsetenv unsetenv-all userns variant',
+  ].flatMap((names) => names.split(' ').map((name) => `--${name}`)),
+);

@@ -1,0 +1,39 @@
+import type { Client } from '../client.ts';
+import { read, readExisting } from '../reads.ts';
+import { fields, items, pathSegment, text, type Fields } from '../wire.ts';
+import { asDocker } from './as-docker.ts';
+import { readCommandLine } from './command-line.ts';
+import { notedAddresses } from './create-body.ts';
+import { doubtfulAddress, hiddenFlags, keptByOthers } from './obstacles.ts';
+
+/** An inspect answer in Docker's words, and what stands in the way of a successor made from it. */
+export type WholeContainer = { readonly inspected: Fields; readonly obstacle: string | undefined };
+
+/**
+ * Completes Podman's answer to Docker's `GET /containers/{id}/json`, which leaves out much of what the
+ * container was made with, from its own API; undefined when it has been removed meanwhile.
+ * https://docs.podman.io/en/v4.3/_static/api.html
+ */
+export async function wholeContainer(
+  client: Client,
+  inspected: Fields,
+  signal?: AbortSignal,
+): Promise<WholeContainer | undefined> {
+  const path = `/libpod/containers/${pathSegment(text(inspected['Id']))}/json`;
+  const [own, networks] = await Promise.all([
+    read(client, { doing: 'inspect a container of Podman', path, signal }),
+    readExisting(client, { doing: 'list networks', path: '/networks', signal }),
+  ]);
+  if (own === undefined) return undefined;
+  const { Labels } = fields(inspected['Config']);
+  const { CreateCommand, Image } = fields(fields(own)['Config']);
+  const commandLine = readCommandLine(CreateCommand, Image);
+  const addresses = notedAddresses(Labels) ?? commandLine?.addresses;
+  return {
+    inspected: asDocker(inspected, addresses ?? {}),
+    obstacle:
+      keptByOthers(fields(own), Labels) ??
+      hiddenFlags(commandLine?.hidden ?? []) ??
+      (addresses === undefined ? doubtfulAddress(inspected, items(networks).map(fields)) : undefined),
+  };
+}

@@ -1,0 +1,46 @@
+import type { ContainerRecipe } from '../../../domain/container-recipe.ts';
+import { journalPrefix } from '../../../domain/label-names.ts';
+import { fields, isFields, text } from '../wire.ts';
+import { defaultNetwork } from './as-docker.ts';
+import type { ChosenAddress } from './command-line.ts';
+
+/** The label in which a container that we create remembers the addresses that were asked for: Podman does not tell them again. */
+const addressesLabel = `${journalPrefix}addresses`;
+
+/** The body of a create, with that label, and with Podman's name for the network that Docker calls `bridge`. */
+export function bodyForPodman({ body, laterEndpoints }: ContainerRecipe): Readonly<Record<string, unknown>> {
+  const atCreate = Object.entries(fields(fields(body['NetworkingConfig'])['EndpointsConfig']));
+  const later = laterEndpoints.map(({ networkName, endpoint }) => [networkName, endpoint] as const);
+  const asked = [...atCreate, ...later].flatMap(([name, endpoint]) => {
+    const { IPAMConfig } = fields(endpoint);
+    return isFields(IPAMConfig) ? [[name, IPAMConfig] as const] : [];
+  });
+  const noted = { [addressesLabel]: JSON.stringify(Object.fromEntries(asked)) };
+  const EndpointsConfig = Object.fromEntries(
+    atCreate.map(([name, endpoint]) => [name === 'bridge' ? defaultNetwork : name, endpoint]),
+  );
+  return { ...body, Labels: { ...fields(body['Labels']), ...noted }, NetworkingConfig: { EndpointsConfig } };
+}
+
+/** Undefined for a container that is not of our making. Labels are foreign text. */
+export function notedAddresses(labels: unknown): Readonly<Record<string, ChosenAddress>> | undefined {
+  const label = text(fields(labels)[addressesLabel]);
+  if (label === '' || label.length > longestLabel) return undefined;
+  try {
+    const noted: unknown = JSON.parse(label);
+    if (!isFields(noted)) return undefined;
+    return Object.fromEntries(Object.entries(noted).map(([name, chosen]) => [name, addressOf(chosen)]));
+  } catch {
+    return undefined;
+  }
+}
+
+const longestLabel = 65_536;
+
+function addressOf(chosen: unknown): ChosenAddress {
+  const { IPv4Address, IPv6Address } = fields(chosen);
+  return {
+    ...(text(IPv4Address) !== '' && { IPv4Address: text(IPv4Address) }),
+    ...(text(IPv6Address) !== '' && { IPv6Address: text(IPv6Address) }),
+  };
+}

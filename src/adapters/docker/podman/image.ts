@@ -1,0 +1,26 @@
+import type { Client } from '../client.ts';
+import { read } from '../reads.ts';
+import { fields, pathSegment, text } from '../wire.ts';
+
+/**
+ * An image as Docker would describe it: with its HEALTHCHECK, which Podman tells in an API of its own
+ * only, and with the defaults that Podman writes into containers of images that say nothing.
+ * https://docs.podman.io/en/v4.3/_static/api.html
+ */
+export async function wholeImage(client: Client, answer: unknown, signal?: AbortSignal): Promise<unknown> {
+  const image = fields(answer);
+  const path = `/libpod/images/${pathSegment(text(image['Id']).replace(/^sha256:/, ''))}/json`;
+  const { Healthcheck } = fields(await read(client, { doing: 'inspect an image of Podman', path, signal }));
+  const config = fields(image['Config']);
+  return {
+    ...image,
+    Config: {
+      ...config,
+      WorkingDir: text(config['WorkingDir']) || '/',
+      // In its containers they are named ones.
+      Volumes: null,
+      StopSignal: text(config['StopSignal']) || 'SIGTERM',
+      ...(Healthcheck !== undefined && { Healthcheck }),
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import { quoted } from '../../../domain/printable.ts';
+import { fields, items, text, type Fields } from '../wire.ts';
+import { defaultNetwork } from './as-docker.ts';
+
+/** What must be left to others, by Podman's own inspect answer and the labels. */
+export function keptByOthers(own: Fields, labels: unknown): string | undefined {
+  const unit = text(fields(labels)['PODMAN_SYSTEMD_UNIT']);
+  if (unit !== '')
+    return `is run by the systemd unit ${quoted(unit, 100)}, which would bring the old one back: leave it to podman auto-update`;
+  if (text(own['Pod']) !== '' || own['IsInfra'] === true)
+    return 'is part of a pod, into which the Docker API cannot put a successor: leave it to podman auto-update';
+  if (items(fields(own['Config'])['Secrets']).length > 0)
+    return 'has secrets of Podman, which the Docker API cannot give to a successor: re-create it with podman';
+  return undefined;
+}
+
+export function hiddenFlags(flags: readonly string[]): string | undefined {
+  if (flags.length === 0) return undefined;
+  return `was created with ${flags.join(', ')}, which a successor would lack, because Podman's API tells nothing of it: re-create it with podman`;
+}
+
+/**
+ * Whether somebody chose the address that a container of another API client has, Podman tells
+ * nowhere. Nobody does in a network whose subnet Podman chose.
+ */
+export function doubtfulAddress(inspected: Fields, networks: readonly Fields[]): string | undefined {
+  const { NetworkMode } = fields(inspected['HostConfig']);
+  if (NetworkMode !== 'bridge') return undefined;
+  const name = Object.keys(fields(fields(inspected['NetworkSettings'])['Networks'])).find((candidate) => {
+    const network = networks.find(({ Name }) => Name === candidate);
+    return candidate !== defaultNetwork && network !== undefined && hasChosenSubnet(network);
+  });
+  if (name === undefined) return undefined;
+  return `may have an address of somebody's choice in the network ${quoted(name, 100)}, which Podman tells of containers made by podman run only, so that it might be lost: re-create it with podman, or in a network without a subnet of your own`;
+}
+
+function hasChosenSubnet(network: Fields): boolean {
+  return items(fields(network['IPAM'])['Config']).some(
+    (config) => !chosenByPodman.test(text(fields(config)['Subnet'])),
+  );
+}
+
+/** The first of its pools: https://github.com/containers/common/blob/v0.50.1/docs/containers.conf.5.md */
+const chosenByPodman = /^10\.89\.\d{1,3}\.0\/24$/;

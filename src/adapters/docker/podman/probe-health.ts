@@ -1,0 +1,19 @@
+import { readAnswer } from '../answer.ts';
+import { capabilitiesOf } from '../capabilities.ts';
+import type { Client } from '../client.ts';
+import { isAbsent, refusal } from '../reads.ts';
+import { pathSegment } from '../wire.ts';
+
+/**
+ * Has Podman run a health check, as its timer in systemd would: it counts the outcome. An engine that
+ * does so by itself is left alone. https://docs.podman.io/en/v4.3/_static/api.html
+ */
+export async function probeHealth(client: Client, id: string): Promise<void> {
+  if (capabilitiesOf(await client.version()).healthProbes) return;
+  const path = `/libpod/containers/${pathSegment(id)}/healthcheck`;
+  const patience = { for: 'whole', ms: client.deadlines.changeMs } as const;
+  const reply = await client.send({ method: 'GET', path, socket: 'own', patience });
+  if (reply.kind === 'ok') await readAnswer(reply.body);
+  // 409: it is not running (any more), which the next inspect shows.
+  else if (reply.status !== 409 && !isAbsent(reply)) throw refusal('run a health check', reply);
+}
