@@ -46,13 +46,20 @@ export function createInventory({ settings, instance, listing, checks }: Invento
 
   function entryOf(container: ContainerSummary, image: ImageSummary | undefined): Entry {
     const known = entries.get(container.id);
-    const same = known?.container === container ? known : undefined;
-    const selected = same?.selected ?? select(container);
-    if ('reason' in selected) return same ?? { container, selected, watched: undefined };
-    const reason = imageRule?.(referenceOf(selected, image));
-    if (reason !== undefined) return { container, selected, watched: undefined };
+    const same = known?.container === container && known.image === image ? known : undefined;
+    const selected = same?.selected ?? selectAlsoByImage(container, image);
+    if ('reason' in selected) return same ?? { container, image, selected, watched: undefined };
     const watched = describe(selected, image, known?.watched, same !== undefined);
-    return same?.watched === watched ? same : { container, selected, watched };
+    return same?.watched === watched ? same : { container, image, selected, watched };
+  }
+
+  function selectAlsoByImage(
+    container: ContainerSummary,
+    image: ImageSummary | undefined,
+  ): WatchedContainer | UnwatchedContainer {
+    const selected = select(container);
+    const reason = 'reason' in selected ? undefined : imageRule?.(referenceOf(selected, image));
+    return reason === undefined ? selected : { container, reason, warnings: selected.warnings };
   }
 
   function describe(
@@ -94,9 +101,10 @@ function referenceOf({ container, wishes }: WatchedContainer, image: ImageSummar
   return readContainerReference({ text, originalImage: wishes.originalImage, imageId, image });
 }
 
-/** A container with what was made of it, for as long as it is the same object. */
+/** A container with what was made of it, for as long as it and its image are the same objects. */
 type Entry = {
   readonly container: ContainerSummary;
+  readonly image: ImageSummary | undefined;
   readonly selected: WatchedContainer | UnwatchedContainer;
   readonly watched: Description | undefined;
 };
