@@ -249,8 +249,10 @@ function apiOf(
       assetsFolder: fileURLToPath(new URL('./swagger-ui/', import.meta.url)),
     });
     // A list that is asked for right after the start should be there; an engine that is away must not keep us.
+    const waited = new AbortController();
     const listed = application.follow().catch(() => undefined);
-    await Promise.race([listed, clock.sleep(2000)]);
+    await Promise.race([listed, clock.sleep(2000, waited.signal).catch(() => undefined)]);
+    waited.abort();
     const address = await listen(server, http).catch((error: unknown) => {
       // The demonstration must not fail because something else is there.
       if (command === 'demo') return listen(server, { ...http, port: 0 });
