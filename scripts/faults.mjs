@@ -4,25 +4,32 @@
 //   --engine NAME       on another engine of test/lab/engines.mjs
 //   --shape TEXT        only shapes with these words in their name
 //   --point NAME        only this point, as a failure names it
+//   --mutations         instead: what breaks when a rule is taken out of the protocol
 //   --record            keeps the results for docs/reliability.md
 import { spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { runMutations } from '../test/faults/mutations.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { values } = parseArgs({
   options: {
-    campaign: { type: 'string', multiple: true, default: ['A', 'B', 'C', 'D', 'E', 'F', 'I', 'J'] },
+    campaign: { type: 'string', multiple: true, default: ['A', 'B', 'C', 'D', 'E', 'F', 'I', 'J', 'Z'] },
     engine: { type: 'string' },
     shape: { type: 'string', default: '' },
     point: { type: 'string' },
+    mutations: { type: 'boolean', default: false },
     record: { type: 'boolean', default: false },
   },
 });
 const folder = join(root, values.record ? 'test/faults/results' : 'test-results');
 mkdirSync(folder, { recursive: true });
+if (values.mutations) {
+  writeFileSync(join(folder, 'mutations.json'), `${JSON.stringify(await runMutations(), undefined, 2)}\n`);
+  process.exit();
+}
 const build = spawnSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });
 if (build.status !== 0) process.exit(1);
 for (const letter of values.campaign) {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { LabEngine } from '../../lab/engine.ts';
 import type { Fault, Moment } from '../../lab/fault-proxy.ts';
+import type { Updater } from './stage.ts';
 
 /** What can happen at a call. */
 export type Incident = {
@@ -31,6 +32,9 @@ export type Campaign = {
   readonly engineDies?: boolean;
   /** Each next start is killed as well, at each of its own calls. */
   readonly nested?: boolean;
+  /** Shapes by their names; all of them without. */
+  readonly shapes?: readonly string[];
+  readonly updater?: Updater;
 };
 
 const moments: readonly Moment[] = ['before', 'during', 'after'];
@@ -109,6 +113,12 @@ export const campaigns: Readonly<Record<string, Campaign>> = {
       ),
     ],
     goodOnly: true,
+  },
+  Z: {
+    title: 'For comparison, an updater that stops, removes, creates and starts is killed',
+    incidents: deaths,
+    shapes: ['a published port, unless-stopped', 'host network', 'without a policy, the new version cannot start'],
+    updater: 'removing',
   },
 };
 

@@ -62,20 +62,21 @@ export function describeCampaign(letter: string, { shapes, without = [], only, r
       for (const engine of engines) await engine.remove();
     });
 
-    test.each(shapes.filter(({ good }) => good || campaign.goodOnly !== true))(
-      '$name',
-      { timeout: 3_600_000 },
-      async (shape) => {
-        const results = await runCampaign(lab, engines, { campaign, shape, only });
-        const bad = results.filter(({ faults }) => faults.length > 0);
-        rows.push({
-          ...{ campaign: letter, title: campaign.title, engine: version, shape: shape.name },
-          ...{ points: results.length, lost: bad.length, byEngine: count(results) },
-        });
-        expect(bad.map(({ point, call, faults }) => `--point "${point}" (${call}): ${faults.join('; ')}`)).toEqual([]);
-        expect(results.length).toBeGreaterThan(only === undefined ? 10 : 0);
-      },
-    );
+    test.each(
+      shapes
+        .filter(({ good }) => good || campaign.goodOnly !== true)
+        .filter(({ name }) => campaign.shapes?.includes(name) !== false),
+    )('$name', { timeout: 3_600_000 }, async (shape) => {
+      const results = await runCampaign(lab, engines, { campaign, shape, only });
+      const bad = results.filter(({ faults }) => faults.length > 0);
+      rows.push({
+        ...{ campaign: letter, title: campaign.title, engine: version, shape: shape.name },
+        ...{ points: results.length, lost: bad.length, byEngine: count(results) },
+      });
+      if (campaign.updater === 'removing') return expect(bad.length).toBeGreaterThan(0);
+      expect(bad.map(({ point, call, faults }) => `--point "${point}" (${call}): ${faults.join('; ')}`)).toEqual([]);
+      expect(results.length).toBeGreaterThan(only === undefined ? 10 : 0);
+    });
   });
 }
 

@@ -26,7 +26,7 @@ export async function runCampaign(
 ): Promise<PointResult[]> {
   const [first] = engines;
   if (first === undefined) return [];
-  const calls = await discoverCalls(lab, first, shape);
+  const calls = await discoverCalls(lab, first, shape, campaign.updater);
   const queue = calls
     .flatMap((call) => campaign.incidents.map((incident): Point => ({ call, incident })))
     .filter((point) => only === undefined || nameOf(point) === only);
@@ -65,7 +65,7 @@ async function strikeOnce(
   second?: number,
 ): Promise<PointResult | undefined> {
   const { call, incident } = point;
-  const stage = await setStage(lab, engine, shape);
+  const stage = await setStage(lab, engine, shape, campaign.updater);
   const before = await lookBefore(stage, shape);
   const restarts: Promise<Running>[] = [];
   const at: Strike = {

@@ -30,10 +30,14 @@ export type Run = {
   readonly changes: readonly ProxiedCall[];
 };
 
+/** Whose update it is: our own, or for comparison that of one that removes first. */
+export type Updater = 'upkeep' | 'removing';
+
 const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+const removing = fileURLToPath(new URL('removing-updater.mjs', import.meta.url));
 
 /** Clears the engine and sets the shape's scene on it; each stage has a repository of its own. */
-export async function setStage(lab: Lab, engine: LabEngine, shape: Shape): Promise<Stage> {
+export async function setStage(lab: Lab, engine: LabEngine, shape: Shape, updater: Updater = 'upkeep'): Promise<Stage> {
   await engine.clear();
   const repository = `rig/${engine.name}`;
   const image = `${lab.registry.host}/${repository}:stable`;
@@ -41,8 +45,16 @@ export async function setStage(lab: Lab, engine: LabEngine, shape: Shape): Promi
   await engine.pull(image);
   await shape.scene(engine, image, `127.0.77.${Number(/\d+$/.exec(engine.name)?.[0] ?? 0) + 1}`);
   const next = await pushImage(lab.registry, repository, 'stable', shape.next);
+  const names = Object.keys(shape.containers);
   const run = (args: readonly string[], strike?: Strike) =>
-    runUpkeep(engine, [...args, ...(shape.flags ?? [])], strike);
+    runUpdater(
+      engine,
+      (socket) =>
+        updater === 'removing'
+          ? [removing, socket, ...names]
+          : [main, ...args, ...(shape.flags ?? []), '--host', `unix://${socket}`, ...brief],
+      strike,
+    );
   return {
     engine,
     image,
@@ -52,18 +64,21 @@ export async function setStage(lab: Lab, engine: LabEngine, shape: Shape): Promi
   };
 }
 
-async function runUpkeep(engine: LabEngine, args: readonly string[], strike?: Strike): Promise<Run> {
+/** Seconds instead of minutes. */
+const brief = ['--health-window', '500ms', '--no-color'];
+
+async function runUpdater(
+  engine: LabEngine,
+  command: (socket: string) => readonly string[],
+  strike?: Strike,
+): Promise<Run> {
   const socketPath = join(mkdtempSync(join(engine.dir, 'p-')), 's');
   const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
   try {
-    const child = spawn(
-      process.execPath,
-      [main, ...args, '--host', `unix://${socketPath}`, '--health-window', '500ms', '--no-color'],
-      {
-        env: { PATH: process.env['PATH'], HOME: engine.dir },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      },
-    );
+    const child = spawn(process.execPath, command(socketPath), {
+      env: { PATH: process.env['PATH'], HOME: engine.dir },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     if (strike !== undefined) proxy.arm({ at: strike.change, fault: strike.fault(() => child.kill('SIGKILL')) });
     const { code, output } = await ended(child);
     return { code, output, changes: proxy.calls.filter(({ change }) => change !== undefined) };

@@ -1,0 +1,81 @@
+// Writes docs/reliability.md from the results that `npm run test:faults -- --record` keeps.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+
+const results = new URL('../test/faults/results/', import.meta.url);
+const page = new URL('../docs/reliability.md', import.meta.url);
+
+/** What was measured, as tables. */
+export function writeReliabilityPage() {
+  const files = readdirSync(results).filter((name) => name.endsWith('.json'));
+  const rows = files.filter((name) => name !== 'mutations.json').flatMap(read);
+  const mutations = files.includes('mutations.json') ? read('mutations.json') : [];
+  writeFileSync(page, [introduction, campaignTable(rows), shapeTable(rows), mutationTable(mutations)].join('\n'));
+}
+
+function read(name) {
+  return JSON.parse(readFileSync(new URL(name, results), 'utf8'));
+}
+
+const introduction = `# Reliability, measured
+
+<!-- Written by scripts/reliability.mjs from test/faults/results: run a campaign with --record, then npm run docs. -->
+
+A point is one state-changing call of an update of one container or group, and one way in which it goes
+wrong. After each, Upkeep is started once more, and then the container must exist exactly once under its
+name, run if it ran before, be of the old or of the proven new version, with its policy, ports, volumes
+and networks; never have run twice at a time; and a second start must find nothing left to repair.
+Anything else counts as lost. The calls are those that a clean run makes, so a new call brings its
+points with it. To repeat one, as a failure names it:
+
+    npm run test:faults -- --campaign A --shape "host network" --point "killed after 7"
+
+"By the engine" counts what an engine that crashes does to any container, with Upkeep and without: Docker
+leaves one with \`unless-stopped\` down, when no update of it was under way.
+`;
+
+function campaignTable(rows) {
+  const groups = groupBy(rows, ({ campaign, engine }) => `${campaign} ${engine}`);
+  const lines = [...groups.values()].map((group) => {
+    const [{ campaign, title, engine }] = group;
+    const sum = (field) => group.reduce((total, row) => total + row[field], 0);
+    return [campaign, title, engine, group.length, sum('points'), sum('lost'), sum('byEngine')];
+  });
+  return table(
+    'Campaigns',
+    ['', 'What happens at every call', 'Docker', 'Shapes', 'Points', 'Lost', 'By the engine'],
+    lines,
+  );
+}
+
+function shapeTable(rows) {
+  const groups = groupBy(rows, ({ shape }) => shape);
+  const letters = [...new Set(rows.map(({ campaign }) => campaign))].sort();
+  const lines = [...groups].map(([shape, group]) => [
+    shape,
+    ...letters.map((letter) => {
+      const own = group.filter(({ campaign }) => campaign === letter);
+      if (own.length === 0) return '';
+      const sum = (field) => own.reduce((total, row) => total + row[field], 0);
+      return `${sum('lost')} of ${sum('points')}`;
+    }),
+  ]);
+  return table('Lost, by shape', ['Shape', ...letters], lines);
+}
+
+function mutationTable(rows) {
+  if (rows.length === 0) return '';
+  const lines = rows.map(({ mutation, points }) => [mutation, points]);
+  return table('What breaks when a rule is taken out of the protocol', ['Mutation', 'Points broken, in memory'], lines);
+}
+
+function table(title, head, lines) {
+  const row = (cells) => `| ${cells.join(' | ')} |`;
+  return [`## ${title}`, '', row(head), row(head.map(() => '---')), ...lines.map(row), ''].join('\n');
+}
+
+/** `Map.groupBy()` came with Node 21. */
+function groupBy(rows, keyOf) {
+  const groups = new Map();
+  for (const row of rows) groups.set(keyOf(row), [...(groups.get(keyOf(row)) ?? []), row]);
+  return groups;
+}
