@@ -1,3 +1,4 @@
+import { removesItself } from '../domain/auto-remove.ts';
 import { type Container, type ContainerSettings, type Healthcheck, isAlive } from '../domain/container.ts';
 import { hideSecrets } from '../domain/last-words.ts';
 import type { Outside } from '../domain/outside.ts';
@@ -36,7 +37,7 @@ export async function passGate(outside: Outside, settings: ServiceSettings, id: 
     1000,
   );
   for (let container: Container | undefined = first; ; container = await engine.inspectContainer(id)) {
-    if (container === undefined) return vanished;
+    if (container === undefined) return removesItself(first) ? { ...endedAndGone, wasSeenWell } : vanished;
     const failure = failureOf(container, first);
     if (failure !== undefined) return { kind: 'failed', ...failure, wasSeenWell };
     const elapsedMs = clock.monotonicMs() - begunAt;
@@ -54,6 +55,9 @@ export async function passGate(outside: Outside, settings: ServiceSettings, id: 
     await clock.sleep(Math.min(pollMs, Math.max(1, windowMs - elapsedMs)));
   }
 }
+
+/** What is `--rm` leaves neither an exit code nor a log behind. */
+const endedAndGone = { kind: 'failed', reason: 'it ended, and the engine removed it (--rm)', ownFault: true } as const;
 
 /** Where the engine leaves HEALTHCHECKs to others: runs one in the intervals that it asks for, the first one at once. */
 async function createProbe({ engine, clock }: Outside, { id, settings }: Container): Promise<() => Promise<void>> {

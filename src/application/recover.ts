@@ -4,7 +4,7 @@ import { type Journal, readJournal } from '../domain/journal.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import { samePolicy } from '../domain/transaction.ts';
-import { parseStandingName } from '../domain/transaction-names.ts';
+import { isStandInName, parseStandingName } from '../domain/transaction-names.ts';
 import { rememberFailures } from './failed-versions.ts';
 import { carriesJournal, type Member, type OpenTransaction } from './facts.ts';
 import { transact } from './transact.ts';
@@ -51,6 +51,7 @@ export async function recoverTransactions(
         liveRestore: info.liveRestore,
         changesRestartPolicies: info.abilities.changesRestartPolicies,
         successors: new Map(),
+        standIns: new Map(),
       }),
     );
   }
@@ -117,7 +118,8 @@ async function findOpen(
   const foreignNames = new Set<string>();
   for (const container of containers) {
     const standing = parseStandingName(container.name);
-    if (standing?.role === 'old' || standing?.role === 'drop' || !carriesJournal(container.labels)) continue;
+    const isParked = standing?.role === 'old' || standing?.role === 'drop';
+    if ((isParked && !isStandInName(container.name)) || !carriesJournal(container.labels)) continue;
     const reading = readJournal(container.labels);
     if (reading.kind === 'none') continue;
     if (reading.kind === 'foreign') {
@@ -129,9 +131,10 @@ async function findOpen(
     }
     const { journal } = reading;
     if (!(await isOpen(outside, container, journal, byId, nowMs))) continue;
-    claimed.add(journal.oldId);
+    claimed.add(journal.oldId).add(container.id);
     const known = open.get(journal.transaction);
-    const members = inOrder([...(known?.members ?? []), memberOf(journal)], journal);
+    const others = (known?.members ?? []).filter(({ oldId }) => oldId !== journal.oldId);
+    const members = inOrder([...others, memberOf(journal)], journal);
     open.set(journal.transaction, {
       id: journal.transaction,
       members,
@@ -155,6 +158,10 @@ async function findOpen(
       reference: '',
       oldImageId: '',
       targetImageId: undefined,
+      newImageId: '',
+      needsStandIn: false,
+      isStandIn: isStandIn(container.labels),
+      vanishes: false,
       laterNetworks: [],
     };
     open.set(container.id, { id: '', members: [member], owner: '', ownerContainer: '', createdAtMs: 0 });
@@ -213,7 +220,14 @@ function inOrder(members: readonly Member[], journal: Journal): readonly Member[
   return members.toSorted((one, other) => (place.get(one.oldId) ?? 0) - (place.get(other.oldId) ?? 0));
 }
 
-function memberOf({ name, oldId, policy, wasRunning, afterwards, reference, oldImageId }: Journal): Member {
-  const told = { name, oldId, policy, wasRunning, afterwards, reference, oldImageId };
-  return { ...told, waitsFor: [], targetImageId: undefined, laterNetworks: [] };
+/** Of the journals of a transaction that has a stand-in in it the container's own is found by its label, as its successor is. */
+function memberOf(journal: Journal): Member {
+  const { name, oldId, policy, wasRunning, afterwards, reference, oldImageId, newImageId, vanishes } = journal;
+  const told = { name, oldId, policy, wasRunning, afterwards, reference, oldImageId, newImageId, vanishes };
+  return { ...told, waitsFor: [], targetImageId: undefined, needsStandIn: false, laterNetworks: [] };
+}
+
+function isStandIn(labels: ContainerSummary['labels']): boolean {
+  const reading = readJournal(labels);
+  return reading.kind === 'journal' && reading.journal.role === 'standin';
 }

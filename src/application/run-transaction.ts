@@ -1,4 +1,5 @@
 import { describeWithRemedy } from '../domain/errors.ts';
+import { hasSelfRemovingSuccessor, removesItself } from '../domain/auto-remove.ts';
 import { isAlive, restartPolicyOf } from '../domain/container.ts';
 import type { UpdatePhase } from '../domain/event.ts';
 import type { Outside } from '../domain/outside.ts';
@@ -101,6 +102,7 @@ async function move(
       liveRestore: prepared.info.liveRestore,
       changesRestartPolicies: prepared.info.abilities.changesRestartPolicies,
       successors: new Map(),
+      standIns: new Map(),
     },
     onPhase: (phase) => {
       for (const { planned: member } of prepared.members) enter(member.container.name, phase);
@@ -126,6 +128,9 @@ function memberOf({ planned, image, laterEndpoints }: PreparedMember, { members 
     reference,
     oldImageId: container.imageId,
     targetImageId: image.id,
+    newImageId: image.id,
+    needsStandIn: removesItself(container) && isAlive(container.state.status),
+    vanishes: hasSelfRemovingSuccessor(container),
     laterNetworks: laterEndpoints,
   };
 }
@@ -196,7 +201,9 @@ function outcomeOf(member: PreparedMember, result: TransactResult, index: number
   return {
     ...base,
     outcome: 'rolled_back',
-    reason: result.reason,
+    reason: facts.standsIn
+      ? `${result.reason}; it runs again as a copy without --rm, until its next update`
+      : result.reason,
     ...downtime(result.endedAt.get(id), facts.old?.startedAt),
   };
 }

@@ -1,11 +1,13 @@
+import { withAutoRemove } from '../domain/auto-remove.ts';
+import type { Image } from '../domain/container.ts';
 import { differences } from '../domain/container-difference.ts';
 import { recipeFor } from '../domain/container-recipe.ts';
 import { leftOutFields } from '../domain/container-recipe/left-out.ts';
-import { writeJournal } from '../domain/journal.ts';
+import { type Journal, writeJournal } from '../domain/journal.ts';
 import type { CallOutcome, Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { StepKind, StepOf } from '../domain/transaction.ts';
-import { successorName } from '../domain/transaction-names.ts';
+import { standInName, successorName } from '../domain/transaction-names.ts';
 import { passCompletion } from './completion.ts';
 import type { Member, OpenTransaction } from './facts.ts';
 import { passGate } from './health.ts';
@@ -40,11 +42,12 @@ export type StepOutcome =
 export const performers: { readonly [K in StepKind]: (context: StepContext, step: StepOf<K>) => Promise<StepOutcome> } =
   {
     create: createSuccessor,
+    standIn: createStandIn,
     connect: ({ outside, prepared }, { id, networkId, member }) => {
       const later = prepared?.members[member]?.laterEndpoints.find((candidate) => candidate.networkId === networkId);
       return outside.engine.connectNetwork({ containerId: id, networkId, endpoint: later?.endpoint ?? {} });
     },
-    compare: compareSuccessor,
+    compare: compareCreated,
     rename: ({ outside }, { id, to }) => outside.engine.renameContainer(id, to),
     policy: async ({ outside }, { id, policy, afterPause }) => {
       if (afterPause) await outside.clock.sleep(directorySyncMs);
@@ -93,17 +96,57 @@ const directorySyncMs = 100;
 const graceSeconds = 2;
 
 async function createSuccessor(context: StepContext, { member: index }: StepOf<'create'>): Promise<StepOutcome> {
-  const { outside, settings, transaction, prepared } = context;
+  const { transaction, prepared } = context;
   const member = transaction.members[index];
   const parts = prepared?.members[index];
-  if (member === undefined || parts === undefined || prepared === undefined)
-    return { kind: 'refused', status: 0, message: 'nothing was prepared for it' };
-  const recipe = recipeFor({
-    container: parts.planned.container,
+  if (member === undefined || parts === undefined || prepared === undefined) return nothingPrepared;
+  const { image, planned } = parts;
+  const recipe = recipeOf(context, { prepared, parts, member, role: 'successor' });
+  const order = { image, parts, keepsTag: planned.cause === 'linked' };
+  const outcome = await createUnderTag(context, order, successorName(member.name), recipe);
+  if (outcome.kind === 'done') transaction.successors.set(member.oldId, outcome.id);
+  if (outcome.kind === 'refused' && outcome.status === 409) {
+    return { ...outcome, message: `another update of "${member.name}" is in progress (${outcome.message})` };
+  }
+  return outcome.kind === 'done' ? { kind: 'done' } : outcome;
+}
+
+/** It is the old container once more, but for `--rm`; it has the same volumes, so that they outlive the old one. */
+async function createStandIn(context: StepContext, { member: index }: StepOf<'standIn'>): Promise<StepOutcome> {
+  const { transaction, prepared } = context;
+  const member = transaction.members[index];
+  const parts = prepared?.members[index];
+  if (member === undefined || parts?.oldImage === undefined || prepared === undefined) return nothingPrepared;
+  const recipe = recipeOf(context, { prepared, parts, member, role: 'standin' });
+  const order = { image: parts.oldImage, parts, keepsTag: true };
+  const outcome = await createUnderTag(context, order, standInName(member.name), recipe);
+  if (outcome.kind === 'done') transaction.standIns.set(member.oldId, outcome.id);
+  return outcome.kind === 'done' ? { kind: 'done' } : outcome;
+}
+
+const nothingPrepared: StepOutcome = { kind: 'refused', status: 0, message: 'nothing was prepared for it' };
+
+type RecipeParts = {
+  readonly prepared: PreparedTransaction;
+  readonly parts: PreparedMember;
+  readonly member: Member;
+  readonly role: Journal['role'];
+};
+
+function recipeOf(
+  { outside, settings, transaction }: StepContext,
+  { prepared, parts, member, role }: RecipeParts,
+): ReturnType<typeof recipeFor> {
+  const isStandIn = role === 'standin';
+  return recipeFor({
+    container: withAutoRemove(parts.planned.container, !isStandIn && member.vanishes),
     oldImage: parts.oldImage,
     image: parts.planned.reference,
-    newImageId: parts.image.id,
+    newImageId: isStandIn ? member.oldImageId : parts.image.id,
     journal: writeJournal({
+      role,
+      newImageId: parts.image.id,
+      vanishes: member.vanishes,
       transaction: transaction.id,
       name: member.name,
       oldId: member.oldId,
@@ -126,12 +169,6 @@ async function createSuccessor(context: StepContext, { member: index }: StepOf<'
     policyFromStart: !prepared.info.abilities.changesRestartPolicies,
     leftOut: leftOutFields(settings),
   });
-  const outcome = await createUnderTag(context, parts, successorName(member.name), recipe);
-  if (outcome.kind === 'done') transaction.successors.set(member.oldId, outcome.id);
-  if (outcome.kind === 'refused' && outcome.status === 409) {
-    return { ...outcome, message: `another update of "${member.name}" is in progress (${outcome.message})` };
-  }
-  return outcome.kind === 'done' ? { kind: 'done' } : outcome;
 }
 
 /** A refusal for the sake of the command is the image's fault; others (a port, a full disk) are the host's. */
@@ -150,11 +187,16 @@ const commandExitCodes: readonly number[] = [126, 127];
 async function compareCreated(context: StepContext, { id, member: index }: StepOf<'compare'>): Promise<StepOutcome> {
   const { outside, settings, transaction, prepared } = context;
   const parts = prepared?.members[index];
-  const successor = await outside.engine.inspectContainer(id);
-  if (parts?.oldImage === undefined || successor === undefined) return { kind: 'unknown', message: 'it is gone' };
-  const found = differences(parts.planned.container, successor, {
+  const created = await outside.engine.inspectContainer(id);
+  const member = transaction.members[index];
+  if (parts?.oldImage === undefined || created === undefined || member === undefined)
+    return { kind: 'unknown', message: 'it is gone' };
+  const isStandIn = transaction.standIns.get(member.oldId) === id;
+  if (isStandIn && created.imageId !== member.oldImageId)
+    return { kind: 'refused', status: 0, message: `the tag of "${parts.planned.reference}" was moved meanwhile` };
+  const found = differences(withAutoRemove(parts.planned.container, !isStandIn && member.vanishes), created, {
     oldImage: parts.oldImage,
-    newImage: parts.image,
+    newImage: isStandIn ? parts.oldImage : parts.image,
     replacedIds: successorsByIdAndName(transaction),
     freshVolumes: !isStandIn && getsFreshVolumes(parts.planned, settings),
     leftOut: leftOutFields(settings),
@@ -176,23 +218,29 @@ function successorsByIdAndName({ members, successors }: OpenTransaction): Readon
 
 /**
  * The tag must point at the wanted image when the successor is created, because the reference that
- * the container carries stays the same string. A member whose image does not change gets its own
- * image for that moment, wherever the tag points by now.
+ * the container carries stays the same string. What is made of the old image gets that
+ * for a moment, wherever the tag points by now.
  */
 async function createUnderTag(
   { outside: { engine } }: StepContext,
-  parts: PreparedTransaction['members'][number],
+  { image, parts: { planned, tag }, keepsTag }: TaggedOrder,
   name: string,
   recipe: ReturnType<typeof recipeFor>,
 ) {
-  const { reference, cause } = parts.planned;
-  if (parts.tag === undefined) return engine.createContainer(name, recipe);
-  const tagged = (await engine.inspectImage(reference))?.id;
-  if (tagged !== parts.image.id) {
-    const outcome = await engine.tagImage(parts.image.id, parts.tag);
+  if (tag === undefined) return engine.createContainer(name, recipe);
+  const tagged = (await engine.inspectImage(planned.reference))?.id;
+  if (tagged !== image.id) {
+    const outcome = await engine.tagImage(image.id, tag);
     if (outcome.kind === 'refused' || outcome.kind === 'unknown') return outcome;
   }
   const created = await engine.createContainer(name, recipe);
-  if (cause === 'linked' && tagged !== undefined && tagged !== parts.image.id) await engine.tagImage(tagged, parts.tag);
+  if (keepsTag && tagged !== undefined && tagged !== image.id) await engine.tagImage(tagged, tag);
   return created;
 }
+
+type TaggedOrder = {
+  readonly image: Image;
+  readonly parts: PreparedMember;
+  /** Afterwards the tag is what it was. */
+  readonly keepsTag: boolean;
+};

@@ -7,6 +7,7 @@ import {
   type Course,
   decide,
   type Decision,
+  type MemberFacts,
   type Step,
   type StepKind,
   type StepOf,
@@ -109,6 +110,8 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
   const warnings = new Map<string, string>();
   /** Successors that were started here, and that nothing has happened to since but what they did themselves. */
   const undisturbed = new Set<string>();
+  /** By the old container's id. */
+  const successorIds = new Map<string, string>();
   const recovering = prepared === undefined;
 
   return {
@@ -140,6 +143,10 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
         const member = now.members[index];
         if (member?.old?.finishedAt && member.old.status === 'exited') endedAt.set(oldId, member.old.finishedAt);
         if (member?.new !== undefined) engaged.add(oldId);
+        const standIn = transaction.standIns.get(oldId);
+        if (standIn !== undefined) for (const ours of [engaged, parked]) ours.add(standIn);
+        if (member?.new === undefined) noteVanished(oldId, member);
+        else successorIds.set(oldId, member.new.id);
         if (member?.new?.startedAt) startedAt.set(oldId, member.new.startedAt);
       }
     },
@@ -212,6 +219,13 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
     if (oldId !== undefined) warnings.set(oldId, warning);
   }
 
+  /** One that the engine removes when it stops leaves nothing behind that could tell why. */
+  function noteVanished(oldId: string, member: MemberFacts | undefined) {
+    if (wish !== 'forward' || member?.vanishes !== true || !undisturbed.has(successorIds.get(oldId) ?? '')) return;
+    const { newImageId, oldImageId } = member;
+    if (newImageId !== '' && newImageId !== oldImageId) failedImages.set(oldId, newImageId);
+  }
+
   async function keepLog(successorId: string, seen: TransactionFacts) {
     const index = seen.members.findIndex((member) => member.new?.id === successorId);
     const oldId = transaction.members[index]?.oldId;
@@ -229,6 +243,7 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
 /** `inVain`: how often a step may succeed without the facts changing; `failures`: how often it may fail. */
 const limits: { readonly [K in StepKind]: { readonly inVain: number; readonly failures: number } } = {
   create: { inVain: 2, failures: 3 },
+  standIn: { inVain: 2, failures: 3 },
   connect: { inVain: 3, failures: 3 },
   compare: { inVain: 2, failures: 3 },
   rename: { inVain: 3, failures: 8 },
@@ -306,6 +321,7 @@ function describeStep<K extends StepKind>(step: StepOf<K>, facts: TransactionFac
 
 const descriptions: { readonly [K in StepKind]: (step: StepOf<K>, facts: TransactionFacts) => string } = {
   create: ({ member }, facts) => `creating the successor of "${facts.members[member]?.name ?? ''}"`,
+  standIn: ({ member }, facts) => `creating a stand-in for "${facts.members[member]?.name ?? ''}"`,
   connect: ({ id }, facts) => `connecting "${nameOf(facts, id)}" to its networks`,
   compare: ({ id }, facts) => `comparing the successor of "${nameOf(facts, id)}" with it`,
   rename: ({ id, to }, facts) => `renaming "${nameOf(facts, id)}" to "${to}"`,
@@ -320,5 +336,5 @@ const descriptions: { readonly [K in StepKind]: (step: StepOf<K>, facts: Transac
 };
 
 function nameOf(facts: TransactionFacts, id: string | undefined): string {
-  return facts.members.find((member) => member.old?.id === id || member.new?.id === id)?.name ?? '';
+  return facts.members.find((member) => [member.old?.id, member.new?.id, member.spare?.id].includes(id))?.name ?? '';
 }

@@ -129,6 +129,7 @@ export function makeSettings(given: Given): MadeSettings {
       noPull: values.noPull,
       labelTakesPrecedence: values.labelTakesPrecedence,
       noRestart: values.noRestart,
+      updateAutoRemove: values.updateAutoRemove,
       rollingRestart: values.rollingRestart,
       cleanup: values.cleanup,
       removeVolumes: values.removeVolumes,

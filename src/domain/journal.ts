@@ -20,6 +20,8 @@ export type Journal = {
   readonly newImageId: string;
   /** Whether the container that carries it is the successor, or what stands in for the old one. */
   readonly role: 'successor' | 'standin';
+  /** The engine removes the successor as soon as it stops. */
+  readonly vanishes: boolean;
   /** `Config.Image` of old and new. */
   readonly reference: string;
   readonly policy: RestartPolicy;
@@ -50,6 +52,7 @@ export function writeJournal(journal: Journal): Record<string, string> {
     [`${journalPrefix}old-digest`]: journal.oldDigest,
     [`${journalPrefix}new-image`]: journal.newImageId,
     [`${journalPrefix}role`]: journal.role,
+    [`${journalPrefix}rm`]: journal.vanishes ? '1' : '0',
     [`${journalPrefix}ref`]: journal.reference,
     [`${journalPrefix}policy`]: policyCode(journal.policy),
     [`${journalPrefix}run`]: journal.wasRunning ? '1' : '0',
@@ -94,6 +97,7 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
       oldDigest: read('old-digest'),
       newImageId: read('new-image'),
       role: read('role') === 'standin' ? 'standin' : 'successor',
+      vanishes: read('rm') === '1',
       reference: read('ref'),
       policy,
       wasRunning: read('run') !== '0',

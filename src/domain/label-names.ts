@@ -4,6 +4,7 @@ export const labelNames = [
   'monitor-only',
   'no-pull',
   'no-restart',
+  'update-auto-remove',
   'depends-on',
   'scope',
   'stop-signal',

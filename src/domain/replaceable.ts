@@ -1,8 +1,11 @@
 import type { Afterwards } from './afterwards.ts';
+import { removesItself } from './auto-remove.ts';
 import type { Container } from './container.ts';
 import type { DependencyGraph, HardDependency } from './dependency-graph.ts';
+import { readLabels } from './labels.ts';
 import { quoted } from './printable.ts';
 import { swarmTaskLabel } from './selection.ts';
+import type { ServiceSettings } from './settings.ts';
 import { isParkedName } from './transaction-names.ts';
 
 export type ReplacementContext = {
@@ -15,6 +18,7 @@ export type ReplacementContext = {
   readonly moved: ReadonlyMap<string, Afterwards>;
   /** Of the container that we run in ourselves. */
   readonly ownId: string | undefined;
+  readonly settings: Pick<ServiceSettings, 'updateAutoRemove'>;
 };
 
 /**
@@ -22,7 +26,7 @@ export type ReplacementContext = {
  * words follow its name: `is paused`.
  */
 export function whyNotReplaceable(container: Container, context: ReplacementContext): string | undefined {
-  const { Config, HostConfig } = container.settings;
+  const { Config } = container.settings;
   if (container.id === context.ownId) {
     return 'is Upkeep itself, which cannot stop itself and go on: pull its image and re-create it by hand';
   }
@@ -36,15 +40,26 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
   if (status === 'running' && context.jobs.has(container.id)) {
     return 'is a job that others wait for, and is at work: it is replaced when it is done';
   }
-  if (HostConfig.AutoRemove === true) {
-    return 'is removed by the engine as soon as it stops (--rm), so there would be no way back';
-  }
+  const reason = removesItself(container) ? whyNotByStandIn(container, context) : undefined;
+  if (reason !== undefined) return reason;
   if (!context.imageIds.has(container.imageId)) {
     return 'runs an image that is gone from the engine, so its own settings cannot be told from the image’s';
   }
   if (container.settings.obstacle !== undefined) return container.settings.obstacle;
   const held = context.graph.hard.get(container.id) ?? [];
   return held.map((dependency) => whyLost(container, dependency, context)).find((why) => why !== undefined);
+}
+
+/** A stand-in can only come back for what runs, and nobody else could hold on to it. */
+function whyNotByStandIn(container: Container, { moved, settings }: ReplacementContext): string | undefined {
+  const { wishes } = readLabels(container.settings.Config.Labels ?? {});
+  const what = 'is removed by the engine as soon as it stops (--rm)';
+  if (!(wishes.updateAutoRemove ?? settings.updateAutoRemove)) {
+    return `${what}, so it is updated only where update-auto-remove is on`;
+  }
+  if (moved.size > 1) return `${what}, and others could not hold on to what comes back in its place`;
+  const isService = container.state.status === 'running' && moved.get(container.id) === 'running';
+  return isService ? undefined : `${what}, and does not run, or is not to run afterwards`;
 }
 
 const whatIsShared: Readonly<Record<HardDependency['kind'], string>> = {

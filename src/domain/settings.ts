@@ -23,6 +23,8 @@ export type ServiceSettings = {
   readonly labelTakesPrecedence: boolean;
   /** Successors are created and left stopped. */
   readonly noRestart: boolean;
+  /** Also containers that the engine removes as soon as they stop. */
+  readonly updateAutoRemove: boolean;
   /** One transaction at a time, whatever `updateConcurrency` says. */
   readonly rollingRestart: boolean;
   readonly cleanup: boolean;
@@ -73,6 +75,7 @@ export const defaultSettings: ServiceSettings = {
   noPull: false,
   labelTakesPrecedence: false,
   noRestart: false,
+  updateAutoRemove: false,
   rollingRestart: false,
   cleanup: false,
   removeVolumes: false,

@@ -8,6 +8,7 @@ import type { RestartPolicy } from './container.ts';
  * - `web.upkeep-old-u`: the container that was `web`, parked; `u` is the code of its restart policy
  * - `web.upkeep-drop-u`: the same after the commit: the successor is proven, this one may go
  * - `web.upkeep-bad`: a successor that failed, on its way out
+ * - `web.upkeep-standin`: plays the old one where the engine removes that as soon as it stops (`--rm`)
  */
 export type StandingName =
   | { readonly role: 'new' | 'bad'; readonly name: string }
@@ -20,6 +21,16 @@ export type StandingName =
 
 export function successorName(name: string): string {
   return `${name}.upkeep-new`;
+}
+
+/** It stands for a container that ran and that, being `--rm`, has no restart policy. */
+export function standInName(name: string): string {
+  return `${name}.upkeep-standin`;
+}
+
+/** Whether a container of this name has not yet taken the place of the one that it stands in for. */
+export function isStandInName(text: string): boolean {
+  return standingPattern.exec(text)?.groups?.['standin'] !== undefined;
 }
 
 export function failedName(name: string): string {
@@ -36,13 +47,16 @@ export function droppedName(name: string, policy: RestartPolicy, wasRunning: boo
 }
 
 const standingPattern =
-  /^(?<name>.+)\.upkeep-(?:(?<fresh>new|bad)|(?<past>old|drop)-(?<policy>[neau]|f\d{1,9})(?<stopped>-s)?)$/;
+  /^(?<name>.+)\.upkeep-(?:(?<fresh>new|bad)|(?<standin>standin)|(?<past>old|drop)-(?<policy>[neau]|f\d{1,9})(?<stopped>-s)?)$/;
 
 /** Undefined for every name that no transaction gives. */
 export function parseStandingName(text: string): StandingName | undefined {
   const groups = standingPattern.exec(text)?.groups;
   const name = groups?.['name'];
   if (groups === undefined || name === undefined) return undefined;
+  if (groups['standin'] !== undefined) {
+    return { role: 'old', name, policy: { Name: 'no', MaximumRetryCount: 0 }, wasRunning: true };
+  }
   if (groups['fresh'] === 'new' || groups['fresh'] === 'bad') return { role: groups['fresh'], name };
   const policy = parsePolicyCode(groups['policy'] ?? '');
   if (policy === undefined) return undefined;

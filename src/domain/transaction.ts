@@ -1,7 +1,7 @@
 import type { Afterwards } from './afterwards.ts';
 import { type ContainerStatus, isAlive, type RestartPolicy } from './container.ts';
 import type { UpdatePhase } from './event.ts';
-import { droppedName, failedName, parkedName, successorName } from './transaction-names.ts';
+import { droppedName, failedName, parkedName, standInName, successorName } from './transaction-names.ts';
 
 /**
  * `decide` names the next step of a transaction from what the engine says now. The executor of an
@@ -10,7 +10,7 @@ import { droppedName, failedName, parkedName, successorName } from './transactio
  *
  * Forward, for all members of a group (targets first, so that what others hold on to is there first):
  *
- * 1. create each successor aside, connect its networks, compare it with what it replaces, run the
+ * 1. create each successor aside, and a stand-in for an old one that would not outlive its stop, connect its networks, compare it with what it replaces, run the
  *    pre-update hooks of the olds; nothing is touched so far
  * 2. rename each old aside, then each successor to the name: announces that a stop may be in flight
  * 3. give each old the policy that brings it back should the host lose power now
@@ -51,8 +51,19 @@ export type Standing = {
 
 export type MemberFacts = {
   readonly name: string;
+  /** The old container; once a stop has made the engine remove it (`--rm`), what stands in for it. */
   readonly old: Standing | undefined;
   readonly new: Standing | undefined;
+  /** Of the old container and its stand-in the one that is not `old`: it goes in the end. */
+  readonly spare: Standing | undefined;
+  /** The old container needs a stand-in that is not there yet. */
+  readonly lacksStandIn: boolean;
+  /** `old` is a stand-in. */
+  readonly standsIn: boolean;
+  /** Networks that the stand-in lacks, by id. */
+  readonly missingOfSpare: readonly string[];
+  /** The engine removes the successor as soon as it stops. */
+  readonly vanishes: boolean;
   /** `rival`: the successor that another transaction has made for the same old container. */
   readonly nameHeldBy: 'old' | 'new' | 'rival' | 'stranger' | 'nobody';
   /** The old container's policy before all this; undefined when nothing tells it, and then nothing changed it. */
@@ -67,6 +78,8 @@ export type MemberFacts = {
   readonly oldImageId: string;
   /** What the successor must be made of; undefined in a recovery. */
   readonly targetImageId: string | undefined;
+  /** What the journal says of that; empty when nothing tells. */
+  readonly newImageId: string;
   /** Ids of networks that the successor still lacks. */
   readonly missingNetworks: readonly string[];
   /** Containers of other transactions on the same name. */
@@ -106,6 +119,7 @@ export type Course = {
 
 type StepArguments = {
   readonly create: { readonly member: number };
+  readonly standIn: { readonly member: number };
   readonly connect: { readonly id: string; readonly networkId: string; readonly member: number };
   /** Hold what the engine made of a successor against what it is to replace. */
   readonly compare: { readonly id: string; readonly member: number };
@@ -230,8 +244,14 @@ function whyNotForward(member: MemberFacts, course: Course): Decision | undefine
   if (member.old?.place === 'elsewhere') return turn(`somebody renamed "${member.name}" meanwhile`, true);
   if (member.old === undefined && member.new?.place !== 'name')
     return turn(`somebody removed "${member.name}" meanwhile`);
-  if (member.new === undefined)
-    return member.old?.place === 'name' ? undefined : turn(`somebody removed the successor of "${member.name}"`);
+  if (member.new === undefined) {
+    if (member.old?.place === 'name') return undefined;
+    return turn(
+      member.vanishes
+        ? `the new version of "${member.name}" ended, and the engine removed it (--rm)`
+        : `somebody removed the successor of "${member.name}"`,
+    );
+  }
   if (member.targetImageId !== undefined && member.new.imageId !== member.targetImageId) {
     return turn(`the tag of "${member.reference}" was moved while the successor of "${member.name}" was created`, true);
   }
@@ -248,6 +268,14 @@ function prepare({ members, course }: TransactionFacts): Decision | undefined {
     if (successor === undefined || successor.place !== 'new') continue;
     if (networkId !== undefined) return stepOf('preparing', { kind: 'connect', id: successor.id, networkId, member });
     if (!course.compared.has(successor.id)) return stepOf('preparing', { kind: 'compare', id: successor.id, member });
+  }
+  for (const [member, { new: successor, lacksStandIn, spare, missingOfSpare }] of members.entries()) {
+    if (successor?.place !== 'new') continue;
+    if (lacksStandIn) return stepOf('preparing', { kind: 'standIn', member });
+    const [networkId] = missingOfSpare;
+    if (spare === undefined) continue;
+    if (networkId !== undefined) return stepOf('preparing', { kind: 'connect', id: spare.id, networkId, member });
+    if (!course.compared.has(spare.id)) return stepOf('preparing', { kind: 'compare', id: spare.id, member });
   }
   return undefined;
 }
@@ -333,18 +361,20 @@ function commit({ members, course }: TransactionFacts): Decision {
       course,
       (member) => member.new !== undefined && needsStart(member) && start(member.new),
     ) ??
+    next(({ spare }) => spare !== undefined && remove(spare)) ??
     next(({ old }) => old !== undefined && remove(old)) ??
     restoreOrphans(orphaned, course) ?? { kind: 'end', result: 'committed' }
   );
 }
 
-/** Members that lost their successor to somebody else after the commit. */
+/** Members that lost their successor after the commit: to somebody else, or one that is `--rm` by ending. */
 function restoreOrphans(orphaned: readonly MemberFacts[], course: Course): Decision | undefined {
   return (
     firstStep(
       'committing',
       orphaned,
-      ({ old, nameHeldBy }) => old?.place === 'drop' && nameHeldBy === 'stranger' && remove(old),
+      ({ old, nameHeldBy, standsIn }) =>
+        old?.place === 'drop' && (nameHeldBy === 'stranger' || standsIn) && remove(old),
       course,
     ) ??
     firstStep('committing', orphaned, (member) => takeName(member, member.old), course) ??
@@ -375,6 +405,7 @@ function back({ members, course }: TransactionFacts): Decision {
     next((member) => stopPossible && isEntitled(member) && outwait(member, course)) ??
     next(restorePolicy) ??
     next(restoreTag, present) ??
+    next(({ spare }) => spare !== undefined && remove(spare), present) ??
     next(({ new: successor }) => successor !== undefined && remove(successor), present) ??
     carryOn(stranded, course) ??
     mustNext('rolling back', returning, course, (member) => takeName(member, member.old)) ?? {
@@ -428,13 +459,11 @@ function restorePolicy(member: MemberFacts): Step | false {
   return !samePolicy(member.old.policy, policy) && setPolicy(member.old, policy);
 }
 
-function restoreTag({ new: successor, nameHeldBy, taggedImageId, oldImageId, reference }: MemberFacts): Step | false {
-  if (successor === undefined || nameHeldBy === 'rival' || taggedImageId === undefined || oldImageId === '')
-    return false;
-  return (
-    taggedImageId === successor.imageId &&
-    taggedImageId !== oldImageId && { kind: 'tag', imageId: oldImageId, reference }
-  );
+function restoreTag(member: MemberFacts): Step | false {
+  const { new: successor, vanishes, newImageId, nameHeldBy, taggedImageId, oldImageId, reference } = member;
+  const movedTo = successor?.imageId ?? (vanishes ? newImageId : '');
+  if (movedTo === '' || nameHeldBy === 'rival' || taggedImageId === undefined || oldImageId === '') return false;
+  return taggedImageId === movedTo && taggedImageId !== oldImageId && { kind: 'tag', imageId: oldImageId, reference };
 }
 
 function takeName({ name, nameHeldBy }: MemberFacts, standing: Standing | undefined): Step | false {
@@ -510,7 +539,7 @@ export function placeOf(actual: string, name: string): Place {
   if (actual === name) return 'name';
   if (actual === successorName(name)) return 'new';
   if (actual === failedName(name)) return 'bad';
-  if (actual.startsWith(`${name}.upkeep-old-`)) return 'old';
+  if (actual.startsWith(`${name}.upkeep-old-`) || actual === standInName(name)) return 'old';
   if (actual.startsWith(`${name}.upkeep-drop-`)) return 'drop';
   return 'elsewhere';
 }

@@ -243,7 +243,12 @@ describe('planUpdate() refuses', () => {
     [
       '--rm',
       { host: { AutoRemove: true } },
-      'It is removed by the engine as soon as it stops (--rm), so there would be no way back',
+      'It is removed by the engine as soon as it stops (--rm), so it is updated only where update-auto-remove is on',
+    ],
+    [
+      '--rm, and stopped',
+      { host: { AutoRemove: true }, status: 'created', labels: { 'upkeep.update-auto-remove': 'true' } },
+      'It is removed by the engine as soon as it stops (--rm), and does not run, or is not to run afterwards',
     ],
     [
       'a Swarm task',

@@ -5,7 +5,7 @@ import { awaitedJobs, conditionalOn, type DependencyGraph, heldBy, movedWith, ne
 import type { Digest } from './digest.ts';
 import { type PlannedRestart, planRestarts } from './planned-restarts.ts';
 import { quoted } from './printable.ts';
-import { whyNotReplaceable } from './replaceable.ts';
+import { type ReplacementContext, whyNotReplaceable } from './replaceable.ts';
 import { strongComponents } from './strong-components.ts';
 
 /** What an update is going to do, as data: it can be printed, and tested without an engine. */
@@ -67,7 +67,7 @@ export type PlanInput = {
   readonly imageIds: ReadonlySet<string>;
   /** Of the container that we run in ourselves. */
   readonly ownId: string | undefined;
-  readonly settings: AfterwardsSettings;
+  readonly settings: AfterwardsSettings & ReplacementContext['settings'];
 };
 
 /**

@@ -111,6 +111,17 @@ export const updateOptions = {
     example: '20m',
     commands,
   },
+  updateAutoRemove: {
+    group: 'update',
+    kind: 'boolean',
+    flag: 'update-auto-remove',
+    env: ['UPDATE_AUTO_REMOVE'],
+    default: false,
+    meaning:
+      'Update containers with --rm too. Should that fail, the old version comes back as a copy without --rm, until the next update',
+    example: 'true',
+    commands,
+  },
   noRestart: {
     group: 'update',
     kind: 'boolean',
