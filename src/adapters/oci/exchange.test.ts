@@ -126,7 +126,8 @@ describe('exchange()', () => {
     const leaving = new AbortController();
     const asked = exchange(get(server.url), leaving.signal);
     const reason = new Error('enough');
-    setTimeout(() => leaving.abort(reason), 10);
+    while (server.seen.length < 1) await new Promise((resolve) => setImmediate(resolve));
+    leaving.abort(reason);
     await expect(asked).rejects.toBe(reason);
     await expect(exchange(get(server.url), leaving.signal)).rejects.toBe(reason);
     expect(server.seen.length).toBe(1);
