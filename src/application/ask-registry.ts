@@ -90,10 +90,17 @@ async function judgeWhole(
   try {
     return judgeContent(subject, { ...content, own: await describe(digest, content.platform) }, images);
   } catch (error) {
-    // The registry need not keep what its tag no longer points at.
-    if (error instanceof ServiceError && error.code === 'registry-not-found') return verdict;
+    if (error instanceof ServiceError && isNoAnswer(error, subject)) return verdict;
     throw error;
   }
+}
+
+/**
+ * The registry need not keep what its tag no longer points at. And the id of an image that is gone
+ * from the engine may be that of a config, where docker-registry answers with 500.
+ */
+function isNoAnswer({ code }: ServiceError, { image }: Subject): boolean {
+  return code === 'registry-not-found' || image === undefined;
 }
 
 type Describer = (digest: Digest, platform: Platform) => Promise<RemoteImage>;
