@@ -25,7 +25,11 @@ let lines: AsyncIterator<string>;
 
 beforeAll(async () => {
   const { digest } = buildRelease({ version: '1' });
-  server = spawn(process.execPath, [scriptPath('slow-registry.mjs'), String(latencyMs), digest]);
+  server = spawn(process.execPath, [
+    fileURLToPath(new URL('slow-registry.mjs', import.meta.url)),
+    String(latencyMs),
+    digest,
+  ]);
   lines = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
   port = Number((await lines.next()).value);
 });
@@ -62,7 +66,7 @@ type Scene = {
 type Times = { readonly checks: readonly number[]; readonly alone: readonly number[] };
 
 async function measure({ containers, images, warmUps, runs: timed }: Scene): Promise<Times> {
-  const script = [scriptPath('check-times.mjs'), port, containers, images, warmUps, timed];
+  const script = [fileURLToPath(new URL('check-times.mjs', import.meta.url)), port, containers, images, warmUps, timed];
   const { stdout } = await promisify(execFile)(process.execPath, script.map(String));
   return JSON.parse(stdout) as Times;
 }
@@ -70,8 +74,4 @@ async function measure({ containers, images, warmUps, runs: timed }: Scene): Pro
 async function headsSince(): Promise<number> {
   server.stdin.write('\n');
   return Number((await lines.next()).value);
-}
-
-function scriptPath(name: string): string {
-  return fileURLToPath(new URL(name, import.meta.url));
 }
