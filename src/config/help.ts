@@ -64,6 +64,7 @@ function optionHelp(option: Option, width: number): string[] {
   const standing = defaultText(option);
   const notes = [
     ...(standing === 'none' || standing === 'false' ? [] : [`default: ${standing}`]),
+    ...(option.deprecated === undefined ? [] : [`deprecated: ${option.deprecated}`]),
     ...(variable === undefined || option.flag === undefined ? [] : [variable.name]),
   ];
   const text = option.meaning + (notes.length === 0 ? '' : ` [${notes.join('; ')}]`);

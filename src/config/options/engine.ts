@@ -58,6 +58,15 @@ export const engineOptions = {
     example: '1.45',
     commands,
   },
+  healthCheck: {
+    group: 'engine',
+    kind: 'boolean',
+    flag: 'health-check',
+    default: false,
+    meaning: 'Only ask the engine whether it answers, and exit with 0 if it does: for the HEALTHCHECK of an image',
+    example: 'true',
+    commands: ['run'],
+  },
   userRuntimeFolder: {
     group: 'engine',
     kind: 'text',

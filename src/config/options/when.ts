@@ -57,15 +57,6 @@ export const whenOptions = {
     example: 'true',
     commands,
   },
-  healthCheck: {
-    group: 'when',
-    kind: 'boolean',
-    flag: 'health-check',
-    default: false,
-    meaning: 'Only ask the engine whether it answers, and exit with 0 if it does: for the HEALTHCHECK of an image',
-    example: 'true',
-    commands,
-  },
   timeZone: {
     group: 'when',
     kind: 'text',
