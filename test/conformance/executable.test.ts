@@ -12,6 +12,7 @@ import { runUpkeep, startUpkeep, type UpkeepProcess } from '../support/run-upkee
 /** The executable, as it is started: what it refuses, what it says, how it ends. */
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-executable-'));
 const fixtures = fileURLToPath(new URL('../fixtures/tls', import.meta.url));
+writeFileSync(join(folder, 'empty'), '\n');
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('upkeep run does not start', () => {
@@ -34,6 +35,12 @@ describe('upkeep run does not start', () => {
       'with a bad origin',
       { UPKEEP_HTTP_API_CORS_ORIGINS: 'example.com' },
       /UPKEEP_HTTP_API_CORS_ORIGINS "example\.com"/,
+    ],
+    ['with a bad host', { UPKEEP_HTTP_API_HOST: '300.1.1.1' }, /UPKEEP_HTTP_API_HOST "300\.1\.1\.1"/],
+    [
+      'with an empty token file',
+      { UPKEEP_HTTP_API_ENDPOINTS: 'update', UPKEEP_HTTP_API_TOKEN: join(folder, 'empty') },
+      /UPKEEP_HTTP_API_TOKEN/,
     ],
     ['with a bad proxy', { UPKEEP_HTTP_API_TRUSTED_PROXIES: 'proxy' }, /UPKEEP_HTTP_API_TRUSTED_PROXIES "proxy"/],
     [

@@ -339,6 +339,16 @@ describe('reading', () => {
     await update;
   });
 
+  test('shows the tag that a reference leaves out', async () => {
+    await start();
+    scene.publish('redis:latest', '1');
+    await scene.run('cache', 'redis');
+    await until(async () => (await namesOf()).length === 3);
+    for (const path of ['/v1/containers?image=redis:latest', '/v1/containers/details?name=cache'])
+      expect((await ask(path)).json().containers).toMatchObject([{ name: 'cache', image: 'redis:latest' }]);
+    expect((await post('/v1/check?container=cache')).json().containers).toMatchObject([{ image: 'redis:latest' }]);
+  });
+
   test('finds the last 500 updates in the history, and no check', async () => {
     await start();
     for (let each = 0; each < 501; each += 1)
