@@ -67,6 +67,21 @@ describe('the version of the API', () => {
     expect(warn.mock.calls).toEqual([[`API version "${apiVersion}" cannot be used, 1.47 is: ${why}`]]);
   });
 
+  test('that is pinned is given up, with one warning, when the engine refuses it against its own word', async () => {
+    const warn = vi.fn();
+    const start: Answer = (request, response) => {
+      if (request.version === '1.51') response.writeHead(204).end();
+      else refuse(response, 400, 'client version 1.43 is too old. Minimum supported API version is 1.44');
+    };
+    const { engine, server } = await connectedEngine({ script: { '*': start } }, { apiVersion: '1.43', log: { warn } });
+    expect(await engine.startContainer('id')).toEqual({ kind: 'done' });
+    expect(await engine.startContainer('id')).toEqual({ kind: 'done' });
+    expect(server.requests.map(({ version }) => version)).toEqual(['1.43', '1.51', '1.51']);
+    expect(warn.mock.calls).toEqual([
+      [expect.stringContaining('"1.43" cannot be used: client version 1.43 is too old')],
+    ]);
+  });
+
   test('is asked for once by any number of callers, and again after a failure', async () => {
     let failing = true;
     const version: Answer = (_, response) =>

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/outside.ts';
+import { printable, quoted } from '../../domain/printable.ts';
 import { maxAnswerBytes, readError, readJson, type EngineError } from './answer.ts';
 import type { Connection } from './connection.ts';
 import type { Deadlines } from './deadlines.ts';
@@ -42,6 +43,7 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
   const host = connection.address.text;
   const negotiation = createNegotiation(askVersion);
   const said = new Set<string>();
+  let pinned = pinnedVersion;
 
   function warnOnce(message: string): void {
     if (said.has(message) || said.size >= mostWarnings) return;
@@ -56,7 +58,7 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
     const answer = await readJson(response.body, maxAnswerBytes).catch((cause: unknown) => {
       throw notAnEngine(host, cause);
     });
-    return readVersion(answer, { host, pinned: pinnedVersion, warn: warnOnce });
+    return readVersion(answer, { host, pinned, warn: warnOnce });
   }
 
   async function send(call: Call): Promise<Reply> {
@@ -64,7 +66,10 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
     if (call.signal !== undefined) setMaxListeners(0, call.signal);
     const reply = await sendOnce(call);
     if (reply.kind === 'ok' || reply.status !== 400 || !versionRefused.test(reply.message)) return reply;
-    // The engine was replaced by one that does not speak that version; it has done nothing.
+    // It does not say so itself, or was replaced by one that does not speak that version; it has done nothing.
+    if (pinned !== undefined)
+      warnOnce(`API version ${quoted(pinned, 20)} cannot be used: ${printable(reply.message, 300)}`);
+    pinned = undefined;
     negotiation.forget();
     return await sendOnce(call);
   }
