@@ -217,6 +217,28 @@ export function runningRows(fixture: GetFixture): void {
       expect(await volumes()).toEqual(['named']);
     });
 
+    test('go when they end by themselves, and nobody can wait for them any more', async () => {
+      const { engine } = fixture();
+      const id = await run(fixture(), 'one', 'short', { HostConfig: { AutoRemove: true } });
+      expect(await engine.waitUntilStopped(id, 5000)).toBe(true);
+      await eventually(fixture(), async () => (await engine.inspectContainer(id)) === undefined);
+      expect(await engine.waitUntilStopped(id, 5000)).toBe(true);
+      expect(statusOf(await engine.startContainer(id))).toBe('refused 404');
+    });
+
+    test('free name, address and host port with their stop, whatever they were called by then', async () => {
+      const { engine } = fixture();
+      const PortBindings = { '80/tcp': [{ HostPort: '18084' }] };
+      const body = { ExposedPorts: { '80/tcp': {} }, HostConfig: { PortBindings } };
+      const HostConfig = { PortBindings, AutoRemove: true };
+      const id = await run(fixture(), 'one', 'service', { ...body, HostConfig });
+      expect(await engine.renameContainer(id, 'two')).toEqual({ kind: 'done' });
+      const heir = await create(fixture(), 'one', 'service', body);
+      expect(await engine.stopContainer(id, { timeoutSeconds: 5 })).toEqual({ kind: 'done' });
+      expect(await engine.startContainer(heir)).toEqual({ kind: 'done' });
+      await eventually(fixture(), async () => (await engine.inspectContainer('two')) === undefined);
+    });
+
     test('leave an anonymous volume to whoever else has it by name', async () => {
       const { engine, volumes } = fixture();
       const id = await run(fixture(), 'one', 'storing', { HostConfig: { AutoRemove: true } });

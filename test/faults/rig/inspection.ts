@@ -79,7 +79,7 @@ function compare(
   if (!isNew && now.Image !== versions.old.configDigest)
     faults.push(`"${name}" runs neither the old nor the new image`);
   if (isNew && !shape.good) faults.push(`"${name}" stayed on a bad version`);
-  if (!isNew && now.Id !== old.Id) faults.push(`"${name}" is not the container it was`);
+  if (!isNew && now.Id !== old.Id && !shape.selfRemoving) faults.push(`"${name}" is not the container it was`);
   if (policy(now) !== policy(old)) faults.push(`"${name}" has another restart policy`);
   for (const part of ['PortBindings', 'Binds'] as const) {
     if (JSON.stringify(now.HostConfig[part]) !== JSON.stringify(old.HostConfig[part]))

@@ -11,6 +11,8 @@ export type Shape = {
   readonly good: boolean;
   /** The containers that must exist in the end, and whether they run. */
   readonly containers: Readonly<Record<string, 'running' | 'stopped'>>;
+  /** `--rm`: what comes back is a copy of it. */
+  readonly selfRemoving?: boolean;
   /** More flags for the updater. */
   readonly flags?: readonly string[];
   /** Sets the scene, from an image that is pulled already; `address` is a loopback address of the engine's own. */
@@ -98,6 +100,27 @@ export const shapes: readonly Shape[] = [
     flags: ['--include-stopped'],
     scene: async (engine, image) => {
       await engine.create('web', image, { ...base, HostConfig: restart('unless-stopped') });
+    },
+  },
+  {
+    ...simple,
+    name: 'removes itself (--rm), with a port and an anonymous volume',
+    selfRemoving: true,
+    flags: ['--update-auto-remove'],
+    scene: async (engine, image, address) => {
+      const HostConfig = { AutoRemove: true, PortBindings: { '8080/tcp': [{ HostIp: address, HostPort: '18081' }] } };
+      await engine.run('web', image, { ...base, Volumes: { '/scratch': {} }, HostConfig });
+    },
+  },
+  {
+    ...simple,
+    name: 'removes itself, the new version ends at once',
+    next: catalogue.crash,
+    good: false,
+    selfRemoving: true,
+    flags: ['--update-auto-remove'],
+    scene: async (engine, image) => {
+      await engine.run('web', image, { ...base, Volumes: { '/scratch': {} }, HostConfig: { AutoRemove: true } });
     },
   },
   {
