@@ -106,6 +106,8 @@ describe('createCheck()', () => {
     });
     expect(report.unwatched).toEqual([{ name: 'ignored', reason: 'is disabled by its label' }]);
     expect(events.filter(({ kind }) => kind === 'container_checked')).toHaveLength(order.length);
+    const told = 'Cannot ask the registry "private.test" about "app": access denied';
+    expect(events).toContainEqual(expect.objectContaining({ container: 'denied', status: 'unknown', reason: told }));
     expect(events[0]).toEqual({ kind: 'containers_selected', runId: 'run', names: order });
   });
 

@@ -108,8 +108,8 @@ export function createCheck(outside: Outside, settings: ServiceSettings): Check 
       const { noPull } = wishesInForce(watched.wishes, settings);
       const checked = describe(watched.container, references.get(watched.container.id), verdict, noPull);
       verdicts.set(checked.id, checked);
-      const { name, image, status, reason } = checked;
-      publish({ kind: 'container_checked', runId, container: name, image, status, reason });
+      const { name, image, status, reason, error } = checked;
+      publish({ kind: 'container_checked', runId, container: name, image, status, reason: error ?? reason });
     };
     const questions = named.flatMap((watched): Question[] => {
       const known = { references, images, failedVersions };
