@@ -131,6 +131,30 @@ describe('making the new container', () => {
     },
   );
 
+  test('failure 14: somebody takes the name in between: theirs is left in peace, the old one runs on, and gets its name back once it is free', async () => {
+    const stage = await setStage({ web: { body: unlessStopped }, other: { next: 'none' } });
+    const { control } = stage.scene.sandbox;
+    let renames = 0;
+    const act = () => void control.runContainer('web', { Image: 'other:1' });
+    const life = stage.live({
+      faults: [
+        {
+          at: ({ kind }) => kind === 'renameContainer' && (renames += 1) === 2,
+          fault: { kind: 'third-party', when: 'before', act },
+        },
+      ],
+    });
+    const first = reportOf(life, await life.application.update(everything));
+    expect(first.of('web')).toMatchObject({ outcome: 'failed', reason: expect.stringContaining('already in use') });
+    expect(stage.now('web').settings.Config.Image).toBe('other:1');
+    expect(stage.now('web.upkeep-old-u')).toMatchObject({ id: stage.before.get('web')!.id, running: true });
+    control.removeContainer('web');
+    const second = reportOf(life, await life.application.update({ ...everything, containers: ['other'] }));
+    expect(second.outcomes).toEqual({ other: 'fresh' });
+    expect(stage.isReplaced('web')).toBe(false);
+    expect(stage.harm()).toEqual([]);
+  });
+
   test('failure 15: a further network cannot be connected: nothing has been stopped', async () => {
     const stage = await setStage({ web: {} });
     const { control, engine } = stage.scene.sandbox;
