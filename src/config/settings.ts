@@ -9,6 +9,7 @@ import { makeHttpSettings } from './http-settings.ts';
 import type { OptionValues } from './options.ts';
 import { intervalSchedule, readSchedule } from './schedule.ts';
 import { readEngineCertificates, readNamedFile, type EngineCertificates } from './secrets.ts';
+import { serviceSettings } from './service-settings.ts';
 
 /** All that the process is told from outside, ready to use. */
 export type Settings = {
@@ -113,40 +114,7 @@ export function makeSettings(given: Given): MadeSettings {
   const canMoveCursor = values.terminalType !== 'dumb';
   const colour = canMoveCursor && !values.noColor;
   const settings: Settings = {
-    service: {
-      names: command === 'run' ? names : [],
-      labelEnable: values.labelEnable,
-      disableContainers: values.disableContainers,
-      monitorImageNames: values.monitorImageNames,
-      skipImageNames: values.skipImageNames,
-      enableContainersByLabel: values.enableContainersByLabel,
-      disableContainersByLabel: values.disableContainersByLabel,
-      scope: values.scope,
-      includeStopped: values.includeStopped,
-      includeRestarting: values.includeRestarting,
-      reviveStopped: values.reviveStopped,
-      monitorOnly: values.monitorOnly,
-      noPull: values.noPull,
-      labelTakesPrecedence: values.labelTakesPrecedence,
-      noRestart: values.noRestart,
-      updateAutoRemove: values.updateAutoRemove,
-      rollingRestart: values.rollingRestart,
-      cleanup: values.cleanup,
-      removeVolumes: values.removeVolumes,
-      cooldownMs: values.cooldownMs,
-      stopTimeoutMs: values.stopTimeoutMs,
-      gateWindowMs: values.gateWindowMs,
-      gateTimeoutMs: values.gateTimeoutMs,
-      pullTimeoutMs: values.pullTimeoutMs,
-      updateConcurrency: values.updateConcurrency,
-      checkConcurrency: values.checkConcurrency,
-      useComposeDependsOn: values.useComposeDependsOn,
-      cpuCopyMode: values.cpuCopyMode,
-      disableMemorySwappiness: values.disableMemorySwappiness,
-      lifecycleHooks: values.lifecycleHooks,
-      lifecycleUserId: values.lifecycleUserId,
-      lifecycleGroupId: values.lifecycleGroupId,
-    },
+    service: serviceSettings(given),
     request: {
       images: values.images,
       containers: command === 'run' ? [] : names,

@@ -1,0 +1,40 @@
+import type { ServiceSettings } from '../domain/settings.ts';
+import type { Given } from './settings.ts';
+
+/** What the service itself wants to know. The names on the command line are what `run` watches, and what other commands are about. */
+export function serviceSettings({ command, names, values }: Given): ServiceSettings {
+  return {
+    names: command === 'run' ? names : [],
+    labelEnable: values.labelEnable,
+    disableContainers: values.disableContainers,
+    monitorImageNames: values.monitorImageNames,
+    skipImageNames: values.skipImageNames,
+    enableContainersByLabel: values.enableContainersByLabel,
+    disableContainersByLabel: values.disableContainersByLabel,
+    scope: values.scope,
+    includeStopped: values.includeStopped,
+    includeRestarting: values.includeRestarting,
+    reviveStopped: values.reviveStopped,
+    monitorOnly: values.monitorOnly,
+    noPull: values.noPull,
+    labelTakesPrecedence: values.labelTakesPrecedence,
+    noRestart: values.noRestart,
+    updateAutoRemove: values.updateAutoRemove,
+    rollingRestart: values.rollingRestart,
+    cleanup: values.cleanup,
+    removeVolumes: values.removeVolumes,
+    cooldownMs: values.cooldownMs,
+    stopTimeoutMs: values.stopTimeoutMs,
+    gateWindowMs: values.gateWindowMs,
+    gateTimeoutMs: values.gateTimeoutMs,
+    pullTimeoutMs: values.pullTimeoutMs,
+    updateConcurrency: values.updateConcurrency,
+    checkConcurrency: values.checkConcurrency,
+    useComposeDependsOn: values.useComposeDependsOn,
+    cpuCopyMode: values.cpuCopyMode,
+    disableMemorySwappiness: values.disableMemorySwappiness,
+    lifecycleHooks: values.lifecycleHooks,
+    lifecycleUserId: values.lifecycleUserId,
+    lifecycleGroupId: values.lifecycleGroupId,
+  };
+}
