@@ -14,7 +14,8 @@ export async function passCompletion(outside: Outside, settings: ServiceSettings
   await engine.waitUntilStopped(id, limitMs);
   const { state } = (await engine.inspectContainer(id)) ?? {};
   if (state === undefined) return vanished;
-  const failed = (reason: string): GateVerdict => ({ kind: 'failed', reason, ownFault: true, wasSeenWell: true });
+  const wasSeenWell = isAlive(first.state.status);
+  const failed = (reason: string): GateVerdict => ({ kind: 'failed', reason, ownFault: true, wasSeenWell });
   if (isAlive(state.status)) return failed(`its work was not done within ${formatDuration(limitMs)}`);
   return state.exitCode === 0 ? { kind: 'passed' } : failed(`its work ended with code ${state.exitCode}`);
 }

@@ -129,6 +129,18 @@ describe('decide() in a recovery, by the names that were left', () => {
   });
 });
 
+test('decide() stops what crashes over and over before it renames it, and starts it again on the way back', () => {
+  const course: Course = { ...recovering(), wish: 'forward', compared: new Set(['new']) };
+  const next = (status: ContainerStatus, wish: Course['wish']) => {
+    const world: World = { ...start('always'), old: { ...running('web', always), status } };
+    world.new = { ...running(successorName('web'), no), imageId: 'image-2', startedAt: '', status: 'created' };
+    return decide(factsOf(world, { ...course, wish }));
+  };
+  expect(next('restarting', 'forward')).toMatchObject({ step: { kind: 'stop', id: 'old' } });
+  expect(next('exited', 'forward')).toMatchObject({ step: { kind: 'rename', id: 'old' } });
+  expect(next('exited', 'recover')).toMatchObject({ step: { kind: 'start', id: 'old' } });
+});
+
 describe('decide() on a group', () => {
   test('starts a member only when those it waits for have passed the gate', () => {
     const course: Course = { ...recovering(), wish: 'forward', compared: new Set(['new']) };
@@ -352,7 +364,7 @@ function factsOf(world: World, course: Course, name = 'web'): TransactionFacts {
     afterwards: world.afterwards,
     waitsFor: [],
     reference: 'web:1',
-    oldImageId: 'image-1',
+    taggedBefore: 'image-1',
     targetImageId: course.wish === 'recover' ? undefined : 'image-2',
     newImageId: 'image-2',
     spare: undefined,

@@ -75,7 +75,8 @@ export type MemberFacts = {
   /** Places in the list of the members that must have passed the gate before this one is started. */
   readonly waitsFor: readonly number[];
   readonly reference: string;
-  readonly oldImageId: string;
+  /** The image that gets the tag back when all is undone; empty when nothing tells. */
+  readonly taggedBefore: string;
   /** What the successor must be made of; undefined in a recovery. */
   readonly targetImageId: string | undefined;
   /** What the journal says of that; empty when nothing tells. */
@@ -308,6 +309,7 @@ function runHook(
 function swap({ members, liveRestore }: TransactionFacts): Decision | undefined {
   const dependentsFirst = members.toReversed();
   return (
+    firstStep('stopping', dependentsFirst, ({ old }) => old !== undefined && isBetweenTries(old) && stop(old)) ??
     firstStep('preparing', dependentsFirst, (member) => member.old?.place === 'name' && park(member, member.old)) ??
     firstStep(
       'preparing',
@@ -321,6 +323,11 @@ function swap({ members, liveRestore }: TransactionFacts): Decision | undefined 
     }) ??
     firstStep('stopping', dependentsFirst, ({ old }) => old !== undefined && isAlive(old.status) && stop(old))
   );
+}
+
+/** Docker cannot rename what its restart policy is about to start again ("sandbox not found"): that has no network then. */
+function isBetweenTries({ place, status }: Standing): boolean {
+  return place === 'name' && status === 'restarting';
 }
 
 function prove({ members, course }: TransactionFacts): Decision | undefined {
@@ -460,10 +467,12 @@ function restorePolicy(member: MemberFacts): Step | false {
 }
 
 function restoreTag(member: MemberFacts): Step | false {
-  const { new: successor, vanishes, newImageId, nameHeldBy, taggedImageId, oldImageId, reference } = member;
+  const { new: successor, vanishes, newImageId, nameHeldBy, taggedImageId, taggedBefore, reference } = member;
   const movedTo = successor?.imageId ?? (vanishes ? newImageId : '');
-  if (movedTo === '' || nameHeldBy === 'rival' || taggedImageId === undefined || oldImageId === '') return false;
-  return taggedImageId === movedTo && taggedImageId !== oldImageId && { kind: 'tag', imageId: oldImageId, reference };
+  if (movedTo === '' || nameHeldBy === 'rival' || taggedImageId === undefined || taggedBefore === '') return false;
+  return (
+    taggedImageId === movedTo && taggedImageId !== taggedBefore && { kind: 'tag', imageId: taggedBefore, reference }
+  );
 }
 
 function takeName({ name, nameHeldBy }: MemberFacts, standing: Standing | undefined): Step | false {

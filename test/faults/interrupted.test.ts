@@ -3,6 +3,7 @@ import { recoverTransactions } from '../../src/application/recover.ts';
 import { runTransaction } from '../../src/application/run-transaction.ts';
 import type { Behaviour } from '../../src/adapters/sandbox/behaviour.ts';
 import type { PlannedFault } from '../../src/adapters/sandbox/faults.ts';
+import type { Afterwards } from '../../src/domain/afterwards.ts';
 import { type Container, isAlive } from '../../src/domain/container.ts';
 import { isFailedVersionTag } from '../../src/domain/failed-version.ts';
 import type { OutcomeKind } from '../../src/domain/session.ts';
@@ -18,6 +19,8 @@ type Shape = {
   readonly good: boolean;
   readonly body: object;
   readonly stopped?: boolean;
+  /** Where it is not as before. */
+  readonly afterwards?: Afterwards;
   readonly dependent?: boolean;
   /** `--rm`: what comes back is another container, and an engine that restarts removes what is not replaced just then. */
   readonly selfRemoving?: boolean;
@@ -99,6 +102,37 @@ const shapes: readonly Shape[] = [
     dependent: true,
   },
   {
+    name: 'to be left stopped',
+    next: {},
+    good: true,
+    body: { HostConfig: restart('unless-stopped') },
+    afterwards: 'stopped',
+  },
+  {
+    name: 'stopped, to be revived',
+    next: {},
+    good: true,
+    body: { HostConfig: restart('unless-stopped') },
+    stopped: true,
+    afterwards: 'running',
+  },
+  {
+    name: 'stopped, to be revived to a bad version',
+    next: { exitsAfterMs: 10 },
+    good: false,
+    body: { HostConfig: restart('unless-stopped') },
+    stopped: true,
+    afterwards: 'running',
+  },
+  {
+    name: 'a job to be run to its end',
+    next: { exitsAfterMs: 15_000 },
+    good: true,
+    body: { HostConfig: restart('no') },
+    stopped: true,
+    afterwards: 'completed',
+  },
+  {
     name: 'with hooks before and after',
     next: { commands: { hook: { tookMs: 1000 } } },
     good: true,
@@ -154,7 +188,7 @@ async function setStage(shape: Shape): Promise<Stage> {
     reference: image,
     digest: manifest.digest,
     holdsOnTo: container.id === webId ? [] : [webId],
-    afterwards: isAlive(container.state.status) ? ('running' as const) : ('stopped' as const),
+    afterwards: shape.afterwards ?? (isAlive(container.state.status) ? ('running' as const) : ('stopped' as const)),
     waitsFor: [],
   }));
   const newImageId = manifest.kind === 'image' ? manifest.image.id : '';
@@ -170,7 +204,11 @@ function faultsIn({ scene, before, newImageId }: Stage, shape: Shape): string[] 
   for (const [name, old] of before) {
     const now = containers[name];
     if (now === undefined) continue;
-    if (now.running === Boolean(shape.stopped)) faults.push(`"${name}" is ${now.state.status}`);
+    const { stopped = false, afterwards = stopped ? 'stopped' : 'running' } = shape;
+    const isToRun = now.imageId === newImageId ? afterwards === 'running' : !stopped;
+    if (now.running !== isToRun) faults.push(`"${name}" is ${now.state.status}`);
+    if (now.imageId === newImageId && afterwards === 'completed' && now.state.status !== 'exited')
+      faults.push(`the work of "${name}" was not done`);
     if (shape.selfRemoving && now.imageId === newImageId && now.settings.HostConfig.AutoRemove !== true)
       faults.push(`"${name}" does not remove itself any more`);
     if (now.imageId !== old.imageId && now.imageId !== newImageId) faults.push(`"${name}" runs a third image`);
@@ -224,7 +262,9 @@ async function countCalls(
 describe.each(shapes)('an update of a container: $name', (shape) => {
   test(shape.good ? 'replaces it' : 'is rolled back', async () => {
     const { outcomes, stage } = await countCalls(shape);
-    expect(outcomes).toEqual(outcomes.map(() => (shape.good ? 'updated' : 'rolled_back')));
+    // Where nothing was stopped there is nothing to roll back.
+    const ofBad = shape.stopped ? 'failed' : 'rolled_back';
+    expect(outcomes).toEqual(outcomes.map(() => (shape.good ? 'updated' : ofBad)));
     expect(faultsIn(stage, shape)).toEqual([]);
   });
 
