@@ -59,7 +59,7 @@ export const registryOptions = {
     env: ['REGISTRY_TLS_SKIP'],
     default: false,
     meaning:
-      'Accept any certificate, and plain HTTP, from every registry. Credentials are then open to whoever listens',
+      'Accept any certificate, and plain HTTP, from every registry: a login is then open to whoever pretends to be one, but not sent over plain HTTP',
     example: 'true',
     commands,
   },
