@@ -19,12 +19,19 @@ export type GateVerdict =
 /**
  * Waits until a successor has proven itself: up without a restart for the whole window, and healthy
  * where it has a HEALTHCHECK. Any exit in between is a failure: its restart policy is `no` for now,
- * so that no restart hides it.
+ * so that no restart hides it. Where an engine cannot change policies later, `restartsBefore: 0` tells
+ * of restarts before the first look.
  */
-export async function passGate(outside: Outside, settings: ServiceSettings, id: string): Promise<GateVerdict> {
+export async function passGate(
+  outside: Outside,
+  settings: ServiceSettings,
+  id: string,
+  { restartsBefore }: { readonly restartsBefore?: number } = {},
+): Promise<GateVerdict> {
   const { engine, clock } = outside;
   const first = await engine.inspectContainer(id);
   if (first === undefined) return vanished;
+  const restarts = restartsBefore ?? first.restartCount;
   const manners = mannersOf(first, settings);
   const wasSeenWell = isAlive(first.state.status);
   const alreadyUpMs = await upSince(outside, first);
@@ -38,7 +45,7 @@ export async function passGate(outside: Outside, settings: ServiceSettings, id: 
   );
   for (let container: Container | undefined = first; ; container = await engine.inspectContainer(id)) {
     if (container === undefined) return removesItself(first) ? { ...endedAndGone, wasSeenWell } : vanished;
-    const failure = failureOf(container, first);
+    const failure = failureOf(container, first, restarts);
     if (failure !== undefined) return { kind: 'failed', ...failure, wasSeenWell };
     const elapsedMs = clock.monotonicMs() - begunAt;
     const { health } = container.state;
@@ -86,12 +93,16 @@ export const vanished: GateVerdict = {
 
 type Failure = { readonly reason: string; readonly ownFault: boolean };
 
-function failureOf({ state, restartCount, settings }: Container, first: Container): Failure | undefined {
+function failureOf(
+  { state, restartCount, settings }: Container,
+  first: Container,
+  restartsBefore: number,
+): Failure | undefined {
   const own = (reason: string): Failure => ({ reason, ownFault: true });
   if (state.oomKilled && !isAlive(state.status)) return own('it ran out of memory');
   if (!isAlive(state.status))
     return own(`it exited with code ${state.exitCode}${state.error === '' ? '' : ` (${state.error})`}`);
-  if (state.status === 'restarting' || restartCount > first.restartCount) return own('it was restarted');
+  if (state.status === 'restarting' || restartCount > restartsBefore) return own('it was restarted');
   if (state.startedAt !== first.state.startedAt) return { reason: 'somebody restarted it', ownFault: false };
   if (state.health === 'unhealthy')
     return own(`it is unhealthy${state.healthOutput === '' ? '' : `: ${probeWords(state.healthOutput, settings)}`}`);

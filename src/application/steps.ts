@@ -58,7 +58,10 @@ export const performers: { readonly [K in StepKind]: (context: StepContext, step
     start: startContainer,
     gate: async ({ outside, settings, transaction }, { ids }) => {
       const verdicts = await Promise.all(
-        ids.map(async (id) => ({ id, verdict: await gateOf(id, transaction)(outside, settings, id) })),
+        ids.map(async (id) => ({
+          id,
+          verdict: await gateOf(id, transaction)(outside, settings, id, { restartsBefore: 0 }),
+        })),
       );
       for (const { id, verdict } of verdicts) {
         if (verdict.kind === 'failed')

@@ -159,7 +159,7 @@ describe('decide() on a group', () => {
     expect(next(['db'])).toMatchObject({ step: { kind: 'start', id: 'web' } });
   });
 
-  test('creates targets first, parks and stops dependents first, starts targets first, commits by the leader', () => {
+  test('creates targets first, parks and stops dependents first, starts targets first, commits by the leader, removes dependents first', () => {
     const names = ['vpn', 'app'];
     const worlds = names.map((name) => ({
       ...start('unless-stopped'),
@@ -227,8 +227,8 @@ describe('decide() on a group', () => {
       'policy app-old',
       'policy vpn-new',
       'policy app-new',
-      'remove vpn-old',
       'remove app-old',
+      'remove vpn-old',
     ]);
   });
 });
@@ -247,6 +247,19 @@ describe('decide() under every interleaving of crashes', () => {
     'policy "$policy", live-restore $liveRestore, new version healthy $healthy: one container, never two at once',
     ({ policy, liveRestore, healthy }) => {
       const explored = explore({ ...start(policy), liveRestore, healthy });
+      expect(explored.states).toBeGreaterThan(100);
+      expect(explored.faults).toEqual([]);
+    },
+  );
+
+  test.each(
+    ['no', '', 'unless-stopped', 'on-failure'].flatMap((policy) =>
+      [true, false].map((healthy) => ({ policy, healthy })),
+    ),
+  )(
+    'policy "$policy", which the engine cannot change, new version healthy $healthy: the same',
+    ({ policy, healthy }) => {
+      const explored = explore({ ...start(policy), policyIsFixed: true, healthy });
       expect(explored.states).toBeGreaterThan(100);
       expect(explored.faults).toEqual([]);
     },
@@ -293,6 +306,8 @@ type World = {
   wasRunning: boolean;
   afterwards: Afterwards;
   liveRestore: boolean;
+  /** As with Podman 4, which also has no daemon that starts containers, or takes them down with it. */
+  policyIsFixed: boolean;
   healthy: boolean;
   tag: string;
   stranger: boolean;
@@ -319,6 +334,7 @@ function start(policyName: string): World {
     wasRunning: true,
     afterwards: 'running',
     liveRestore: false,
+    policyIsFixed: false,
     healthy: true,
     tag: 'image-2',
     stranger: false,
@@ -372,7 +388,7 @@ function factsOf(world: World, course: Course, name = 'web'): TransactionFacts {
     standsIn: false,
     missingOfSpare: [],
     vanishes: false,
-    policyIsFixed: false,
+    policyIsFixed: world.policyIsFixed,
     missingNetworks: [],
     rivals: [],
     taggedImageId: course.wish === 'forward' ? undefined : world.tag,
@@ -385,12 +401,16 @@ function apply(world: World, step: Step, name = 'web', halfway = false): void {
   const target = 'id' in step ? (step.id === 'old' ? world.old : world.new) : undefined;
   switch (step.kind) {
     case 'create':
-      world.new = { ...running(successorName(name), no), status: 'created', imageId: 'image-2', startedAt: '' };
+      world.new = {
+        ...running(successorName(name), world.policyIsFixed ? world.policy : no),
+        ...{ status: 'created', imageId: 'image-2', startedAt: '' },
+      };
       return;
     case 'rename':
       target!.name = step.to;
       return;
     case 'policy':
+      if (world.policyIsFixed) throw new Error('this engine cannot change a restart policy');
       target!.policy = step.policy;
       return;
     case 'stop':
@@ -423,6 +443,10 @@ function die(container: ModelContainer): void {
 function reboot(world: World, kind: 'power cut' | 'engine crash'): void {
   for (const container of [world.old, world.new]) {
     if (container === undefined || container.status === 'created') continue;
+    if (world.policyIsFixed) {
+      if (kind === 'power cut') die(container);
+      continue;
+    }
     const survives = kind === 'engine crash' && world.liveRestore && isAlive(container.status);
     const wasAlive = isAlive(container.status);
     if (survives) continue;

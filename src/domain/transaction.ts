@@ -369,7 +369,7 @@ function commit({ members, course }: TransactionFacts): Decision {
       (member) => member.new !== undefined && needsStart(member) && start(member.new),
     ) ??
     next(({ spare }) => spare !== undefined && remove(spare)) ??
-    next(({ old }) => old !== undefined && remove(old)) ??
+    firstStep('committing', replaced.toReversed(), ({ old }) => old !== undefined && remove(old), course) ??
     restoreOrphans(orphaned, course) ?? { kind: 'end', result: 'committed' }
   );
 }
@@ -413,7 +413,7 @@ function back({ members, course }: TransactionFacts): Decision {
     next(restorePolicy) ??
     next(restoreTag, present) ??
     next(({ spare }) => spare !== undefined && remove(spare), present) ??
-    next(({ new: successor }) => successor !== undefined && remove(successor), present) ??
+    next(({ new: successor }) => successor !== undefined && remove(successor), dependentsFirst) ??
     carryOn(stranded, course) ??
     mustNext('rolling back', returning, course, (member) => takeName(member, member.old)) ?? {
       kind: 'end',

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
 import { changingRows } from './engine/changing.ts';
 import { commandRows } from './engine/commands.ts';
 import { creatingRows } from './engine/creating.ts';
@@ -8,14 +8,24 @@ import { imageRows } from './engine/images.ts';
 import { networkingRows } from './engine/networking.ts';
 import { readingRows } from './engine/reading.ts';
 import { runningRows } from './engine/running.ts';
+import { skipBecause } from '../lab/skip-because.ts';
 
-/** What every `Engine` does, whatever is behind it: the same rows for the sandbox and for a real one. */
-export function engineContract(name: string, setup: () => Promise<EngineFixture>): void {
+/** What every `Engine` does, whatever is behind it: the same rows for the sandbox and for a real one, but for those that it cannot keep. */
+export function engineContract(
+  name: string,
+  setup: () => Promise<EngineFixture>,
+  whyNot?: (row: string) => string | undefined,
+): void {
   describe(`${name} is an Engine`, { timeout: 30_000 }, () => {
     let fixture: EngineFixture;
     beforeAll(async () => {
       fixture = await setup();
     }, 60_000);
+    beforeEach((context) => {
+      const { suite, name } = context.task;
+      const why = whyNot?.(`${suite?.name ?? ''} ${name}`);
+      if (why !== undefined) skipBecause(context, why);
+    });
     afterEach(() => fixture.reset());
     afterAll(() => fixture?.close());
     for (const rows of [

@@ -6,6 +6,8 @@ import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import type { Engine, EngineEvent } from '../../src/domain/outside.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { createFaultProxy } from '../lab/fault-proxy.ts';
+import { isPodman } from '../lab/podman.ts';
+import { skipBecause } from '../lab/skip-because.ts';
 
 /** What the contract of `Engine` does not ask: other ways to the engine, and an engine that goes away. */
 describeInLab('the docker adapter', (lab) => {
@@ -27,7 +29,8 @@ describeInLab('the docker adapter', (lab) => {
     return heard;
   }
 
-  test('speaks TLS with an engine that wants a certificate', async () => {
+  test('speaks TLS with an engine that wants a certificate', async (context) => {
+    if (isPodman) skipBecause(context, 'Podman’s service speaks no TLS');
     const { caFile, serverCertificate, serverKey, dockerClient } = lab.pki;
     const certificates = ['--tlscacert', caFile, '--tlscert', serverCertificate, '--tlskey', serverKey];
     const raw = await lab.startEngine({

@@ -6,9 +6,11 @@ import type { HostConfig } from '../../src/domain/container.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { isPodman } from '../lab/podman.ts';
 import { pushImage } from '../lab/push.ts';
+import { skipBecause } from '../lab/skip-because.ts';
 import { asFresh, comparable, volumesOf, withoutPins } from './fidelity/comparable.ts';
 import { images } from './fidelity/images.ts';
 import { createScene } from './fidelity/scene.ts';
+import { whyNotWithPodman } from './fidelity/podman.ts';
 import { type Shape, shapes } from './fidelity/shapes.ts';
 
 describeInLab('a successor on a real engine', (lab) => {
@@ -32,9 +34,11 @@ describeInLab('a successor on a real engine', (lab) => {
     await lab.engine.clear();
   });
 
-  test.for(shapes)('is as its predecessor was: $name', async (shape, { skip }) => {
+  test.for(shapes)('is as its predecessor was: $name', async (shape, context) => {
     const { apiVersion } = await engine.info();
-    skip(!isSpoken(shape, apiVersion), `with API ${apiVersion}`);
+    if (!isSpoken(shape, apiVersion)) skipBecause(context, `not with API ${apiVersion}`);
+    const why = isPodman ? whyNotWithPodman(shape.name) : undefined;
+    if (why !== undefined) skipBecause(context, why);
     const first = await scene.run(shape);
     const second = await scene.succeed(first, 'one', 'one');
     if (!shape.created && !shape.changesWhenStopped) {

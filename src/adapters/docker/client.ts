@@ -80,7 +80,7 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
     negotiation.notice(String(response.headers['api-version'] ?? ''));
     if (response.status < 300 || response.status === 304)
       return { kind: 'ok', status: response.status, body: response.body };
-    return { kind: 'error', ...(await readError(response)) };
+    return { kind: 'error', ...named(await readError(response), call) };
   }
 
   async function sendVersioned(path: string, call: Call): Promise<EngineResponse> {
@@ -100,6 +100,12 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
 
 /** A message names versions, so there are as many as engines take turns at one address. */
 const mostWarnings = 10;
+
+/** A proxy that forbids a call answers with a page of its own; people must know which call to allow. */
+function named(error: EngineError, { method, path }: Call): EngineError {
+  const byProxy = (error.status === 401 || error.status === 403) && !error.fromEngine;
+  return byProxy ? { ...error, message: `${error.message} (${method} ${path})` } : error;
+}
 
 /** `client version 1.51 is too new. Maximum supported API version is 1.41` */
 const versionRefused = /client version .{1,20} is too (?:new|old)/;

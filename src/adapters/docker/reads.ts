@@ -42,7 +42,7 @@ export function refusal(doing: string, { status, message }: EngineError): Servic
       'engine-denied',
       `Cannot ${doing}: the engine, or a proxy before it, forbids it: ${status}, "${message}"`,
       {
-        remedy: 'Allow this call in the proxy before the engine',
+        remedy: 'Allow this call in the proxy before the engine: docs/engines.md lists all that are made',
       },
     );
   }

@@ -1,3 +1,4 @@
+import { imageIdOf } from '../../lab/image-id.ts';
 import type { EngineClient, Inspected } from '../../lab/engine-client.ts';
 import type { Shape } from './shapes.ts';
 import type { Stage } from './stage.ts';
@@ -74,10 +75,9 @@ function compare(
   shape: Shape,
 ): string[] {
   const faults: string[] = [];
-  const isNew = now.Image === versions.next.configDigest;
+  const isNew = now.Image === imageIdOf(versions.next);
   if (now.State.Running !== (state === 'running')) faults.push(`"${name}" is ${now.State.Status}`);
-  if (!isNew && now.Image !== versions.old.configDigest)
-    faults.push(`"${name}" runs neither the old nor the new image`);
+  if (!isNew && now.Image !== imageIdOf(versions.old)) faults.push(`"${name}" runs neither the old nor the new image`);
   if (isNew && !shape.good) faults.push(`"${name}" stayed on a bad version`);
   if (!isNew && now.Id !== old.Id && !shape.selfRemoving) faults.push(`"${name}" is not the container it was`);
   if (policy(now) !== policy(old)) faults.push(`"${name}" has another restart policy`);

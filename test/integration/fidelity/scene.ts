@@ -3,8 +3,10 @@ import type { Container, Image } from '../../../src/domain/container.ts';
 import { differences } from '../../../src/domain/container-difference.ts';
 import { type ContainerRecipe, recipeFor } from '../../../src/domain/container-recipe.ts';
 import type { Engine } from '../../../src/domain/outside.ts';
+import { asDocker } from '../../../src/adapters/docker/podman/as-docker.ts';
 import type { Inspected } from '../../lab/engine-client.ts';
 import type { Lab } from '../../lab/lab.ts';
+import { isPodman } from '../../lab/podman.ts';
 import type { ImageName } from './images.ts';
 import type { Shape } from './shapes.ts';
 
@@ -114,7 +116,7 @@ export function createScene(lab: Lab, engine: Engine) {
   async function see(idOrName: string): Promise<Seen> {
     const [container, raw] = [await engine.inspectContainer(idOrName), await lab.engine.inspect(idOrName)];
     if (container === undefined || raw === undefined) throw new Error(`"${idOrName}" is gone`);
-    return { container, raw };
+    return { container, raw: isPodman ? { ...raw, ...asDocker(raw, {}) } : raw };
   }
 
   async function imageCalled(name: ImageName): Promise<Image> {

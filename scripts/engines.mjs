@@ -1,0 +1,105 @@
+// `npm run test:engines`: the suites that meet a real engine, on every engine that is supported, one after another.
+//   npm run test:engines -- docker-28 podman-4.3     only these
+// One line for each engine. One that cannot be had here is a failure, never a silence.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { enterLab } from '../test/lab/enter.mjs';
+import { engines, obtainEngine } from '../test/lab/engines.mjs';
+import { installLab } from '../test/lab/install.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const reports = join(root, 'test-results');
+const files = [
+  'test/contract/engine.docker.test.ts',
+  'test/integration/update.test.ts',
+  'test/integration/fidelity.test.ts',
+  'test/integration/docker-engine.test.ts',
+  'test/integration/remote.test.ts',
+  'test/faults/kill.test.ts',
+];
+/** Longer than the slowest engine takes on a loaded machine. */
+const deadlineMs = 20 * 60_000;
+
+const names = process.argv.slice(2);
+const unknown = names.filter((name) => !Object.hasOwn(engines, name));
+if (unknown.length > 0) {
+  console.error(`Cannot test on "${unknown.join('", "')}": the engines are ${Object.keys(engines).join(', ')}`);
+  process.exit(2);
+}
+const log = (message) => console.log(`     ${message}`);
+const noLab = installLab({ log });
+if (noLab) {
+  console.error(`FAIL no lab: ${noLab}`);
+  process.exit(1);
+}
+const build = spawnSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });
+if (build.status !== 0) process.exit(1);
+
+mkdirSync(reports, { recursive: true });
+for (const name of names.length > 0 ? names : Object.keys(engines)) await testOn(name);
+
+async function testOn(name) {
+  const engine = obtainEngine(name, { log });
+  if (engine.failure) {
+    console.log(`FAIL engine ${name}: NOT TESTED, it cannot be had here: ${engine.failure}`);
+    process.exitCode = 1;
+    return;
+  }
+  const report = join(reports, `engine-${name}.json`);
+  rmSync(report, { force: true });
+  const startedAt = performance.now();
+  const { code, output } = await runTests(engine.environment, report);
+  const { passed, failed, skipped, reasons, failures } = readReport(report);
+  const good = code === 0 && failed === 0 && passed > 0;
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
+  const why = reasons.length === 0 ? '' : ` (${reasons.join('; ')})`;
+  console.log(
+    `${good ? 'ok  ' : 'FAIL'} engine ${name} (${engine.version}): ${passed} passed, ${failed} failed, ${skipped} skipped${why} in ${seconds} s`,
+  );
+  for (const line of new Set(output.match(/^RESULT .*$/gm))) console.log(`     ${line}`);
+  if (good) return;
+  for (const failure of failures) console.log(`     ${failure}`);
+  if (failures.length === 0) console.log(output.trimEnd());
+  process.exitCode = 1;
+}
+
+/** Of the kill campaign two shapes, each killed at every call: the whole of it is `npm test` on the installed engine. */
+async function runTests(environment, report) {
+  const chunks = [];
+  const reporters = ['--reporter', 'dot', '--reporter', 'json', '--outputFile.json', report];
+  const command = [process.execPath, join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...reporters, ...files];
+  const code = await enterLab(command, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    environment: { ...environment, NO_COLOR: '1', UPKEEP_FAULTS: 'short' },
+    onChild: (child) => {
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => chunks.push(chunk));
+      const timer = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
+      child.on('close', () => clearTimeout(timer));
+    },
+  });
+  return { code, output: Buffer.concat(chunks).toString() };
+}
+
+function readReport(file) {
+  if (!existsSync(file)) return { passed: 0, failed: 0, skipped: 0, reasons: [], failures: [] };
+  const report = JSON.parse(readFileSync(file, 'utf8'));
+  const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults);
+  const reasons = tests.filter(({ status }) => status === 'pending' || status === 'skipped');
+  return {
+    passed: report.numPassedTests,
+    failed: report.numFailedTests,
+    skipped: report.numPendingTests + report.numTodoTests,
+    reasons: countReasons(reasons.map(({ meta }) => meta?.reason ?? 'without a reason')),
+    failures: tests
+      .filter(({ status }) => status === 'failed')
+      .map(({ fullName, failureMessages }) => `${fullName}: ${(failureMessages[0] ?? '').split('\n')[0]}`),
+  };
+}
+
+function countReasons(reasons) {
+  const counts = new Map();
+  for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  return [...counts].sort(([, one], [, other]) => other - one).map(([reason, count]) => `${count} ${reason}`);
+}

@@ -1,0 +1,13 @@
+/** Shapes that Podman 4.3 refuses to create, or of which it does not tell what a successor would need: docs/engines.md. */
+export function whyNotWithPodman(shape: string): string | undefined {
+  return Object.entries(reasons).find(([, names]) => names.includes(shape))?.[0];
+}
+
+const reasons: Readonly<Record<string, readonly string[]>> = {
+  'Podman has no legacy links': ['legacy links'],
+  'Podman does not create it in the lab': ['Init true', 'ulimits', 'log options', 'a range of ports'],
+  'Podman does not tell of an address that was chosen through the API': [
+    'a network with alias and address',
+    'two networks',
+  ],
+};

@@ -1,0 +1,69 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { startDaemon } from './daemon.ts';
+
+export type SshServer = { readonly host: string; readonly stop: () => Promise<void> };
+
+/**
+ * OpenSSH on a loopback address, with throw-away keys, where `docker` finds the engine behind the
+ * socket. Whoever calls `ssh` in this lab gets in without a question: the lab's own /etc/ssh says how.
+ */
+export async function startSshServer(labDir: string, socket: string): Promise<SshServer> {
+  const dir = join(labDir, 'ssh');
+  const port = 2222;
+  mkdirSync(dir, { recursive: true });
+  // The folder must be nobody else's to write, and is required to exist by the server.
+  mkdirSync('/run/sshd', { recursive: true });
+  chmodSync('/run/sshd', 0o755);
+  for (const name of ['host', 'client']) {
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(dir, name)]);
+  }
+  const config = join(dir, 'sshd_config');
+  writeFileSync(config, serverConfig(dir, port, socket));
+  writeFileSync(join(dir, 'known_hosts'), `[127.0.0.1]:${port} ${readFileSync(join(dir, 'host.pub'), 'utf8')}`);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'mode=755', 'tmpfs', '/etc/ssh']);
+  writeFileSync(
+    '/etc/ssh/ssh_config',
+    `Host *\n IdentityFile ${join(dir, 'client')}\n UserKnownHostsFile ${join(dir, 'known_hosts')}\n IdentitiesOnly yes\n`,
+  );
+  const daemon = await startDaemon({
+    command: ['/usr/sbin/sshd', '-D', '-e', '-f', config],
+    logFile: join(dir, 'log'),
+    ready: () => answers(port),
+  });
+  return {
+    host: `127.0.0.1:${port}`,
+    stop: async () => {
+      await daemon.kill();
+      execFileSync('umount', ['/etc/ssh']);
+    },
+  };
+}
+
+/** The keys lie in a folder of /tmp, whose owner's modes are none of the server's business here. */
+const serverConfig = (dir: string, port: number, socket: string): string => `Port ${port}
+ListenAddress 127.0.0.1
+HostKey ${join(dir, 'host')}
+AuthorizedKeysFile ${join(dir, 'client.pub')}
+PidFile none
+UsePAM no
+PasswordAuthentication no
+PermitRootLogin prohibit-password
+StrictModes no
+MaxSessions 100
+MaxStartups 100
+SetEnv DOCKER_HOST=unix://${socket} PATH=${process.env['PATH'] ?? ''}
+`;
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('data', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
