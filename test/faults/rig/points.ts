@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { imageIdOf } from '../../lab/image-id.ts';
 import type { LabEngine } from '../../lab/engine.ts';
 import type { Lab } from '../../lab/lab.ts';
 import { faultsAfter, lookBefore } from './inspection.ts';
@@ -20,7 +21,7 @@ export async function discoverCalls(
   const clean = await stage.update();
   if (updater === 'upkeep') expect(await faultsAfter(stage, shape, before), clean.output).toEqual([]);
   const first = await engine.inspect(Object.keys(shape.containers)[0] ?? '');
-  if (updater === 'upkeep') expect(first?.Image === stage.versions.next.configDigest, clean.output).toBe(shape.good);
+  if (updater === 'upkeep') expect(first?.Image === imageIdOf(stage.versions.next), clean.output).toBe(shape.good);
   const texts = clean.changes.map(
     ({ method, path }) => `${method} ${path.replace(/\/[0-9a-f]{64}/g, '/ID').slice(0, 80)}`,
   );
