@@ -299,6 +299,10 @@ describe('starting the new container', () => {
       const { imageIds, tags } = stage.scene.sandbox.control.snapshot();
       expect(imageIds).toContain(stage.before.get('web')!.imageId);
       expect(tags['web:1']).toBe(stage.before.get('web')!.imageId);
+      const again = await stage.update({ settings: { cleanup: true } });
+      expect(again.outcomes).toEqual({ web: 'skipped', other: 'fresh' });
+      expect(again.of('web').reason).toContain('failed here');
+      expect(again.connection.calls.map(({ kind }) => kind)).not.toContain('stopContainer');
     },
   );
 

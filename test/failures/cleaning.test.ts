@@ -11,11 +11,12 @@ describe('--cleanup', () => {
     const image = 'app:1';
     const stage = await setStage({ web: { image }, sleeper: { image, stopped: what.startsWith('failure') } });
     if (!what.startsWith('failure')) await stage.scene.sandbox.control.stopContainer('sleeper');
-    const { outcomes, events } = await stage.update({ settings: { cleanup: true } });
+    const { outcomes, events, connection } = await stage.update({ settings: { cleanup: true } });
     expect(outcomes).toEqual({ web: 'updated' });
     const { imageId } = stage.now('sleeper');
     expect(stage.scene.sandbox.control.snapshot().imageIds).toContain(imageId);
     expect(events.map(({ kind }) => kind)).not.toContain('image_cleanup');
+    expect(connection.calls.map(({ kind }) => kind)).not.toContain('removeImage');
     stage.scene.sandbox.control.startContainer('sleeper');
     expect(stage.now('sleeper').running).toBe(true);
   });
@@ -23,7 +24,7 @@ describe('--cleanup', () => {
   test('failure 37: a sibling with the same old image failed: it stays', async () => {
     const image = 'app:1';
     const stage = await setStage({ one: { image }, two: { image } });
-    const { outcomes } = await stage.update({
+    const { outcomes, connection } = await stage.update({
       settings: { cleanup: true },
       faults: [
         {
@@ -33,6 +34,7 @@ describe('--cleanup', () => {
       ],
     });
     expect(outcomes).toEqual({ one: 'updated', two: 'failed' });
+    expect(connection.calls.map(({ kind }) => kind)).not.toContain('removeImage');
     expect(stage.scene.sandbox.control.snapshot().imageIds).toContain(stage.before.get('two')!.imageId);
     expect(stage.harm()).toEqual([]);
   });
