@@ -67,7 +67,8 @@ async function runCommand(configuration: Command): Promise<number> {
   for (const warning of warnings) log.warn(warning);
   if (aliases.length > 0) log.info(`Variables of the Watchtower family are in effect: ${aliases.join(', ')}`);
 
-  const changes = command !== 'check' && !settings.request.dryRun;
+  const { dryRun, verify } = settings.request;
+  const changes = command !== 'check' && (!dryRun || verify);
   const interrupt = await hearSignals(terminal, changes);
   try {
     if (settings.run.healthCheck && process.pid === 1) throw await healthCheckInPlace();

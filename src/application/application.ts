@@ -2,6 +2,7 @@ import type { CheckReport } from './check.ts';
 import type { EventLog } from './event-log.ts';
 import type { HistoryEntry } from './history.ts';
 import type { RecoveryReport } from './recover.ts';
+import type { Rehearsal } from './rehearse.ts';
 import type { ServiceEvent } from '../domain/event.ts';
 import type { Inventory } from '../domain/inventory.ts';
 import type { Schedule } from '../domain/schedule.ts';
@@ -36,6 +37,18 @@ export type Application = {
     request: Request & Pick<UpdateRequest, 'retryFailed'>,
     signal?: AbortSignal,
   ) => Promise<{ readonly report: CheckReport; readonly plan: UpdatePlan }>;
+  /**
+   * The same, and creates each new container aside to compare it with the old one, which runs on;
+   * then takes it back. Images are pulled, and stay. Waits for its turn.
+   */
+  readonly rehearse: (
+    request: Request & Pick<UpdateRequest, 'retryFailed'>,
+    signal?: AbortSignal,
+  ) => Promise<{
+    readonly report: CheckReport;
+    readonly plan: UpdatePlan;
+    readonly rehearsals: readonly Rehearsal[];
+  }>;
   /**
    * Replaces what is stale, one run at a time: without filters it throws `busy` when another runs or
    * waits, with filters it waits for its turn. An abort is heard while it waits and at safe points: it

@@ -2,7 +2,7 @@ import { describeError } from '../domain/errors.ts';
 import type { ServiceEvent } from '../domain/event.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
-import type { Application, CheckRequest, Request } from './application.ts';
+import type { Application, CheckRequest, Request, UpdateRequest } from './application.ts';
 import { type Check, type CheckReport, createCheck } from './check.ts';
 import { checkAfterRepair } from './check-after-repair.ts';
 import { createEngineMirror } from './engine-mirror.ts';
@@ -14,6 +14,7 @@ import { makePlan } from './make-plan.ts';
 import { createPublisher } from './publisher.ts';
 import { createReadiness } from './readiness.ts';
 import { recoverTransactions } from './recover.ts';
+import { rehearsePlan } from './rehearse.ts';
 import { createScheduler } from './scheduler.ts';
 import { createStatus } from './status.ts';
 import { createUpdate } from './update.ts';
@@ -41,11 +42,16 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
 
   return {
     check: (request, signal) => announceCheck(request, signal),
-    plan: async (request, signal) => {
-      const { retryFailed = false } = request;
-      const order = { ...filtersOf(request), runId: world.newId(), applyCooldown: true, retryFailed };
-      const report = await check(order, signal);
-      return { report, plan: (await makePlan(outside, settings, report, signal)).plan };
+    plan: (request, signal) => plan(request, world.newId(), signal),
+    rehearse: async (request, signal) => {
+      const leave = await lock.enterInTurn(signal);
+      try {
+        const runId = world.newId();
+        const planned = await plan(request, runId, signal);
+        return { ...planned, rehearsals: await rehearsePlan(outside, settings, planned.plan, { runId }, signal) };
+      } finally {
+        leave();
+      }
     },
     update,
     recover: async (signal) => {
@@ -66,6 +72,16 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
     ready: createReadiness(outside),
     close: mirror.close,
   };
+
+  async function plan(
+    request: Request & Pick<UpdateRequest, 'retryFailed'>,
+    runId: string,
+    signal: AbortSignal | undefined,
+  ) {
+    const { retryFailed = false } = request;
+    const report = await check({ ...filtersOf(request), runId, applyCooldown: true, retryFailed }, signal);
+    return { report, plan: (await makePlan(outside, settings, report, signal)).plan };
+  }
 
   function notingChecks(ask: Check): Check {
     return async (order, signal) => {

@@ -20,6 +20,8 @@ export type Member = {
   readonly waitsFor: readonly number[];
   readonly reference: string;
   readonly oldImageId: string;
+  /** The image that gets the tag back when all is undone; empty when nothing tells. */
+  readonly taggedBefore: string;
   /** Undefined in a recovery. */
   readonly targetImageId: string | undefined;
   /** As in `MemberFacts`. */
@@ -116,7 +118,7 @@ async function readMember(
     afterwards: member.afterwards,
     waitsFor: member.waitsFor,
     reference: member.reference,
-    oldImageId: member.oldImageId,
+    taggedBefore: member.taggedBefore,
     targetImageId: member.targetImageId,
     newImageId: member.newImageId,
     missingNetworks: successor === undefined ? [] : missingNetworks(member, successor),

@@ -157,6 +157,7 @@ async function findOpen(
       waitsFor: [],
       reference: '',
       oldImageId: '',
+      taggedBefore: '',
       targetImageId: undefined,
       newImageId: '',
       needsStandIn: false,
@@ -224,7 +225,8 @@ function inOrder(members: readonly Member[], journal: Journal): readonly Member[
 function memberOf(journal: Journal): Member {
   const { name, oldId, policy, wasRunning, afterwards, reference, oldImageId, newImageId, vanishes } = journal;
   const told = { name, oldId, policy, wasRunning, afterwards, reference, oldImageId, newImageId, vanishes };
-  return { ...told, waitsFor: [], targetImageId: undefined, needsStandIn: false, laterNetworks: [] };
+  const taggedBefore = journal.taggedBefore;
+  return { ...told, taggedBefore, waitsFor: [], targetImageId: undefined, needsStandIn: false, laterNetworks: [] };
 }
 
 function isStandIn(labels: ContainerSummary['labels']): boolean {

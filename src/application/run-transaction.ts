@@ -1,13 +1,12 @@
 import { describeWithRemedy } from '../domain/errors.ts';
-import { hasSelfRemovingSuccessor, removesItself } from '../domain/auto-remove.ts';
-import { isAlive, restartPolicyOf } from '../domain/container.ts';
+import { isAlive } from '../domain/container.ts';
 import type { UpdatePhase } from '../domain/event.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ContainerOutcome, OutcomeKind } from '../domain/session.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { PlannedMember, PlannedTransaction } from '../domain/update-plan.ts';
-import type { Member } from './facts.ts';
 import { rememberFailures } from './failed-versions.ts';
+import { openTransaction } from './open-transaction.ts';
 import { createPhaseWatch } from './phase-times.ts';
 import { PreparationError, type PreparedMember, type PreparedTransaction, prepareTransaction } from './prepare.ts';
 import { transact, type TransactResult } from './transact.ts';
@@ -96,14 +95,7 @@ async function move(
     settings,
     prepared,
     signal,
-    transaction: {
-      id: outside.newId(),
-      members: prepared.members.map((member) => memberOf(member, planned)),
-      liveRestore: prepared.info.liveRestore,
-      changesRestartPolicies: prepared.info.abilities.changesRestartPolicies,
-      successors: new Map(),
-      standIns: new Map(),
-    },
+    transaction: openTransaction(outside.newId(), prepared, planned),
     onPhase: (phase) => {
       for (const { planned: member } of prepared.members) enter(member.container.name, phase);
     },
@@ -114,25 +106,6 @@ async function move(
   });
   await rememberFailures(outside, failures);
   return prepared.members.map((member, index) => outcomeOf(member, result, index));
-}
-
-function memberOf({ planned, image, laterEndpoints }: PreparedMember, { members }: PlannedTransaction): Member {
-  const { container, reference, afterwards, waitsFor } = planned;
-  return {
-    name: container.name,
-    oldId: container.id,
-    policy: restartPolicyOf(container),
-    wasRunning: isAlive(container.state.status),
-    afterwards,
-    waitsFor: waitsFor.map((id) => members.findIndex((other) => other.container.id === id)),
-    reference,
-    oldImageId: container.imageId,
-    targetImageId: image.id,
-    newImageId: image.id,
-    needsStandIn: removesItself(container) && isAlive(container.state.status),
-    vanishes: hasSelfRemovingSuccessor(container),
-    laterNetworks: laterEndpoints,
-  };
 }
 
 function unprepared(

@@ -148,6 +148,7 @@ function recipeOf(
     newImageId: isStandIn ? member.oldImageId : parts.image.id,
     journal: writeJournal({
       role,
+      taggedBefore: member.taggedBefore,
       newImageId: parts.image.id,
       vanishes: member.vanishes,
       transaction: transaction.id,

@@ -25,6 +25,8 @@ export type TransactOptions = {
   readonly transaction: OpenTransaction;
   /** With it the transaction goes forward; without, it is a recovery. */
   readonly prepared: PreparedTransaction | undefined;
+  /** Goes back as soon as something would be done to a container that was there before. */
+  readonly isRehearsal?: boolean;
   readonly onPhase: (phase: UpdatePhase) => void;
   /** Heard only while nothing has been stopped: then everything goes back. */
   readonly signal?: AbortSignal | undefined;
@@ -34,6 +36,8 @@ export type TransactResult = {
   readonly result: 'committed' | 'undone' | 'stuck';
   /** Why it went back or got stuck; empty otherwise. */
   readonly reason: string;
+  /** A rehearsal came as far as it was to come. */
+  readonly isRehearsed: boolean;
   /** It was in nobody's power here: another instance or a person was at it. */
   readonly busy: boolean;
   /** Whether any container was stopped on the way. */
@@ -62,10 +66,10 @@ export async function transact(options: TransactOptions): Promise<TransactResult
     const facts = await factsWhenReachable(options, journey);
     if (facts === undefined) return conclude(journey, 'stuck');
     journey.observe(facts);
-    const decision = heedAbort(options, decide(facts));
+    const decision = endRehearsal(options, heedAbort(options, decide(facts)));
     switch (decision.kind) {
       case 'turn':
-        journey.turnBack(decision.reason, decision.busy);
+        journey.turnBack(decision.reason, decision.busy, decision === rehearsed);
         continue;
       case 'end':
         return conclude(journey, decision.result);
@@ -91,6 +95,7 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
   let wish: Course['wish'] = prepared === undefined ? 'recover' : 'forward';
   let reason = '';
   let busy = false;
+  let isRehearsed = false;
   let stopped = false;
   let facts: TransactionFacts | undefined;
   const engaged = new Set<string>();
@@ -126,15 +131,28 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
       outwaited,
       givenUp,
     }),
-    state: () => ({ reason, busy, stopped, parked, facts, endedAt, startedAt, logs, failedImages, warnings }),
+    state: () => ({
+      reason,
+      busy,
+      isRehearsed,
+      stopped,
+      parked,
+      facts,
+      endedAt,
+      startedAt,
+      logs,
+      failedImages,
+      warnings,
+    }),
     disturbed: () => undisturbed.clear(),
     blame: (why: string) => {
       reason = reason === '' ? why : `${reason}; then ${why}`;
     },
     lastRefusal: (step: Step) => refusals.get(stepKey(step)) ?? 'it had no effect',
-    turnBack(why: string, wasBusy: boolean) {
+    turnBack(why: string, wasBusy: boolean, hasRehearsed = false) {
       wish = 'back';
       busy = wasBusy;
+      isRehearsed = hasRehearsed;
       if (reason === '') reason = why;
     },
     observe(now: TransactionFacts) {
@@ -222,8 +240,9 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
   /** One that the engine removes when it stops leaves nothing behind that could tell why. */
   function noteVanished(oldId: string, member: MemberFacts | undefined) {
     if (wish !== 'forward' || member?.vanishes !== true || !undisturbed.has(successorIds.get(oldId) ?? '')) return;
-    const { newImageId, oldImageId } = member;
-    if (newImageId !== '' && newImageId !== oldImageId) failedImages.set(oldId, newImageId);
+    const { newImageId } = member;
+    const isAnew = transaction.members.some((one) => one.oldId === oldId && one.oldImageId === newImageId);
+    if (newImageId !== '' && !isAnew) failedImages.set(oldId, newImageId);
   }
 
   async function keepLog(successorId: string, seen: TransactionFacts) {
@@ -268,6 +287,16 @@ function heedAbort({ signal, prepared }: TransactOptions, decision: Decision): D
   if (!early || prepared === undefined || !signal?.aborted) return decision;
   return { kind: 'turn', reason: 'the run was cancelled', busy: true };
 }
+
+const rehearsed: Decision = { kind: 'turn', reason: 'it was a rehearsal', busy: false };
+
+/** What is created aside is nobody's yet; all else would be noticed. */
+function endRehearsal({ isRehearsal }: TransactOptions, decision: Decision): Decision {
+  if (isRehearsal !== true || decision.kind !== 'step' || decision.phase === 'rolling back') return decision;
+  return asideSteps.includes(decision.step.kind) ? decision : rehearsed;
+}
+
+const asideSteps: readonly StepKind[] = ['create', 'standIn', 'connect', 'compare'];
 
 /** How long an engine that has gone away is waited for; what was begun is finished by the next start then. */
 const reconnectLimitMs = 600_000;

@@ -48,6 +48,7 @@ export const commands = [
     examples: [
       { line: 'upkeep update', meaning: 'all containers' },
       { line: 'upkeep update --dry-run', meaning: 'print the plan instead of carrying it out' },
+      { line: 'upkeep update --dry-run --verify', meaning: 'and create the new containers aside, to compare them' },
       { line: "upkeep update web 'api-.*'", meaning: 'by name, or by a pattern for the whole name' },
     ],
   },

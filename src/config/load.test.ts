@@ -53,6 +53,7 @@ const effects: Readonly<
   updateConcurrency: ['1', 1, (s) => s.service.updateConcurrency],
   dryRun: ['true', true, (s) => s.request.dryRun],
   retryFailed: ['true', true, (s) => s.request.retryFailed],
+  verify: ['true', true, (s) => s.request.verify && s.request.dryRun],
   lifecycleHooks: ['true', true, (s) => s.service.lifecycleHooks],
   lifecycleUserId: ['0', 0, (s) => s.service.lifecycleUserId],
   lifecycleGroupId: ['1000', 1000, (s) => s.service.lifecycleGroupId],

@@ -29,6 +29,8 @@ export type RequestSettings = {
   readonly containers: readonly string[];
   readonly dryRun: boolean;
   readonly retryFailed: boolean;
+  /** Of a dry run: create the new containers aside, and compare them. */
+  readonly verify: boolean;
 };
 
 export type RunSettings = {
@@ -118,8 +120,9 @@ export function makeSettings(given: Given): MadeSettings {
     request: {
       images: values.images,
       containers: command === 'run' ? [] : names,
-      dryRun: values.dryRun,
+      dryRun: values.dryRun || values.verify,
       retryFailed: values.retryFailed,
+      verify: values.verify,
     },
     run: {
       once: values.runOnce,

@@ -12,6 +12,7 @@ const journal: Journal = {
   oldImageId: `sha256:${id('1')}`,
   oldDigest: '',
   newImageId: `sha256:${id('2')}`,
+  taggedBefore: `sha256:${id('3')}`,
   role: 'standin',
   vanishes: true,
   reference: 'nginx:1.27',

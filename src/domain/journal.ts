@@ -16,6 +16,8 @@ export type Journal = {
   readonly oldImageId: string;
   /** Empty where the old image has none. */
   readonly oldDigest: string;
+  /** The image that gets the tag back when all is undone. */
+  readonly taggedBefore: string;
   /** What the successor is made of; empty where an earlier version did not say. */
   readonly newImageId: string;
   /** Whether the container that carries it is the successor, or what stands in for the old one. */
@@ -50,6 +52,7 @@ export function writeJournal(journal: Journal): Record<string, string> {
     [`${journalPrefix}old`]: journal.oldId,
     [`${journalPrefix}old-image`]: journal.oldImageId,
     [`${journalPrefix}old-digest`]: journal.oldDigest,
+    [`${journalPrefix}tagged-before`]: journal.taggedBefore,
     [`${journalPrefix}new-image`]: journal.newImageId,
     [`${journalPrefix}role`]: journal.role,
     [`${journalPrefix}rm`]: journal.vanishes ? '1' : '0',
@@ -95,6 +98,7 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
       oldId,
       oldImageId: read('old-image'),
       oldDigest: read('old-digest'),
+      taggedBefore: labels[`${journalPrefix}tagged-before`] ?? read('old-image'),
       newImageId: read('new-image'),
       role: read('role') === 'standin' ? 'standin' : 'successor',
       vanishes: read('rm') === '1',

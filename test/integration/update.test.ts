@@ -307,6 +307,25 @@ describeInLab('upkeep on a real engine', (lab) => {
     expect((await engine.inspect('web'))?.Id).toBe(before.Id);
   });
 
+  test('update --dry-run --verify creates each new container aside, compares it and takes it back', async () => {
+    const { before, next } = await stale('web', catalogue['plain-v1'], catalogue['plain-v2'], {
+      Volumes: { '/scratch': {} },
+      HostConfig: { Binds: ['data:/data'], Memory: 64_000_000, RestartPolicy: { Name: 'always' } },
+    });
+    const volumes = () => engine.call('GET', '/volumes');
+    const volumesBefore = await volumes();
+    const run = await upkeep('update', '--dry-run', '--verify', '--json');
+    expect(run.code, run.stderr).toBe(0);
+    expect(parse(run)).toMatchObject({ dry_run: true, verified: [{ containers: ['web'], faithful: true }] });
+    const after = (await engine.inspect('web'))!;
+    expect([after.Id, after.State.StartedAt]).toEqual([before.Id, before.State.StartedAt]);
+    expect(await names()).toEqual(['web']);
+    expect((await volumes()).body).toEqual(volumesBefore.body);
+    const tagged = await engine.call('GET', `/images/${encodeURIComponent(image('web'))}/json`);
+    expect((tagged.body as { Id: string }).Id).toBe(before.Image);
+    expect((await engine.call('GET', `/images/${next.configDigest}/json`)).status).toBe(200);
+  });
+
   async function names(): Promise<string[]> {
     const { body } = await engine.call('GET', '/containers/json?all=1');
     return (body as { Names: string[] }[]).map(({ Names }) => (Names[0] ?? '').slice(1)).sort();

@@ -4,6 +4,7 @@ import type {
   CheckedContainer,
   PlanReport,
   RecoveryReport,
+  RehearsalReport,
 } from '../../src/interfaces/cli/application-types.ts';
 import type { ServiceEvent } from '../../src/domain/event.ts';
 import type { ContainerOutcome, Session } from '../../src/domain/session.ts';
@@ -20,6 +21,7 @@ export type FakeApplication = Application & {
 export type FakeAnswers = {
   readonly check?: (application: FakeApplication, signal?: AbortSignal) => Promise<CheckReport> | CheckReport;
   readonly plan?: () => PlanReport;
+  readonly rehearsals?: RehearsalReport['rehearsals'];
   readonly update?: (application: FakeApplication, signal?: AbortSignal) => Promise<Session> | Session;
   readonly recover?: () => RecoveryReport;
 };
@@ -38,6 +40,10 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
     plan: async (request) => {
       asked.push(['plan', request]);
       return plan();
+    },
+    rehearse: async (request) => {
+      asked.push(['rehearse', request]);
+      return { ...plan(), rehearsals: answers.rehearsals ?? [] };
     },
     update: async (request, signal) => {
       asked.push(['update', request]);

@@ -214,4 +214,14 @@ export const updateOptions = {
     example: 'true',
     commands: ['update'],
   },
+  verify: {
+    group: 'update',
+    kind: 'boolean',
+    flag: 'verify',
+    default: false,
+    meaning:
+      'A dry run that also pulls the new images, creates the new containers aside, compares them with the old ones, which run on, and removes them',
+    example: 'true',
+    commands: ['update'],
+  },
 } as const satisfies Readonly<Record<string, Option>>;

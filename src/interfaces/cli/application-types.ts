@@ -4,4 +4,5 @@ import type { Application } from '../../application/application.ts';
 export type CheckReport = Awaited<ReturnType<Application['check']>>;
 export type CheckedContainer = CheckReport['containers'][number];
 export type PlanReport = Awaited<ReturnType<Application['plan']>>;
+export type RehearsalReport = Awaited<ReturnType<Application['rehearse']>>;
 export type RecoveryReport = Awaited<ReturnType<Application['recover']>>;

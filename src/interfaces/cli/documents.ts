@@ -3,7 +3,7 @@ import { describeError, ServiceError } from '../../domain/errors.ts';
 import { type Session, summarise } from '../../domain/session.ts';
 import { checkedEntry, outcomeEntry } from '../json/entries.ts';
 import { toWholeSeconds } from '../json/timestamps.ts';
-import type { CheckReport, PlanReport } from './application-types.ts';
+import type { CheckReport, PlanReport, RehearsalReport } from './application-types.ts';
 
 /** What `--json` prints: one document, with the field names of the HTTP interface. */
 export type Document = Readonly<Record<string, unknown>>;
@@ -51,6 +51,12 @@ export function planDocument({ report, plan }: PlanReport): Document {
     refused: plan.refused.map(({ name, reason }) => ({ name, reason })),
     ...checkDocument(report),
   };
+}
+
+/** The same, and what creating the new containers aside has shown. */
+export function rehearsalDocument(report: RehearsalReport): Document {
+  const verified = report.rehearsals.map(({ containers, faithful, reason }) => ({ containers, faithful, reason }));
+  return { ...planDocument(report), verified };
 }
 
 export function failureDocument(error: unknown, nowMs: number): Document {

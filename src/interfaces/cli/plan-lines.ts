@@ -1,7 +1,7 @@
 import { shortDigest } from '../../domain/digest.ts';
 import { printable } from '../../domain/printable.ts';
 import type { PlannedMember, PlannedTransaction, UpdatePlan } from '../../domain/update-plan.ts';
-import type { PlanReport } from './application-types.ts';
+import type { PlanReport, RehearsalReport } from './application-types.ts';
 import type { Style } from './style.ts';
 
 /** What an update would do, in order and with the reasons. */
@@ -24,6 +24,16 @@ export function planLines({ report, plan }: PlanReport, style: Style): readonly 
     '',
     style.grey('Nothing was changed'),
   ];
+}
+
+/** What creating the new containers aside has shown. */
+export function rehearsalLines({ rehearsals }: RehearsalReport, style: Style): readonly string[] {
+  return rehearsals.map(({ containers, faithful, reason }) => {
+    const names = style.bold(containers.map(shown).join(', '));
+    if (faithful)
+      return `${style.green('verified')}  ${names}: created aside, the same as now but for the image, and removed`;
+    return `${style.red('refused')}   ${names}: ${shown(reason)}`;
+  });
 }
 
 const restartsHead = 'Then it would restart, because they ask for it (depends_on with restart: true)';

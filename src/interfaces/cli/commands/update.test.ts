@@ -279,6 +279,32 @@ describe('update() with --dry-run', () => {
     ]);
   });
 
+  test('with --verify says of each group what creating it aside has shown', async () => {
+    const rehearsals = [
+      { containers: ['vpn', 'torrent'], faithful: true, reason: '' },
+      { containers: ['web'], faithful: false, reason: 'HostConfig.Memory would be 0 instead of \u001b[2J64' },
+    ];
+    const { application, code, fake } = await run(['update', '--dry-run', '--verify', 'web'], {
+      ...answers,
+      rehearsals,
+    });
+    expect(code).toBe(1);
+    expect(application.asked).toEqual([
+      ['recover', undefined],
+      ['rehearse', { images: [], containers: ['web'], retryFailed: false }],
+    ]);
+    expect(fake.out().split('\n').slice(-5)).toEqual([
+      'Nothing was changed',
+      '',
+      'verified  vpn, torrent: created aside, the same as now but for the image, and removed',
+      String.raw`refused   web: HostConfig.Memory would be 0 instead of \x1b[2J64`,
+      '',
+    ]);
+    const document = await run(['update', '--verify', '--json'], { ...answers, rehearsals: rehearsals.slice(0, 1) });
+    expect(document.code).toBe(0);
+    expect(JSON.parse(document.fake.out())).toMatchObject({ dry_run: true, verified: [{ faithful: true }] });
+  });
+
   test('is a document with --json', async () => {
     const { fake } = await run(['update', '--dry-run', '--json'], answers);
     expect(JSON.parse(fake.out())).toMatchObject({

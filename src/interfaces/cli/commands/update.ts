@@ -1,19 +1,19 @@
 import type { Session } from '../../../domain/session.ts';
 import { outcomeTable } from '../container-table.ts';
 import { exitCodes, type CommandContext } from '../context.ts';
-import { planDocument, sessionDocument } from '../documents.ts';
+import { planDocument, rehearsalDocument, sessionDocument } from '../documents.ts';
 import { exitCodeOfSession } from '../exit-code-of-session.ts';
-import { planLines } from '../plan-lines.ts';
+import { planLines, rehearsalLines } from '../plan-lines.ts';
 import { printDocument, printLines, printTable, styleFor } from '../print.ts';
 import { tellProgress } from '../progress.ts';
 import { recoverFirst } from '../recover-first.ts';
 import { sessionLines } from '../session-lines.ts';
 import { refuseUnmatched } from '../unmatched.ts';
 
-/** `upkeep update`: one update, watched; with `--dry-run` only its plan. */
+/** `upkeep update`: one update, watched; with `--dry-run` only its plan, or its rehearsal. */
 export async function update(context: CommandContext): Promise<number> {
   const { settings, terminal } = context;
-  if (settings.request.dryRun) return showPlan(context);
+  if (settings.request.dryRun) return settings.request.verify ? rehearse(context) : showPlan(context);
   await recoverFirst(context);
   const session = await watchedUpdate(context);
   if (settings.output.json) printDocument(terminal, sessionDocument(session));
@@ -28,6 +28,19 @@ async function showPlan({ application, settings, terminal, signal }: CommandCont
   if (settings.output.json) printDocument(terminal, planDocument(answer));
   else printLines(terminal.out, planLines(answer, styleFor(terminal.out, settings)));
   return exitCodes.done;
+}
+
+/** Exits with 1 when an update would not come out as it should, which it would notice itself before it stops anything. */
+async function rehearse(context: CommandContext): Promise<number> {
+  const { application, settings, terminal, signal } = context;
+  await recoverFirst(context);
+  const { images, containers, retryFailed } = settings.request;
+  const answer = await application.rehearse({ images, containers, retryFailed }, signal);
+  refuseUnmatched(answer.report, 'update');
+  const style = styleFor(terminal.out, settings);
+  if (settings.output.json) printDocument(terminal, rehearsalDocument(answer));
+  else printLines(terminal.out, [...planLines(answer, style), '', ...rehearsalLines(answer, style)]);
+  return answer.rehearsals.every(({ faithful }) => faithful) ? exitCodes.done : exitCodes.failed;
 }
 
 /** A request that names containers is checked first: with a slip in it, nothing at all is updated. */
