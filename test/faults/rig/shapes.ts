@@ -297,4 +297,13 @@ export const moreShapes: readonly Shape[] = [
       });
     },
   },
+  {
+    ...simple,
+    name: 'hooks before and after the update',
+    flags: ['--enable-lifecycle-hooks'],
+    scene: async (engine, image) => {
+      const Labels = { 'upkeep.lifecycle.pre-update': 'true', 'upkeep.lifecycle.post-update': 'true' };
+      await engine.run('web', image, { ...base, Labels, HostConfig: restart('unless-stopped') });
+    },
+  },
 ];
