@@ -1,3 +1,4 @@
+import { speaksApi } from '../domain/api-version.ts';
 import { type Container, type Endpoint, type Image, isAlive } from '../domain/container.ts';
 import { recipeFor } from '../domain/container-recipe.ts';
 import { ServiceError } from '../domain/errors.ts';
@@ -9,6 +10,7 @@ import {
   tryParseImageReference,
   withDigest,
 } from '../domain/image-reference.ts';
+import { readLabels } from '../domain/labels.ts';
 import type { EngineInfo, Network, Outside } from '../domain/outside.ts';
 import { formatPlatform, type Platform, runsOn, samePlatform } from '../domain/platform.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
@@ -99,6 +101,7 @@ async function prepareMember(
       `Cannot update "${container.name}": the new image is for ${formatPlatform(image)}, the engine runs ${formatPlatform(info.platform)}`,
     );
   }
+  warnOfUnheardSignal(outside, container, info);
   const recipe = recipeFor({
     container,
     oldImage,
@@ -120,6 +123,16 @@ async function prepareMember(
     tag,
     laterEndpoints: recipe.laterEndpoints,
   };
+}
+
+/** https://docs.docker.com/reference/api/engine/version-history/#v142-api-changes */
+function warnOfUnheardSignal({ log }: Outside, { name, settings }: Container, { apiVersion }: EngineInfo): void {
+  const { stopSignal } = readLabels(settings.Config.Labels ?? {}).wishes;
+  if (stopSignal === undefined || speaksApi(apiVersion, '1.42')) return;
+  log.warn('The label stop-signal is not heard: this engine stops containers with their own signal only', {
+    container: name,
+    signal: stopSignal,
+  });
 }
 
 /** An engine on another host does not know the container that we run in. */

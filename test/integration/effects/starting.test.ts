@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs';
+import { afterEach, expect, test } from 'vitest';
+import { catalogue, webServer } from '../../lab/catalogue.ts';
+import { describeInLab } from '../../lab/describe-in-lab.ts';
+import type { Inspected } from '../../lab/engine-client.ts';
+import { upkeepScene } from '../../support/upkeep-scene.ts';
+import { effectsScene } from './scene.ts';
+
+/** A service that runs a line of shell on SIGTERM, or another signal, and then ends. */
+const onSignal = (line: string, signals = 'TERM') =>
+  webServer('v1', { Cmd: ['sh', '-c', `trap '${line}; exit 0' ${signals}; while :; do sleep 0.1; done`] });
+
+const logOf = ({ Mounts }: Inspected) => readFileSync(`${String(Mounts[0]?.['Source'])}/log`, 'utf8').trim();
+
+describeInLab('how containers are stopped and started', (lab) => {
+  const { engine } = lab;
+  const { stale, inspect, names, push } = effectsScene(lab, 'starting');
+  const upkeep = upkeepScene({ socket: engine.socket });
+  afterEach(() => engine.clear());
+
+  test.each([
+    ['--no-restart', ['--no-restart'], {}],
+    ['the label no-restart', [], { 'upkeep.no-restart': 'true' }],
+  ])('%s leaves the new container created, with name and policy, and the old one goes', async (_, args, Labels) => {
+    const HostConfig = { RestartPolicy: { Name: 'unless-stopped', MaximumRetryCount: 0 } };
+    const { Id, next } = await stale('web', { config: { Labels, HostConfig } });
+    const { outcomes } = await upkeep.update(...args);
+    expect(outcomes['web']).toMatchObject({ outcome: 'updated', reason: expect.stringContaining('left stopped') });
+    expect(await inspect('web')).toMatchObject({
+      Image: next.configDigest,
+      State: { Status: 'created', Running: false },
+      HostConfig,
+    });
+    expect(await engine.inspect(Id)).toBeUndefined();
+    expect(await names()).toEqual(['web']);
+  });
+
+  test('--no-restart does not touch a container whose successor cannot be created', async () => {
+    const { Id } = await stale('web', {
+      next: { config: {}, empty: true, platform: { os: 'linux', architecture: 's390x' } },
+    });
+    const { outcomes } = await upkeep.update('--no-restart');
+    expect(outcomes['web']?.outcome).not.toBe('updated');
+    expect(await inspect('web')).toMatchObject({ Id, State: { Status: 'running' } });
+  });
+
+  test('a stopped container is left alone, updated and left stopped, or updated and started, as options say', async () => {
+    const { Id, next } = await stale('web');
+    await engine.call('POST', `/containers/${Id}/stop`);
+    expect((await upkeep.update('--revive-stopped')).outcomes).toEqual({});
+    expect((await upkeep.update('--include-stopped')).outcomes['web']?.outcome).toBe('updated');
+    expect(await inspect('web')).toMatchObject({ Image: next.configDigest, State: { Running: false } });
+    const third = await push('web', webServer('v3'));
+    expect((await upkeep.update('--include-stopped', '--revive-stopped')).outcomes['web']?.outcome).toBe('updated');
+    expect(await inspect('web')).toMatchObject({ Image: third.configDigest, State: { Status: 'running' } });
+  });
+
+  test('a stopped container that is revived to a bad version is as it was, and stopped', async () => {
+    const { Id } = await stale('web', { next: catalogue.crash });
+    await engine.call('POST', `/containers/${Id}/stop`);
+    const { run, outcomes } = await upkeep.update('--include-stopped', '--revive-stopped');
+    expect(run.code).toBe(1);
+    expect(outcomes['web']?.reason).toContain('exited with code 3');
+    expect(await inspect('web')).toMatchObject({ Id, State: { Status: 'exited' } });
+    expect(await names()).toEqual(['web']);
+  });
+
+  test('a container that crashes over and over is updated only with --include-restarting', async () => {
+    const HostConfig = { RestartPolicy: { Name: 'always' } };
+    const { next } = await stale('web', { old: catalogue.crash, config: { HostConfig } });
+    await engine.waitFor('web', ({ State }) => State.Status === 'restarting');
+    expect((await upkeep.update()).outcomes).toEqual({});
+    await engine.waitFor('web', ({ State }) => State.Status === 'restarting', 60_000);
+    expect((await upkeep.update('--include-restarting')).outcomes['web']?.outcome).toBe('updated');
+    expect(await inspect('web')).toMatchObject({
+      Image: next.configDigest,
+      State: { Status: 'running' },
+      HostConfig: { RestartPolicy: { Name: 'always' } },
+    });
+  });
+
+  test('--rolling-restart begins one when the one before has been proven, also with dependencies', async () => {
+    const after = (name: string) => ({ config: { Labels: { 'upkeep.depends-on': name } } });
+    await stale('aa', after('bb'));
+    await stale('bb', after('cc'));
+    await stale('cc');
+    const { outcomes } = await upkeep.update('--rolling-restart');
+    expect(Object.values(outcomes).map(({ outcome }) => outcome)).toEqual(['updated', 'updated', 'updated']);
+    const startedAtMs = await Promise.all(
+      ['cc', 'bb', 'aa'].map(async (name) => Date.parse((await inspect(name)).State.StartedAt)),
+    );
+    const gapsMs = startedAtMs.slice(1).map((ms, index) => ms - (startedAtMs[index] ?? 0));
+    for (const gapMs of gapsMs) expect(gapMs).toBeGreaterThan(1000);
+  });
+
+  test('the label stop-signal is heard where the engine can be told a signal; else that is said', async () => {
+    const HostConfig = { Binds: ['log:/log'] };
+    const Labels = { 'upkeep.stop-signal': 'SIGUSR1' };
+    const web = await stale('web', {
+      old: onSignal('echo own >/log/log', 'TERM; trap "echo usr1 >/log/log; exit 0" USR1'),
+      config: { Labels, HostConfig },
+    });
+    const { outcomes, run } = await upkeep.update();
+    expect(outcomes['web']?.outcome).toBe('updated');
+    const { body } = await engine.call('GET', '/version');
+    const canBeTold = Number((body as { ApiVersion: string }).ApiVersion.split('.')[1]) >= 42;
+    expect(logOf(web)).toBe(canBeTold ? 'usr1' : 'own');
+    expect(run.stderr.includes('The label stop-signal is not heard')).toBe(!canBeTold);
+  });
+
+  test('the label stop-timeout decides when a container is killed', async () => {
+    const Labels = { 'upkeep.stop-timeout': '1s' };
+    await stale('deaf', { old: catalogue.deaf, config: { Labels, StopTimeout: 60 } });
+    const beganMs = performance.now();
+    expect((await upkeep.update()).outcomes['deaf']?.outcome).toBe('updated');
+    expect(performance.now() - beganMs).toBeLessThan(30_000);
+  });
+
+  test.each([
+    ['longer than the option', 30],
+    ['without end', -1],
+  ])("a container's own StopTimeout, %s, is waited for", async (_, StopTimeout) => {
+    const config = { StopTimeout, HostConfig: { Binds: ['log:/log'] } };
+    const web = await stale('web', { old: onSignal('sleep 4; echo ended by itself >/log/log'), config });
+    expect((await upkeep.update('--stop-timeout', '1s')).outcomes['web']?.outcome).toBe('updated');
+    expect(logOf(web)).toBe('ended by itself');
+  });
+
+  test('the label health-timeout decides how long healthy may take', async () => {
+    const patient = await stale('patient', { next: catalogue.slow });
+    const hasty = await stale('hasty', {
+      next: catalogue.slow,
+      config: { Labels: { 'upkeep.health-timeout': '1s', 'upkeep.health-window': '1s' } },
+    });
+    const { outcomes } = await upkeep.update();
+    expect(outcomes['patient']?.outcome).toBe('updated');
+    expect(outcomes['hasty']).toMatchObject({
+      outcome: 'rolled_back',
+      reason: expect.stringContaining('did not become healthy within 1 s'),
+    });
+    expect((await inspect('patient')).Image).toBe(patient.next.configDigest);
+    expect(await inspect('hasty')).toMatchObject({ Id: hasty.Id, State: { Status: 'running' } });
+  });
+});
