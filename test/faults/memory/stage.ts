@@ -1,0 +1,264 @@
+import { recoverTransactions } from '../../../src/application/recover.ts';
+import { runTransaction } from '../../../src/application/run-transaction.ts';
+import type { Behaviour } from '../../../src/adapters/sandbox/behaviour.ts';
+import type { PlannedFault } from '../../../src/adapters/sandbox/faults.ts';
+import type { Afterwards } from '../../../src/domain/afterwards.ts';
+import { type Container, isAlive } from '../../../src/domain/container.ts';
+import { isFailedVersionTag } from '../../../src/domain/failed-version.ts';
+import type { OutcomeKind } from '../../../src/domain/session.ts';
+import { defaultSettings } from '../../../src/domain/settings.ts';
+import type { PlannedTransaction } from '../../../src/domain/update-plan.ts';
+import { createSandboxScene, type SandboxScene } from '../../support/sandbox-outside.ts';
+
+/** A container or two, as they are before an update, and the new version of their image. */
+export type Shape = {
+  readonly name: string;
+  readonly next: Behaviour & { readonly sick?: boolean };
+  readonly good: boolean;
+  readonly body: object;
+  readonly stopped?: boolean;
+  /** Where it is not as before. */
+  readonly afterwards?: Afterwards;
+  readonly dependent?: boolean;
+  /** `--rm`: what comes back is another container, and an engine that restarts removes what is not replaced just then. */
+  readonly selfRemoving?: boolean;
+};
+
+const restart = (Name: string) => ({ RestartPolicy: { Name, MaximumRetryCount: 0 } });
+export const shapes: readonly Shape[] = [
+  {
+    name: 'unless-stopped with a port',
+    next: {},
+    good: true,
+    body: { HostConfig: { ...restart('unless-stopped'), PortBindings: { '80/tcp': [{ HostPort: '8080' }] } } },
+  },
+  {
+    name: 'always with volumes',
+    next: {},
+    good: true,
+    body: { Volumes: { '/scratch': {} }, HostConfig: { ...restart('always'), Binds: ['kept:/data'] } },
+  },
+  { name: 'without a policy', next: {}, good: true, body: {} },
+  {
+    name: 'the new version ends at once',
+    next: { exitsAfterMs: 1, exitCode: 3 },
+    good: false,
+    body: { HostConfig: restart('on-failure') },
+  },
+  {
+    name: 'the new version ends later',
+    next: { exitsAfterMs: 5000, exitCode: 4 },
+    good: false,
+    body: { HostConfig: restart('unless-stopped') },
+  },
+  {
+    name: 'the new version cannot start',
+    next: { startError: 'exec: "service": not found' },
+    good: false,
+    body: { HostConfig: restart('always') },
+  },
+  {
+    name: 'the new version is never healthy',
+    next: { sick: true },
+    good: false,
+    body: { HostConfig: restart('unless-stopped') },
+  },
+  { name: 'stopped', next: {}, good: true, body: { HostConfig: restart('unless-stopped') }, stopped: true },
+  {
+    name: 'removes itself (--rm), with volumes',
+    next: {},
+    good: true,
+    body: { Volumes: { '/scratch': {} }, HostConfig: { AutoRemove: true, Binds: ['kept:/data'] } },
+    selfRemoving: true,
+  },
+  {
+    name: 'removes itself, and the new version ends at once',
+    next: { exitsAfterMs: 1, exitCode: 3 },
+    good: false,
+    body: { Volumes: { '/scratch': {} }, HostConfig: { AutoRemove: true } },
+    selfRemoving: true,
+  },
+  {
+    name: 'removes itself, and the new version is never healthy',
+    next: { sick: true },
+    good: false,
+    body: { HostConfig: { AutoRemove: true } },
+    selfRemoving: true,
+  },
+  {
+    name: 'with a container in its network namespace',
+    next: {},
+    good: true,
+    body: { HostConfig: restart('unless-stopped') },
+    dependent: true,
+  },
+  {
+    name: 'with a container in its namespace, bad version',
+    next: { exitsAfterMs: 1 },
+    good: false,
+    body: { HostConfig: restart('always') },
+    dependent: true,
+  },
+  {
+    name: 'to be left stopped',
+    next: {},
+    good: true,
+    body: { HostConfig: restart('unless-stopped') },
+    afterwards: 'stopped',
+  },
+  {
+    name: 'stopped, to be revived',
+    next: {},
+    good: true,
+    body: { HostConfig: restart('unless-stopped') },
+    stopped: true,
+    afterwards: 'running',
+  },
+  {
+    name: 'stopped, to be revived to a bad version',
+    next: { exitsAfterMs: 10 },
+    good: false,
+    body: { HostConfig: restart('unless-stopped') },
+    stopped: true,
+    afterwards: 'running',
+  },
+  {
+    name: 'a job to be run to its end',
+    next: { exitsAfterMs: 15_000 },
+    good: true,
+    body: { HostConfig: restart('no') },
+    stopped: true,
+    afterwards: 'completed',
+  },
+  {
+    name: 'with hooks before and after',
+    next: { commands: { hook: { tookMs: 1000 } } },
+    good: true,
+    body: {
+      HostConfig: restart('unless-stopped'),
+      Labels: { 'upkeep.lifecycle.pre-update': 'hook', 'upkeep.lifecycle.post-update': 'hook' },
+    },
+  },
+];
+
+const image = 'registry.test/app:stable';
+const settings = { ...defaultSettings, gateWindowMs: 10_000, stopTimeoutMs: 3000, lifecycleHooks: true };
+
+/** A shape on an engine in memory, with its update planned. */
+export type Stage = {
+  readonly scene: SandboxScene;
+  readonly planned: PlannedTransaction;
+  readonly before: ReadonlyMap<string, Container>;
+  readonly newImageId: string;
+};
+
+export async function setStage(shape: Shape): Promise<Stage> {
+  const scene = createSandboxScene();
+  const { sandbox, registry } = scene;
+  const { engine } = sandbox;
+  const health = shape.next.sick ? { Healthcheck: { Test: ['CMD', 'true'], Interval: 1e9, Retries: 1 } } : {};
+  registry.store.publish(image, { version: '1', behaviour: { stopMs: 500, commands: { hook: { tookMs: 1000 } } } });
+  await engine.pullImage({ reference: image });
+  const webId = sandbox.control[shape.stopped ? 'addContainer' : 'runContainer']('web', {
+    Image: image,
+    ...shape.body,
+  });
+  if (shape.dependent)
+    sandbox.control.runContainer('app', {
+      Image: image,
+      HostConfig: { ...restart('unless-stopped'), NetworkMode: 'container:web' },
+    });
+  for (const volume of Object.keys(sandbox.control.snapshot().volumes))
+    sandbox.control.markVolume(volume, `data of ${volume}`);
+  const { sick, ...behaviour } = shape.next;
+  const manifest = registry.store.publish(image, {
+    version: '2',
+    config: health,
+    behaviour: sick ? { health: { kind: 'unhealthy' } } : behaviour,
+  });
+  const web = (await engine.inspectContainer('web'))!;
+  const app = await engine.inspectContainer('app');
+  const before = new Map(
+    [web, app].filter((container) => container !== undefined).map((container) => [container.name, container]),
+  );
+  const members = [...before.values()].map((container) => ({
+    container,
+    cause: 'stale' as const,
+    reference: image,
+    digest: manifest.digest,
+    holdsOnTo: container.id === webId ? [] : [webId],
+    afterwards: shape.afterwards ?? (isAlive(container.state.status) ? ('running' as const) : ('stopped' as const)),
+    waitsFor: [],
+  }));
+  const newImageId = manifest.kind === 'image' ? manifest.image.id : '';
+  return { scene, planned: { id: webId, members, after: [], requires: [] }, before, newImageId };
+}
+
+/** What is wrong once everything has come to rest; empty when nothing was lost. */
+export function faultsIn({ scene, before, newImageId }: Stage, shape: Shape): string[] {
+  const { containers, volumes, tags } = scene.sandbox.control.snapshot();
+  const faults: string[] = [];
+  if (shape.good && Object.keys(tags).some(isFailedVersionTag)) faults.push('a good version is held to have failed');
+  const names = Object.keys(containers).sort().join();
+  if (names !== [...before.keys()].sort().join()) faults.push(`the containers are ${names}`);
+  for (const [name, old] of before) {
+    const now = containers[name];
+    if (now === undefined) continue;
+    const { stopped = false, afterwards = stopped ? 'stopped' : 'running' } = shape;
+    const isToRun = now.imageId === newImageId ? afterwards === 'running' : !stopped;
+    if (now.running !== isToRun) faults.push(`"${name}" is ${now.state.status}`);
+    if (now.imageId === newImageId && afterwards === 'completed' && now.state.status !== 'exited')
+      faults.push(`the work of "${name}" was not done`);
+    if (shape.selfRemoving && now.imageId === newImageId && now.settings.HostConfig.AutoRemove !== true)
+      faults.push(`"${name}" does not remove itself any more`);
+    if (now.imageId !== old.imageId && now.imageId !== newImageId) faults.push(`"${name}" runs a third image`);
+    if (now.imageId === newImageId && !shape.good) faults.push(`"${name}" stayed on a bad version`);
+    const policy = (container: Container) => container.settings.HostConfig.RestartPolicy?.Name || 'no';
+    if (policy(now) !== policy(old)) faults.push(`the policy of "${name}" is ${policy(now)}`);
+    const mounts = (container: Container) =>
+      container.settings.Mounts.map((mount) => `${mount.Name}:${mount.Destination}`)
+        .sort()
+        .join();
+    if (mounts(now) !== mounts(old)) faults.push(`"${name}" mounts ${mounts(now)} instead of ${mounts(old)}`);
+  }
+  for (const [name, marker] of Object.entries(volumes))
+    if (marker !== `data of ${name}`) faults.push(`volume ${name} holds "${marker}"`);
+  return faults;
+}
+
+/** An update that meets these faults; its process is gone afterwards. */
+export async function runKilled(stage: Stage, faults: readonly PlannedFault[]): Promise<void> {
+  const life = stage.scene.startProcess(stage.scene.sandbox.connect({ faults }));
+  await stage.scene.clock
+    .run(() => runTransaction(life.outside, settings, stage.planned, { runId: 'run' }))
+    .catch(() => []);
+  if (!life.connection.isDead()) life.connection.crash();
+}
+
+/** A start that finds what was left, and a minute in which what the engine still had to do gets done. */
+export async function startAgain(
+  { scene }: Stage,
+  faults: readonly PlannedFault[] = [],
+): Promise<{ readonly changes: number; readonly complaints: readonly string[] }> {
+  const life = scene.startProcess(scene.sandbox.connect({ faults }));
+  await scene.clock.run(() => recoverTransactions(life.outside, settings)).catch(() => {});
+  life.connection.crash();
+  await scene.clock.run(() => scene.clock.sleep(60_000));
+  return { changes: life.connection.calls.length, complaints: life.complaints };
+}
+
+/** One clean run tells which state-changing calls there are. */
+export async function countCalls(
+  shape: Shape,
+): Promise<{ readonly calls: readonly string[]; readonly outcomes: readonly OutcomeKind[]; readonly stage: Stage }> {
+  const stage = await setStage(shape);
+  const life = stage.scene.startProcess();
+  const outcomes = await stage.scene.clock.run(() =>
+    runTransaction(life.outside, settings, stage.planned, { runId: 'run' }),
+  );
+  return {
+    calls: life.connection.calls.map(({ kind, target, detail }) => `${kind} ${target} ${detail}`),
+    outcomes: outcomes.map(({ outcome }) => outcome),
+    stage,
+  };
+}
