@@ -44,6 +44,34 @@ describe('a request that is none', () => {
     expect(reply.toLowerCase()).not.toMatch(/\r\nserver:|node|fastify/);
   });
 
+  test.each([
+    ['FETCH /livez HTTP/1.1\r\nHost: x\r\n\r\n', 405],
+    ['hello\r\n\r\n', 400],
+  ])('(%j) gets one too on a connection that has been answered before', async (text, status) => {
+    const socket = connect(scene.port, '127.0.0.1', () => socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'));
+    let received = '';
+    socket.on('data', (chunk) => (received += chunk.toString()));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    await vi.waitUntil(() => received.includes('{"status":"ok"}'));
+    socket.write(text);
+    await closed;
+    expect([...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, each]) => Number(each))).toEqual([200, status]);
+  });
+
+  test('what comes in the middle of a reply ends it', async () => {
+    const socket = connect(scene.port, '127.0.0.1', () =>
+      socket.write('GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer events-token-for-tests\r\n\r\n'),
+    );
+    let received = '';
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk) => (received += chunk.toString()));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    await vi.waitUntil(() => received.includes('retry: 5000'));
+    socket.write('hello\r\n\r\n');
+    await closed;
+    expect(received.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  });
+
   test('10,000 header bytes are no fault', async () => {
     expect((await scene.ask('/livez', { headers: { 'x-much': 'x'.repeat(10_000) } })).status).toBe(200);
   });

@@ -1,17 +1,24 @@
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../domain/outside.ts';
+import type { Connections } from './connections.ts';
 import { errorBody, jsonType, type Problem } from './errors.ts';
 import type { JudgeRequest } from './gate.ts';
 
 type ClientError = Error & { readonly code?: string; readonly rawPacket?: Buffer };
 
+export type ClientErrorParts = {
+  readonly clock: Clock;
+  readonly judge: JudgeRequest;
+  readonly connections: () => Pick<Connections, 'isAnswering'>;
+};
+
 /** Answers what is not HTTP, or stops in the middle of it, where an answer can still be read. */
-export function answerClientError(error: ClientError, socket: Duplex, clock: Clock, judge: JudgeRequest): void {
+export function answerClientError(error: ClientError, socket: Duplex, parts: ClientErrorParts): void {
+  const { clock, judge, connections } = parts;
   const isGone = error.code === 'ECONNRESET' || !socket.writable;
-  // What has been answered, or is being answered, cannot be answered again.
-  const hasReply = 'bytesWritten' in socket && Number(socket.bytesWritten) > 0;
-  if (isGone || hasReply) {
+  // In the middle of a reply another one would be taken for its rest.
+  if (isGone || connections().isAnswering(socket)) {
     socket.destroy(error);
     return;
   }

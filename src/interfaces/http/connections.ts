@@ -6,6 +6,8 @@ export type Connections = {
   /** To be told of every request, and of the end of its reply. */
   readonly begin: (response: ServerResponse) => void;
   readonly end: (response: ServerResponse) => void;
+  /** Whether a reply is on its way there. */
+  readonly isAnswering: (socket: unknown) => boolean;
   /** Closes those that wait for nothing, silent ones too, and each of the others once it has its reply. */
   readonly closeIdle: () => void;
   readonly closeAll: () => void;
@@ -36,6 +38,7 @@ export function trackConnections(server: Server): Connections {
       const { socket } = response.req;
       if (![...replies].some(({ req }) => req.socket === socket)) socket.destroySoon();
     },
+    isAnswering: (socket) => [...replies].some(({ req, headersSent }) => req.socket === socket && headersSent),
     closeIdle() {
       isClosing = true;
       const waiting = new Set([...replies].map(({ req }) => peerOf(req.socket)));

@@ -4,10 +4,10 @@ import { answerConnect } from './connect-request.ts';
 import { trackConnections } from './connections.ts';
 import { createCors } from './cors.ts';
 import { createEventStreams } from './event-streams.ts';
-import { answerClientError } from './client-error.ts';
+import { answerClientError, type ClientErrorParts } from './client-error.ts';
 import { createFront, type Front } from './front.ts';
 import { FrontResponse } from './front-response.ts';
-import { createGate, createJudge, type JudgeRequest } from './gate.ts';
+import { createGate, createJudge } from './gate.ts';
 import { defaultLimits } from './limits.ts';
 import type { HttpParts } from './parts.ts';
 import { createRouter } from './router.ts';
@@ -43,7 +43,8 @@ export async function createHttpServer(parts: HttpParts): Promise<HttpServer> {
     ...{ settings, clock, log },
     createServer: (route) => {
       const gate = createGate(judge, clock, route);
-      return serverFor(createFront(settings, { clock, log, cors, connections: () => connections }, gate), judge, parts);
+      const tracked = { clock, connections: () => connections };
+      return serverFor(createFront(settings, { ...tracked, log, cors }, gate), { ...tracked, judge }, parts);
     },
   });
   await router.ready();
@@ -71,7 +72,7 @@ export async function createHttpServer(parts: HttpParts): Promise<HttpServer> {
   }
 }
 
-function serverFor(listener: Front, judge: JudgeRequest, { settings, clock, log }: HttpParts): Server {
+function serverFor(listener: Front, clientErrors: ClientErrorParts, { settings, log }: HttpParts): Server {
   const server =
     settings.tls === undefined
       ? createServer(serverOptions, listener)
@@ -79,7 +80,7 @@ function serverFor(listener: Front, judge: JudgeRequest, { settings, clock, log 
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);
   server.on('connect', answerConnect(listener));
-  server.on('clientError', (error, socket) => answerClientError(error, socket, clock, judge));
+  server.on('clientError', (error, socket) => answerClientError(error, socket, clientErrors));
   return server;
 }
 
