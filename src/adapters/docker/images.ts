@@ -6,7 +6,7 @@ import { maxListBytes } from './answer.ts';
 import { capabilitiesOf, mishaps } from './capabilities.ts';
 import { change } from './changes.ts';
 import type { Client } from './client.ts';
-import { wholeImage } from './podman/image.ts';
+import { wholeImage, withoutLocalDigests } from './podman/image.ts';
 import { read, readExisting } from './reads.ts';
 import { readImage, readImageSummary } from './translate.ts';
 import { isDefined, items, pathSegment } from './wire.ts';
@@ -18,7 +18,9 @@ export async function listImages(client: Client, signal?: AbortSignal): Promise<
     limitBytes: maxListBytes,
     signal,
   });
-  return items(answer).map(readImageSummary).filter(isDefined);
+  const { dockerWords } = capabilitiesOf(await client.version(signal));
+  const entries = dockerWords ? items(answer) : items(answer).map(withoutLocalDigests);
+  return entries.map(readImageSummary).filter(isDefined);
 }
 
 export async function inspectImage(

@@ -1,6 +1,6 @@
 import type { Client } from '../client.ts';
 import { read } from '../reads.ts';
-import { fields, pathSegment, text } from '../wire.ts';
+import { fields, pathSegment, text, texts, type Fields } from '../wire.ts';
 
 /**
  * An image as Docker would describe it: with its HEALTHCHECK, which Podman tells in an API of its own
@@ -13,7 +13,7 @@ export async function wholeImage(client: Client, answer: unknown, signal?: Abort
   const { Healthcheck } = fields(await read(client, { doing: 'inspect an image of Podman', path, signal }));
   const config = fields(image['Config']);
   return {
-    ...image,
+    ...withoutLocalDigests(image),
     Config: {
       ...config,
       WorkingDir: text(config['WorkingDir']) || '/',
@@ -23,4 +23,10 @@ export async function wholeImage(client: Client, answer: unknown, signal?: Abort
       ...(Healthcheck !== undefined && { Healthcheck }),
     },
   };
+}
+
+/** Podman calls what was built here `localhost/…`, and gives it a digest, as if a registry had one. */
+export function withoutLocalDigests(entry: unknown): Fields {
+  const { RepoDigests, ...image } = fields(entry);
+  return { ...image, RepoDigests: texts(RepoDigests).filter((digest) => !digest.startsWith('localhost/')) };
 }

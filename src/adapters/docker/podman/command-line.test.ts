@@ -1,0 +1,33 @@
+import { describe, expect, test } from 'vitest';
+import { readCommandLine } from './command-line.ts';
+
+const image = 'docker.io/library/nginx:latest';
+const read = (line: string) => readCommandLine(line.split(' '), image);
+
+describe('readCommandLine()', () => {
+  test.each([
+    ['podman run --ip 10.0.0.2 nginx', { '': { IPv4Address: '10.0.0.2' } }],
+    [
+      'podman container create --ip=10.0.0.2 --ip6 fd00::2 nginx',
+      { '': { IPv4Address: '10.0.0.2', IPv6Address: 'fd00::2' } },
+    ],
+    ['podman run --network front:ip=10.0.0.2,alias=www --network back nginx', { front: { IPv4Address: '10.0.0.2' } }],
+    ['podman run -d --name web nginx:latest --ip 10.0.0.2', {}],
+    ['podman run --network front nginx', {}],
+  ])('reads the addresses of %j', (line, addresses) => {
+    expect(read(line)).toEqual({ addresses, hidden: [] });
+  });
+
+  test.each([
+    ['podman run --sysctl net.core.somaxconn=1 --tz=local nginx', ['--sysctl', '--tz']],
+    ['podman run --network front:mac=02:00:00:00:00:01 nginx', ['--network']],
+    ['podman run docker.io/library/nginx --init', []],
+  ])('names the flags of %j that nothing else shows', (line, hidden) => {
+    expect(read(line)?.hidden).toEqual(hidden);
+  });
+
+  test('is undefined for a container that was made through the API', () => {
+    expect(read('podman system service --time=0 unix:///run/podman.sock')).toBeUndefined();
+    expect(readCommandLine(undefined, undefined)).toBeUndefined();
+  });
+});
