@@ -181,7 +181,8 @@ async function startContainer({ outside: { engine } }: StepContext, { id }: Step
   if (outcome.kind !== 'refused') return outcome;
   const state = (await engine.inspectContainer(id))?.state;
   const isOwnFault = state !== undefined && commandExitCodes.includes(state.exitCode) && state.error !== '';
-  return isOwnFault ? { kind: 'fault', id, message: outcome.message, wasSeenWell: true } : outcome;
+  const message = `it cannot be started: ${outcome.message}`;
+  return isOwnFault ? { kind: 'fault', id, message, wasSeenWell: true } : outcome;
 }
 
 /** What the engine notes for a command that cannot be run or is not there: https://docs.docker.com/engine/containers/run/#exit-status */
