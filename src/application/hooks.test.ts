@@ -234,7 +234,31 @@ describe('the pre-update hook', () => {
     expect((await scene.sandbox.engine.inspectImage('web:1'))?.id).toBe(session.containers[0]?.oldImageId);
   });
 
-  test('is asked again by the next run, and may change its mind', async () => {
+  test('puts off also the update of a container that the engine removes when it stops', async () => {
+    const scene = createSandboxScene();
+    const host = { HostConfig: { AutoRemove: true } };
+    const id = await stale(scene, 'web', { 'pre-update': 'later' }, host);
+    expect(outcomes(await service(scene, { updateAutoRemove: true }).application.update(full))).toEqual({
+      web: 'deferred',
+    });
+    await untouched(scene, id);
+    await scene.sandbox.engine.removeContainer('web');
+    await stale(scene, 'app', { 'pre-update': 'good', 'post-update': 'good' }, host);
+    expect(outcomes(await service(scene, { updateAutoRemove: true }).application.update(full))).toEqual({
+      app: 'updated',
+    });
+    expect(ran(scene)).toEqual(['web: later', 'app: good', 'app: good']);
+  });
+
+  test('is not run by a rehearsal', async () => {
+    const scene = createSandboxScene();
+    const id = await stale(scene, 'web', { 'pre-update': 'bad' });
+    await service(scene).application.rehearse({ images: [], containers: [] });
+    expect(ran(scene)).toEqual([]);
+    await untouched(scene, id);
+  });
+
+  test('is asked again by the next run', async () => {
     const scene = createSandboxScene();
     await stale(scene, 'web', { 'pre-update': 'later' });
     const { application } = service(scene);
