@@ -48,7 +48,7 @@ export const performers: { readonly [K in StepKind]: (context: StepContext, step
       return outside.engine.connectNetwork({ containerId: id, networkId, endpoint: later?.endpoint ?? {} });
     },
     compare: compareCreated,
-    rename: ({ outside }, { id, to }) => outside.engine.renameContainer(id, to),
+    rename: renameContainer,
     policy: async ({ outside }, { id, policy, afterPause }) => {
       if (afterPause) await outside.clock.sleep(directorySyncMs);
       return outside.engine.updateRestartPolicy(id, policy);
@@ -173,6 +173,12 @@ function recipeOf(
     policyFromStart: !prepared.info.abilities.changesRestartPolicies,
     leftOut: leftOutFields(settings),
   });
+}
+
+/** Docker 20.10 answers so for a container that has crashed since the facts were read: they tell whether it is there. */
+async function renameContainer({ outside }: StepContext, { id, to }: StepOf<'rename'>): Promise<StepOutcome> {
+  const outcome = await outside.engine.renameContainer(id, to);
+  return outcome.kind === 'refused' && outcome.status === 404 ? { kind: 'unknown', message: outcome.message } : outcome;
 }
 
 /** A refusal for the sake of the command is the image's fault; others (a port, a full disk) are the host's. */

@@ -261,3 +261,22 @@ describe('an update with remove-volumes', () => {
     expect(await mounted(scene, 'app')).toEqual(before);
   });
 });
+
+test('what crashes over and over is replaced, also when it crashes at a bad moment', async () => {
+  const scene = createSandboxScene({ version: '20.10' });
+  const behaviour = { exitsAfterMs: 40, exitCode: 3 };
+  scene.registry.store.publish('web:1', { version: '1', behaviour });
+  await scene.sandbox.engine.pullImage({ reference: 'web:1' });
+  const HostConfig = { RestartPolicy: { Name: 'always', MaximumRetryCount: 0 } };
+  const old = scene.sandbox.control.runContainer('web', { Image: 'web:1', HostConfig });
+  scene.registry.store.publish('web:1', { version: '2' });
+  for (const waitMs of [0, 10, 30, 60, 200]) {
+    await scene.clock.advance(waitMs);
+    const session = await update(scene, { includeRestarting: true });
+    if (outcomes(session)['web'] === 'fresh') break;
+    expect(outcomes(session)).toEqual({ web: 'updated' });
+  }
+  expect(await inspect(scene, 'web')).toMatchObject({ state: { status: 'running' }, settings: { HostConfig } });
+  expect((await inspect(scene, 'web')).id).not.toBe(old);
+  expect(await scene.sandbox.engine.listContainers()).toHaveLength(1);
+});

@@ -23,6 +23,10 @@ export function renameContainer(world: World, container: SandboxContainer, name:
     if (error instanceof Refusal) throw new Refusal(error.status, `Error when allocating new name: ${error.message}`);
     throw error;
   }
+  if (world.profile.refusesRenameBetweenTries && container.state.status === 'restarting') {
+    world.names.delete(name);
+    throw new Refusal(404, `sandbox ${container.id} not found`);
+  }
   const oldName = container.name;
   world.names.delete(oldName);
   container.name = name;

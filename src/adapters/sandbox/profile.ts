@@ -22,6 +22,8 @@ export type EngineProfile = {
   readonly statusOfMissingNeighbour: 404 | 500;
   /** And with this when the one whose memory or processes it is to share does not run. */
   readonly statusOfIdleNeighbour: 409 | 500;
+  /** Between two tries of its restart policy a container has no network, and is not renamed. */
+  readonly refusesRenameBetweenTries: boolean;
   /** With live-restore, a running `--rm` container is deleted at boot: https://github.com/moby/moby/issues/46308 */
   readonly liveRestoreDeletesAutoRemove: boolean;
   /** Fields of `HostConfig` that exist beside those of every version; others are dropped without a word. */
@@ -56,6 +58,7 @@ export const profiles: Readonly<Record<EngineVersion, EngineProfile>> = {
     setsUpNetworkLast: false,
     statusOfMissingNeighbour: 404,
     statusOfIdleNeighbour: 500,
+    refusesRenameBetweenTries: true,
     liveRestoreDeletesAutoRemove: true,
     hostConfig: { KernelMemory: 0, KernelMemoryTCP: 0, MaskedPaths: [...maskedFirst, ...maskedThen] },
     optionalHostConfig: [],
@@ -71,6 +74,7 @@ export const profiles: Readonly<Record<EngineVersion, EngineProfile>> = {
     setsUpNetworkLast: true,
     statusOfMissingNeighbour: 500,
     statusOfIdleNeighbour: 409,
+    refusesRenameBetweenTries: false,
     liveRestoreDeletesAutoRemove: false,
     hostConfig: { MaskedPaths: [...maskedFirst, '/proc/interrupts', ...maskedThen, '/sys/devices/virtual/powercap'] },
     optionalHostConfig: ['Annotations'],

@@ -43,6 +43,17 @@ export function changingRows(fixture: GetFixture): void {
       expect(statusOf(await engine.renameContainer('nobody', 'two'))).toBe('refused 404');
     });
 
+    test('of one that crashes over and over is done, or refused with 404 between two tries; once stopped it is done', async () => {
+      const { engine } = fixture();
+      const id = await run(fixture(), 'one', 'crash', { HostConfig: { RestartPolicy: { Name: 'always' } } });
+      await untilStatus(fixture(), id, 'restarting');
+      const outcome = statusOf(await engine.renameContainer(id, 'two'));
+      expect(['done', 'refused 404']).toContain(outcome);
+      expect((await inspect(fixture(), id)).name).toBe(outcome === 'done' ? 'two' : 'one');
+      expect((await engine.stopContainer(id, { timeoutSeconds: 5 })).kind).not.toBe('refused');
+      expect(await engine.renameContainer(id, 'three')).toEqual({ kind: 'done' });
+    });
+
     test('takes a name of 200 characters', async () => {
       const id = await create(fixture(), 'one', 'service');
       const name = 'n'.repeat(200);
