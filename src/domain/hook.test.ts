@@ -117,6 +117,10 @@ describe('judgeHook()', () => {
       kind: 'failed',
       reason: 'could not be run: is paused',
     });
+    expect(judgeHook({ kind: 'refused', status: 403, message: '<html>' }, command)).toEqual({
+      kind: 'failed',
+      reason: 'could not be run: the engine, or a proxy before it, forbids commands in containers',
+    });
     expect(judgeHook({ kind: 'unknown', message: 'lost' }, command)).toEqual({
       kind: 'failed',
       reason: 'may or may not have been run: lost',

@@ -56,7 +56,7 @@ export function judgeHook(outcome: CommandOutcome, { timeoutMs }: ContainerComma
     case 'timed-out':
       return failed(`did not end within ${formatDuration(timeoutMs)}; it cannot be ended and may go on`);
     case 'refused':
-      return failed(`could not be run: ${outcome.message}`);
+      return failed(`could not be run: ${isForbidden(outcome.status) ? forbidden : outcome.message}`);
     case 'unknown':
       return failed(`may or may not have been run: ${outcome.message}`);
   }
@@ -81,6 +81,10 @@ const longestLine = 1000;
 function failed(reason: string): HookEnd {
   return { kind: 'failed', reason };
 }
+
+/** What proxies before an engine answer to calls that they do not let through. */
+const isForbidden = (status: number): boolean => status === 401 || status === 403;
+const forbidden = 'the engine, or a proxy before it, forbids commands in containers';
 
 function judgeExitCode(exitCode: number): HookEnd {
   if (exitCode === 0) return { kind: 'passed' };
