@@ -2,6 +2,7 @@ import { chooseChallenge, type Authorization, type Authorize } from './authoriza
 import type { Challenge } from './challenge.ts';
 import type { Credentials } from './credentials.ts';
 import { denied, loginKeptBack } from './denied.ts';
+import { registryOfKey } from './docker-config.ts';
 import type { Endpoint } from './endpoints.ts';
 import { whyOf } from './error-body.ts';
 import type { Exchange, WireAnswer } from './exchange.ts';
@@ -44,24 +45,26 @@ export type ClientOptions = {
 
 export function createClient(options: ClientOptions): Client {
   const { hostOf, exchange, authorize, credentials, isInsecure, maySendPlainLogin } = options;
+  return request;
+
   /**
    * Asks, with a token where the host is known to want one; on a 401 meets its challenge, and asks
    * once more. While the first request to a host is out, the others wait for what it finds.
    */
-  return async function request(endpoint, ask, signal) {
+  async function request(endpoint: Endpoint, ask: Ask, signal?: AbortSignal): Promise<WireAnswer> {
     const host = hostOf(endpoint.host);
     const visit: Visit = { host, endpoint, ask, met: await host.meet(signal), signal };
     try {
       const shown = host.challenge && (await meetChallenge(visit, host.challenge, defaultScopes(ask)));
       const answer = await send(visit, shown);
-      if (answer.status !== 401) return await admitted(visit, answer, shown);
+      if (answer.status !== 401 || answer.elsewhere !== undefined) return await admitted(visit, answer, shown);
       host.challenge = chooseChallenge(answer.headers['www-authenticate']);
       visit.met();
       return await askAgain(visit, shown, answer);
     } finally {
       visit.met();
     }
-  };
+  }
 
   async function askAgain(visit: Visit, refused: Authorization | undefined, refusal: WireAnswer): Promise<WireAnswer> {
     const { ask } = visit;
@@ -85,17 +88,32 @@ export function createClient(options: ClientOptions): Client {
     return authorize({ challenge, host: endpoint.host, scheme, scopes, login }, signal);
   }
 
-  async function admitted(
-    { endpoint, ask, signal }: Visit,
-    answer: WireAnswer,
-    shown: Authorization | undefined,
-  ): Promise<WireAnswer> {
+  async function admitted(visit: Visit, answer: WireAnswer, shown: Authorization | undefined): Promise<WireAnswer> {
+    const { endpoint, ask, signal } = visit;
     if (answer.status !== 401 && answer.status !== 403) return answer;
+    const behind = registryBehind(visit, answer);
+    if (behind !== undefined) {
+      visit.met();
+      return request(behind, ask, signal);
+    }
     const isLoginRefused = answer.status === 401 && shown?.isSecret === true;
     if (ask.isTentative === true && !isLoginRefused) return answer;
     const login = await until(endpoint.login(), signal);
     credentials.forget(login.registry);
     throw denied(endpoint.host, login, whyOf(answer));
+  }
+
+  /**
+   * A registry may be a mere name for another, as lscr.io is for ghcr.io: a redirect leads to the same
+   * path there. Who wants to be convinced there, is shown the login for there; ours is not theirs to see.
+   */
+  function registryBehind({ endpoint, ask }: Visit, { status, elsewhere: url }: WireAnswer): Endpoint | undefined {
+    const path = `/v2/${ask.repository}/${ask.path}`;
+    if (status !== 401 || url?.protocol !== 'https:' || endpoint.isBehind || !url.pathname.endsWith(path))
+      return undefined;
+    const login = () => credentials.findOwn(registryOfKey(url.host));
+    const prefix = url.pathname.slice(0, -path.length);
+    return { host: url.host, prefix, scheme: 'https', patience: endpoint.patience, login, isBehind: true };
   }
 
   function send(visit: Visit, shown: Authorization | undefined): Promise<WireAnswer> {

@@ -15,6 +15,8 @@ export type Endpoint = {
   readonly scheme: Scheme | undefined;
   readonly patience: Patience;
   readonly login: () => Promise<Login>;
+  /** Another registry leads here. */
+  readonly isBehind?: true;
 };
 
 export type EndpointOptions = {

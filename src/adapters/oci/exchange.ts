@@ -18,6 +18,8 @@ export type WireAnswer = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
+  /** Whose answer it is, when a redirect has led to another host than the one that was asked. */
+  readonly elsewhere?: URL;
 };
 
 /** One request, one whole answer; throws a `RegistryFailure` when no such answer came. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { serverCa } from '../../../test/support/http-server.ts';
+import { serverCa, type Reply } from '../../../test/support/http-server.ts';
 import { at, createOciRig, failureOf } from '../../../test/support/oci-rig.ts';
-import { emptyContent, putImage, serveContent } from '../../../test/support/registry-content.ts';
+import { emptyContent, putImage, serveContent, wantingToken } from '../../../test/support/registry-content.ts';
 
 const rig = createOciRig();
 const login = { repoUser: 'jo', repoPass: 'secret' };
@@ -42,6 +42,60 @@ test('a user name in a redirect is not shown to where it leads', async () => {
   const registry = await rig.serve(() => ({ status: 302, headers: { location: `http://evil:evil@${store.host}/` } }));
   await failureOf(rig.registry().resolve(at(registry)));
   expect(store.seen[0]?.headers.authorization).toBeUndefined();
+});
+
+test.each(['Bearer', 'Basic'])('a %s challenge of where a redirect leads is not met with our login', async (scheme) => {
+  const tokens = await rig.serve(() => ({ body: '{"token":"t"}' }));
+  const elsewhere = await rig.serve(() => ({
+    status: 401,
+    headers: { 'www-authenticate': `${scheme} realm="${tokens.url}/token"` },
+  }));
+  const registry = await rig.serve(() => ({ status: 307, headers: { location: `${elsewhere.url}/` } }));
+  const error = await failureOf(rig.registry(login).resolve(at(registry)));
+  expect(error.code).toBe('registry-denied');
+  expect(tokens.seen).toEqual([]);
+  const shown = [...registry.seen, ...elsewhere.seen].map(({ headers }) => headers.authorization);
+  expect(shown.filter((header) => header !== undefined)).toEqual([]);
+});
+
+test('a registry may be a name for another, which is shown the login for there and nothing else', async () => {
+  const content = emptyContent();
+  const { digest } = putImage(content, 'team/app:1');
+  const tokens = await rig.serve(() => ({ body: '{"token":"good"}' }));
+  const behind = await rig.serve(
+    wantingToken(
+      serveContent(content),
+      () => `${tokens.url}/token`,
+      (token) => token === 'good',
+    ),
+    { tls: true },
+  );
+  const name = await rig.serve(({ url }) => ({ status: 307, headers: { location: behind.url + url } }));
+  const password = (text: string) => ({ auth: Buffer.from(text).toString('base64') });
+  const dockerConfigPath = rig.dockerConfig({
+    auths: { [name.host]: password('name:one'), [behind.host]: password('behind:two') },
+  });
+  const insecureRegistries = () => Promise.resolve([tokens.host]);
+  expect(await rig.registry({ dockerConfigPath, insecureRegistries }).resolve(at(name))).toBe(digest);
+  expect(await rig.registry({ ...login, insecureRegistries }).resolve(at(name))).toBe(digest);
+  expect(tokens.seen.map(({ headers }) => headers.authorization)).toEqual([
+    `Basic ${Buffer.from('behind:two').toString('base64')}`,
+    undefined,
+  ]);
+  expect(name.seen.flatMap(({ headers }) => headers.authorization ?? [])).toEqual([]);
+});
+
+test('registries that lead to each other, and want a login, come to an end', async () => {
+  const challenged = { status: 401, headers: { 'www-authenticate': 'Basic realm="x"' } };
+  let asked = 0;
+  const one = await rig.serve(({ url }) => answer(url, other.url), { tls: true });
+  const other = await rig.serve(({ url }) => answer(url, one.url), { tls: true });
+  function answer(url: string, next: string): Reply {
+    asked += 1;
+    return asked % 2 === 1 ? { status: 307, headers: { location: next + url } } : challenged;
+  }
+  expect((await failureOf(rig.registry().resolve(at(one)))).code).toBe('registry-denied');
+  expect(asked).toBeLessThan(10);
 });
 
 test('nothing leads from https to http', async () => {

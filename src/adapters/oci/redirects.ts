@@ -12,7 +12,8 @@ export function followingRedirects(exchange: Exchange): Exchange {
     for (let hops = 0; hops <= maxRedirects; hops += 1) {
       const answer = await exchange(request, signal);
       const target = redirectOf(request, answer);
-      if (target === undefined) return answer;
+      if (target === undefined)
+        return request.url.host === wanted.url.host ? answer : { ...answer, elsewhere: request.url };
       request = redirected(request, target);
     }
     throw refuse(wanted, `it redirects more than ${maxRedirects} times`);
