@@ -55,7 +55,7 @@ describeInLab('200 containers at a registry that limits requests', (lab) => {
     await lab.engine.clear();
     await front.close();
     await registry.remove();
-  });
+  }, 180_000);
 
   /** Runs it under the rule, counts, and prints what was counted. */
   async function counted<Result>(what: string, rule: typeof says, run: () => Promise<Result>): Promise<Result> {
