@@ -2,11 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { catalogue } from '../lab/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
+import { apiToken, ask } from '../support/http-scene.ts';
+import { startUpkeep } from '../support/run-upkeep.ts';
 import { setRealStage } from './rig/real-stage.ts';
 
 /** What dies in the middle: the executable that people run, and the engine under it. */
 describeInLab('in the middle of an update of many', (lab) => {
   afterEach(() => lab.engine.clear());
+  /** Takes three seconds to stop. */
+  const deaf = { old: catalogue.deaf, config: { StopTimeout: 3, HostConfig: { RestartPolicy: { Name: 'always' } } } };
   const many = { one: {}, two: {}, three: {}, four: {}, five: {} };
 
   test.each([
@@ -32,7 +36,6 @@ describeInLab('in the middle of an update of many', (lab) => {
   );
 
   test('failure 22: SIGTERM while a container is stopped: that one is finished, the others are not begun, within the ten seconds that Docker gives', async () => {
-    const deaf = { old: catalogue.deaf, config: { StopTimeout: 3, HostConfig: { RestartPolicy: { Name: 'always' } } } };
     const stage = await setRealStage(lab, { one: deaf, two: deaf, three: deaf });
     let toldAtMs = 0;
     const { code, outcomes } = await stage.update({
@@ -52,7 +55,6 @@ describeInLab('in the middle of an update of many', (lab) => {
   });
 
   test('failure 22: SIGTERM while a container is stopped, and SIGKILL before it ends: the next start has it running', async () => {
-    const deaf = { old: catalogue.deaf, config: { StopTimeout: 3, HostConfig: { RestartPolicy: { Name: 'always' } } } };
     const stage = await setRealStage(lab, { web: deaf, other: {} });
     const { code } = await stage.update({
       args: ['web'],
@@ -120,4 +122,57 @@ describeInLab('in the middle of an update of many', (lab) => {
       }
     },
   );
+
+  test('failure 24: an update asked for over HTTP exceeds its limit while a container is stopped: that one is finished', async () => {
+    const stage = await setRealStage(lab, { web: deaf });
+    const api = [
+      '--http-api-endpoints',
+      'update,history',
+      '--http-api-port',
+      '0',
+      '--http-api-rate-limit',
+      '100000',
+      '--http-api-token',
+      apiToken,
+    ];
+    const service = startUpkeep(['run', ...api, '--health-window', '500ms'], { socket: lab.engine.socket });
+    try {
+      await service.seen('"listening"');
+      const [, url = ''] = /"address":"([^"]+)"/.exec(service.output()) ?? [];
+      expect((await ask(url, '/v1/update?container=web&timeout=1500ms', { method: 'POST' })).status).toBe(408);
+      const entries = async () => (await ask(url, '/v1/history')).json().entries as { readonly updated: number }[];
+      while ((await entries()).length === 0) await sleep(50);
+      expect(await entries()).toMatchObject([{ updated: 1, failed: 0 }]);
+      expect(await stage.isReplaced('web')).toBe(true);
+      expect(await stage.harm()).toEqual([]);
+    } finally {
+      service.child.kill('SIGTERM');
+      await service.ended;
+    }
+  });
+
+  test('failure 38: the engine is silent about a pull: it is given up, and the others are updated', async () => {
+    const stage = await setRealStage(lab, { slow: {}, other: {} });
+    const { code, outcomes, reasons } = await stage.update({
+      args: ['--pull-timeout', '1s'],
+      arm: (proxy) =>
+        proxy.arm({
+          at: ({ path }) => path.includes('/images/create') && path.includes('slow'),
+          fault: { kind: 'hang', when: 'before' },
+        }),
+    });
+    expect(code).toBe(1);
+    expect(outcomes).toEqual({ slow: 'failed', other: 'updated' });
+    expect(reasons['slow']).toContain('Cannot pull');
+    expect(await stage.harm()).toEqual([]);
+  });
+
+  test('failure 39: one by one, though a container depends on another: each is updated, and it is not refused', async () => {
+    const Labels = { 'upkeep.depends-on': 'db' };
+    const stage = await setRealStage(lab, { web: { config: { StopTimeout: 1, Labels } }, db: {} });
+    const { code, outcomes } = await stage.update({ args: ['--rolling-restart'] });
+    expect(code).toBe(0);
+    expect(outcomes).toEqual({ web: 'updated', db: 'updated' });
+    expect(await stage.harm()).toEqual([]);
+  });
 });

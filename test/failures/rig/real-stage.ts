@@ -113,8 +113,12 @@ async function harmOn(engine: EngineClient, before: ReadonlyMap<string, Inspecte
     const now = await engine.inspect(name);
     if (now === undefined) harm.push(`"${name}" is lost`);
     else if (now.State.Running !== old.State.Running) harm.push(`"${name}" is ${now.State.Status}`);
-    else if (now.HostConfig.RestartPolicy.Name !== old.HostConfig.RestartPolicy.Name)
-      harm.push(`the policy of "${name}" is ${now.HostConfig.RestartPolicy.Name}`);
+    else if (policyOf(now) !== policyOf(old)) harm.push(`the policy of "${name}" is ${policyOf(now)}`);
   }
   return harm;
+}
+
+/** Docker 20.10 stores an omitted policy as an empty name. */
+function policyOf({ HostConfig }: Inspected): string {
+  return HostConfig.RestartPolicy.Name || 'no';
 }
