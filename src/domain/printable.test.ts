@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { printable, quoted } from './printable.ts';
+import { printable, printableJson, quoted } from './printable.ts';
 
 describe('printable()', () => {
   test.each([
@@ -51,10 +51,30 @@ describe('printable()', () => {
 describe('quoted()', () => {
   test('escapes quotes, so that a value cannot end its own quotes', () => {
     expect(quoted('a" is "b')).toBe(String.raw`"a\" is \"b"`);
+    expect(quoted(String.raw`a\" is "b\\`)).toBe(String.raw`"a\\\" is \"b\\\\"`);
+    expect(quoted(String.raw`C:\new`)).toBe(String.raw`"C:\new"`);
+  });
+
+  test('leaves no quote and no end that is not its own', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('"', '\\', 'a', '\n', ' ') }), (text) => {
+        expect(quoted(text)).toMatch(/^"(?:[^"\\]|\\.)*"$/);
+      }),
+    );
   });
 
   test('shows at most 100 characters unless told otherwise', () => {
     expect(quoted('x'.repeat(101))).toBe(`"${'x'.repeat(99)}…"`);
     expect(quoted('abcdef', 3)).toBe('"ab…"');
   });
+});
+
+test('printableJson() changes how a text is written, and not what it says', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      const json = printableJson(JSON.stringify({ [text]: text }, undefined, 2));
+      expect(json).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
+      expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify({ [text]: text })));
+    }),
+  );
 });

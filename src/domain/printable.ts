@@ -16,9 +16,31 @@ export function printable(text: string, maxLength: number): string {
   return shown;
 }
 
-/** `"text"` for a message: as `printable`, with quotes escaped too. */
+/** `"text"` for a message: as `printable`, with quotes escaped too, and backslashes that would undo that. */
 export function quoted(text: string, maxLength = 100): string {
-  return `"${printable(text, maxLength).replaceAll('"', String.raw`\"`)}"`;
+  return `"${printable(text, maxLength).replaceAll(/\\*(?:"|$)/g, escapeQuote)}"`;
+}
+
+function escapeQuote(end: string): string {
+  return end.replaceAll(/["\\]/g, String.raw`\$&`);
+}
+
+/** JSON made safe for a terminal or a log line: the same value, with what `printable` would escape escaped as JSON does. */
+export function printableJson(json: string): string {
+  return allPrintableAscii.test(json) ? json : json.replace(unsafeInJson, unicodeEscape);
+}
+
+/** Most texts, which are spared a costlier look. */
+const allPrintableAscii = /^[\n\x20-\x7e]*$/;
+
+/** What `JSON.stringify` leaves as it is: C1 controls, bidirectional overrides, and line ends of other kinds. */
+const unsafeInJson = /[\u007f-\u009f]|[\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+function unicodeEscape(character: string): string {
+  return Array.from(
+    { length: character.length },
+    (_, index) => String.raw`\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+  ).join('');
 }
 
 /**

@@ -1,4 +1,4 @@
-import { printable } from '../../domain/printable.ts';
+import { printable, printableJson } from '../../domain/printable.ts';
 import type { Field } from './redact.ts';
 
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
@@ -34,7 +34,7 @@ function json({ atMs, level, message, fields }: LogLine): string {
   for (const [name, value] of fields) {
     text += `,${inJson(ownNames.has(name) ? `${name}_` : name)}:${inJson(value)}`;
   }
-  return allPrintableAscii.test(text) ? `${text}}` : `${text.replace(notEscapedByJson, unicodeEscape)}}`;
+  return `${printableJson(text)}}`;
 }
 
 /** What most values are needs no escape. */
@@ -90,18 +90,5 @@ function pairs(fields: readonly Field[]): string {
 function quotedWhereNeeded(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   const safe = shown(text);
-  return /^[^\s="\\]+$/.test(safe) ? safe : `"${safe.replaceAll('"', String.raw`\"`)}"`;
-}
-
-/** Most lines, which are spared a costlier look. */
-const allPrintableAscii = /^[\x20-\x7e]*$/;
-
-/** C1 controls, bidirectional overrides and line ends, which `JSON.stringify` leaves as they are. */
-const notEscapedByJson = /[\u007f-\u009f]|[\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-function unicodeEscape(character: string): string {
-  return Array.from(
-    { length: character.length },
-    (_, index) => String.raw`\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
-  ).join('');
+  return /^[^\s="\\]+$/.test(safe) ? safe : `"${safe.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 }

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createLog, type LogOptions } from './log.ts';
 
@@ -42,6 +43,20 @@ describe('createLog()', () => {
     // oxlint-disable-next-line no-control-regex -- looking for them is the point
     expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e\u2028]|\u{e0041}/u);
     if (format === 'json') expect(JSON.parse(line)).toMatchObject({ msg: evil, [evil]: evil, list: [evil] });
+  });
+
+  test.each(['logfmt', 'pretty'] as const)('lets no value end its own quotes as %s', (format) => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('"', '\\', 'a', '=', ' ', '\n') }), (evil) => {
+        const [line = ''] = linesOf({ format }, (log) => log.info('x', { evil, own: 'y' }));
+        const pairs = [...line.matchAll(/(\w+)=("(?:[^"\\]|\\.)*"|\S+)(?: |$)/g)].map(([, name, value]) => [
+          name,
+          value,
+        ]);
+        expect(pairs.slice(-2).map(([name]) => name)).toEqual(['evil', 'own']);
+        expect(pairs.length).toBe(format === 'logfmt' ? 5 : 2);
+      }),
+    );
   });
 
   test('colours only when told to', () => {

@@ -11,7 +11,7 @@ export function columnWidths(
   room: number,
   gap: number,
 ): readonly (number | undefined)[] {
-  const natural = columns.map((_, index) => Math.max(...rows.map((row) => displayWidth(row[index]?.text ?? ''))));
+  const natural = columns.map((_, index) => naturalWidth(rows, index));
   const widths: (number | undefined)[] = [...natural];
   let left = room;
   for (;;) {
@@ -23,6 +23,13 @@ export function columnWidths(
     left += gap;
     for (const [index, width] of natural.entries()) if (widths[index] !== undefined) widths[index] = width;
   }
+}
+
+/** One by one: a call takes some hundred thousand arguments at most. */
+function naturalWidth(rows: readonly (readonly Cell[])[], column: number): number {
+  let width = 0;
+  for (const row of rows) width = Math.max(width, displayWidth(row[column]?.text ?? ''));
+  return width;
 }
 
 function shrink(widths: (number | undefined)[], columns: readonly Column[], room: number): void {

@@ -1,3 +1,4 @@
+import { printableJson } from '../../domain/printable.ts';
 import { announce } from './announcement.ts';
 import { containerColumns } from './container-table.ts';
 import type { CommandContext } from './context.ts';
@@ -53,7 +54,7 @@ function lineTeller({ application, terminal }: CommandContext): DemoTeller {
 }
 
 function jsonTeller({ application, terminal }: CommandContext): DemoTeller {
-  const write = (document: object) => terminal.out.write(`${JSON.stringify(document)}\n`);
+  const write = (document: object) => terminal.out.write(`${printableJson(JSON.stringify(document))}\n`);
   const stop = application.subscribe((event) => {
     const announcement = announce(event);
     if (announcement !== undefined) write({ ...announcement.fields, message: announcement.message });

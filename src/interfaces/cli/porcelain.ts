@@ -1,6 +1,6 @@
 import { shortId } from '../../domain/container.ts';
 import { familiarReference, tryParseImageReference } from '../../domain/image-reference.ts';
-import { printable } from '../../domain/printable.ts';
+import { printable, printableJson } from '../../domain/printable.ts';
 import type { ContainerOutcome, OutcomeKind, Session } from '../../domain/session.ts';
 import type { CommandContext } from './context.ts';
 
@@ -18,7 +18,7 @@ export function printOutcomes({ application, settings, terminal }: CommandContex
 export const porcelainTexts: Readonly<Record<'v1' | 'json', (session: Session) => string>> = {
   v1: ({ containers }) =>
     containers.length === 0 ? 'no containers matched filter\n' : containers.map(lineOf).join(''),
-  json: ({ containers }) => `${JSON.stringify({ containers: containers.map(entryOf) }, undefined, 2)}\n`,
+  json: ({ containers }) => `${printableJson(JSON.stringify({ containers: containers.map(entryOf) }, undefined, 2))}\n`,
 };
 
 /** The family has no word for a rollback, nor for what was put off. */

@@ -1,4 +1,5 @@
 import type { Settings } from '../../config/settings.ts';
+import { printableJson } from '../../domain/printable.ts';
 import type { Document } from './documents.ts';
 import { createStyle, type Style } from './style.ts';
 import { layoutTable, type Table } from './table.ts';
@@ -9,7 +10,7 @@ export function printLines(output: TextOutput, lines: readonly string[]): void {
 }
 
 export function printDocument({ out }: Terminal, document: Document): void {
-  out.write(`${JSON.stringify(document, undefined, 2)}\n`);
+  out.write(`${printableJson(JSON.stringify(document, undefined, 2))}\n`);
 }
 
 /** In the terminal's width, long reasons in several lines; in a pipe one line per row, however long. */
