@@ -327,6 +327,22 @@ describe('Volumes (anonymous)', () => {
     }
   });
 
+  test('fresh volumes: also where Docker 28 hides their names, another volume is no difference then', () => {
+    const { run, update, compare } = recipeScene();
+    const first = run(plain, { HostConfig: { Binds: ['/lone'] } });
+    const second = update(first, plain, plain, { freshVolumes: true });
+    const nameless = (container: Container) =>
+      withSettings(container, {
+        Mounts: container.settings.Mounts.map(({ Name, ...mount }) => ({
+          ...mount,
+          Source: `/var/lib/docker/volumes/${Name}/_data`,
+        })),
+      });
+    const others = new Map<string, string>();
+    expect(compare(nameless(first), nameless(second), plain, plain, others, true)).toEqual([]);
+    expect(compare(nameless(first), nameless(second), plain, plain, others, false)).not.toEqual([]);
+  });
+
   test('fresh volumes: a label that calls a named volume anonymous is not believed', () => {
     const { run, recipe } = recipeScene();
     const Labels = { 'upkeep.tx.anon': '["/data","/m"]' };

@@ -15,7 +15,8 @@ export function mountDifferences(pair: Pair): readonly Difference[] {
   return [...paths].flatMap((path) => {
     const [was, is] = [old?.get(path), successor?.get(path)];
     const isNew = was === undefined && is?.Type === 'volume' && declared.has(cleanPath(path));
-    const isRenewed = renewed.has(cleanPath(path)) && (is === undefined || isRenewedBy(was, is));
+    const gone = renewed.get(cleanPath(path));
+    const isRenewed = gone !== undefined && (is === undefined || isAnother(after, was, is, gone));
     return isNew || isRenewed ? [] : compare(`Mounts.${path}`, described(before, was), described(after, is));
   });
 }
@@ -25,8 +26,8 @@ function renewedVolumes({ before, freshVolumes }: Pair): ReadonlyMap<string, str
   return freshVolumes ? anonymousVolumeNames(before) : new Map();
 }
 
-function isRenewedBy(was: MountPoint | undefined, is: MountPoint): boolean {
-  return is.Type === 'volume' && is.Name !== was?.Name && is.RW === was?.RW;
+function isAnother(after: Container, was: MountPoint | undefined, is: MountPoint, gone: string): boolean {
+  return is.Type === 'volume' && is.RW === was?.RW && volumeAt(after, is.Destination) !== gone;
 }
 
 /** What matters of a mount; `z` is how the engine shows a volume with a name. */

@@ -10,7 +10,7 @@ import type { Log } from '../../../src/domain/outside.ts';
 import { defaultSettings } from '../../../src/domain/settings.ts';
 import { webServer } from '../../lab/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import { effectsScene } from './scene.ts';
+import { effectsScene, idsOf } from './scene.ts';
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const cooldownMs = 4000;
@@ -70,12 +70,13 @@ describeInLab('a cooldown', (lab) => {
     await run('web');
     const update = begin();
     await update();
-    const pushed: string[] = [];
+    const pushed: (readonly string[])[] = [];
     const applied: number[] = [];
     for (let release = 0; release < 16 && applied.length < 2; release += 1) {
-      pushed.push((await push('web', { ...webServer(`release ${release}`), created: created(0) })).configDigest);
+      pushed.push(idsOf(await push('web', { ...webServer(`release ${release}`), created: created(0) })));
       const outcome = await update();
-      if (outcome === 'updated') applied.push(pushed.indexOf((await inspect('web')).Image));
+      const { Image } = await inspect('web');
+      if (outcome === 'updated') applied.push(pushed.findIndex((ids) => ids.includes(Image)));
       else expect(outcome).toBe('deferred');
       await sleep(1000);
     }

@@ -54,6 +54,11 @@ export function effectsScene({ engine, registry }: Lab, folder: string): Effects
   };
 }
 
+/** What the engine calls a pushed image: by its config, or in Docker's containerd store by its manifest. */
+export function idsOf({ configDigest, digest }: Pushed): readonly string[] {
+  return [configDigest, digest];
+}
+
 /** The labels that `docker compose up` writes; dependencies as `db:service_healthy:true`. */
 export function composeLabels(service: string, dependsOn = ''): Readonly<Record<string, string>> {
   return {

@@ -4,7 +4,7 @@ import { catalogue, webServer } from '../../lab/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import type { Inspected } from '../../lab/engine-client.ts';
 import { upkeepScene } from '../../support/upkeep-scene.ts';
-import { effectsScene } from './scene.ts';
+import { effectsScene, idsOf } from './scene.ts';
 
 /** A service that runs a line of shell on SIGTERM, or another signal, and then ends. */
 const onSignal = (line: string, signals = 'TERM') =>
@@ -27,7 +27,7 @@ describeInLab('how containers are stopped and started', (lab) => {
     const { outcomes } = await upkeep.update(...args);
     expect(outcomes['web']).toMatchObject({ outcome: 'updated', reason: expect.stringContaining('left stopped') });
     expect(await inspect('web')).toMatchObject({
-      Image: next.configDigest,
+      Image: expect.toBeOneOf([...idsOf(next)]),
       State: { Status: 'created', Running: false },
       HostConfig,
     });
@@ -49,10 +49,16 @@ describeInLab('how containers are stopped and started', (lab) => {
     await engine.call('POST', `/containers/${Id}/stop`);
     expect((await upkeep.update('--revive-stopped')).outcomes).toEqual({});
     expect((await upkeep.update('--include-stopped')).outcomes['web']?.outcome).toBe('updated');
-    expect(await inspect('web')).toMatchObject({ Image: next.configDigest, State: { Running: false } });
+    expect(await inspect('web')).toMatchObject({
+      Image: expect.toBeOneOf([...idsOf(next)]),
+      State: { Running: false },
+    });
     const third = await push('web', webServer('v3'));
     expect((await upkeep.update('--include-stopped', '--revive-stopped')).outcomes['web']?.outcome).toBe('updated');
-    expect(await inspect('web')).toMatchObject({ Image: third.configDigest, State: { Status: 'running' } });
+    expect(await inspect('web')).toMatchObject({
+      Image: expect.toBeOneOf([...idsOf(third)]),
+      State: { Status: 'running' },
+    });
   });
 
   test('a stopped container that is revived to a bad version is as it was, and stopped', async () => {
@@ -68,12 +74,14 @@ describeInLab('how containers are stopped and started', (lab) => {
   test('a container that crashes over and over is updated only with --include-restarting', async () => {
     const HostConfig = { RestartPolicy: { Name: 'always' } };
     const { next } = await stale('web', { old: catalogue.crash, config: { HostConfig } });
-    await engine.waitFor('web', ({ State }) => State.Status === 'restarting');
+    // The engine waits longer and longer between two tries: by then for some seconds.
+    const isPausing = ({ State, RestartCount }: Inspected) => State.Status === 'restarting' && RestartCount >= 6;
+    await engine.waitFor('web', isPausing, 60_000);
     expect((await upkeep.update()).outcomes).toEqual({});
-    await engine.waitFor('web', ({ State }) => State.Status === 'restarting', 60_000);
+    await engine.waitFor('web', isPausing, 60_000);
     expect((await upkeep.update('--include-restarting')).outcomes['web']?.outcome).toBe('updated');
     expect(await inspect('web')).toMatchObject({
-      Image: next.configDigest,
+      Image: expect.toBeOneOf([...idsOf(next)]),
       State: { Status: 'running' },
       HostConfig: { RestartPolicy: { Name: 'always' } },
     });
@@ -136,9 +144,9 @@ describeInLab('how containers are stopped and started', (lab) => {
     expect(outcomes['patient']?.outcome).toBe('updated');
     expect(outcomes['hasty']).toMatchObject({
       outcome: 'rolled_back',
-      reason: expect.stringContaining('did not become healthy within 1 s'),
+      reason: expect.stringMatching(/did not become healthy within [12] s/),
     });
-    expect((await inspect('patient')).Image).toBe(patient.next.configDigest);
+    expect(idsOf(patient.next)).toContain((await inspect('patient')).Image);
     expect(await inspect('hasty')).toMatchObject({ Id: hasty.Id, State: { Status: 'running' } });
   });
 });
