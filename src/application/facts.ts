@@ -32,6 +32,7 @@ export type Member = {
   readonly isStandIn?: boolean;
   /** As in `MemberFacts`. */
   readonly vanishes: boolean;
+  readonly startsFirst: boolean;
   /** The networks that are connected after the create. */
   readonly laterNetworks: readonly { readonly networkId: string; readonly networkName: string }[];
 };
@@ -111,6 +112,7 @@ async function readMember(
     standsIn: isOver || member.isStandIn === true,
     missingOfSpare: spare === undefined ? [] : missingNetworks(member, spare),
     vanishes: member.vanishes,
+    startsFirst: member.startsFirst,
     nameHeldBy: spareStanding?.place === 'name' ? 'old' : await holderOf(outside, member, oldStanding, newStanding),
     policy: member.policy,
     policyIsFixed: !changesRestartPolicies,

@@ -1,18 +1,23 @@
 import { hasSelfRemovingSuccessor, removesItself } from '../domain/auto-remove.ts';
 import { isAlive, restartPolicyOf } from '../domain/container.ts';
-import type { PlannedTransaction } from '../domain/update-plan.ts';
+import type { Log, Outside } from '../domain/outside.ts';
+import type { ServiceSettings } from '../domain/settings.ts';
+import { startOrderOf } from '../domain/start-first.ts';
+import type { PlannedMember, PlannedTransaction } from '../domain/update-plan.ts';
 import type { Member, OpenTransaction } from './facts.ts';
 import type { PreparedMember, PreparedTransaction } from './prepare.ts';
 
-/** A transaction that is about to begin, of which nothing is in the engine yet; `id` is fresh. */
+/** A transaction that is about to begin, of which nothing is in the engine yet. */
 export function openTransaction(
-  id: string,
+  { newId, log }: Pick<Outside, 'newId' | 'log'>,
+  settings: ServiceSettings,
   { members, info }: PreparedTransaction,
   planned: PlannedTransaction,
 ): OpenTransaction {
+  const startsFirst = (member: PreparedMember) => members.length === 1 && mayStartFirst(member.planned, settings, log);
   return {
-    id,
-    members: members.map((member) => memberOf(member, planned)),
+    id: newId(),
+    members: members.map((member) => ({ ...memberOf(member, planned), startsFirst: startsFirst(member) })),
     liveRestore: info.liveRestore,
     changesRestartPolicies: info.abilities.changesRestartPolicies,
     successors: new Map(),
@@ -20,7 +25,25 @@ export function openTransaction(
   };
 }
 
-function memberOf({ planned, image, laterEndpoints }: PreparedMember, { members }: PlannedTransaction): Member {
+function mayStartFirst(
+  { container, afterwards }: PlannedMember,
+  settings: ServiceSettings,
+  log: Pick<Log, 'info'>,
+): boolean {
+  const order = startOrderOf(container, settings);
+  if (order.kind === 'impossible') {
+    log.info('A container is stopped before its successor starts', {
+      container: container.name,
+      because: order.reason,
+    });
+  }
+  return order.kind === 'start-first' && afterwards === 'running';
+}
+
+function memberOf(
+  { planned, image, laterEndpoints }: PreparedMember,
+  { members }: PlannedTransaction,
+): Omit<Member, 'startsFirst'> {
   const { container, reference, afterwards, waitsFor } = planned;
   return {
     name: container.name,

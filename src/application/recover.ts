@@ -163,6 +163,7 @@ async function findOpen(
       needsStandIn: false,
       isStandIn: isStandIn(container.labels),
       vanishes: false,
+      startsFirst: false,
       laterNetworks: [],
     };
     open.set(container.id, { id: '', members: [member], owner: '', ownerContainer: '', createdAtMs: 0 });
@@ -226,7 +227,15 @@ function memberOf(journal: Journal): Member {
   const { name, oldId, policy, wasRunning, afterwards, reference, oldImageId, newImageId, vanishes } = journal;
   const told = { name, oldId, policy, wasRunning, afterwards, reference, oldImageId, newImageId, vanishes };
   const taggedBefore = journal.taggedBefore;
-  return { ...told, taggedBefore, waitsFor: [], targetImageId: undefined, needsStandIn: false, laterNetworks: [] };
+  return {
+    ...told,
+    taggedBefore,
+    waitsFor: [],
+    targetImageId: undefined,
+    needsStandIn: false,
+    startsFirst: false,
+    laterNetworks: [],
+  };
 }
 
 function isStandIn(labels: ContainerSummary['labels']): boolean {

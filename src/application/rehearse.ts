@@ -50,7 +50,7 @@ async function whyNotFaithful(
   } catch (error) {
     return describeWithRemedy(error);
   }
-  const transaction = await withTagsOfNow(outside, openTransaction(outside.newId(), prepared, planned));
+  const transaction = await withTagsOfNow(outside, openTransaction(outside, settings, prepared, planned));
   const { result, reason, isRehearsed } = await transact({
     outside,
     settings,

@@ -95,7 +95,7 @@ async function move(
     settings,
     prepared,
     signal,
-    transaction: openTransaction(outside.newId(), prepared, planned),
+    transaction: openTransaction(outside, settings, prepared, planned),
     onPhase: (phase) => {
       for (const { planned: member } of prepared.members) enter(member.container.name, phase);
     },
@@ -150,7 +150,8 @@ function outcomeOf(member: PreparedMember, result: TransactResult, index: number
   if (result.result === 'committed') {
     const outcome: OutcomeKind = member.planned.cause === 'stale' ? 'updated' : 'restarted';
     const reason = result.warnings.get(id) ?? leftStopped(member.planned);
-    return { ...base, outcome, reason, ...downtime(result.endedAt.get(id), result.startedAt.get(id)) };
+    const time = downtime(result.endedAt.get(id), result.startedAt.get(id));
+    return { ...base, outcome, reason, ...(facts?.startsFirst ? { downtimeMs: 0 } : time) };
   }
   if (result.result === 'undone' && !result.parked.has(id)) {
     return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason: result.reason };
@@ -170,7 +171,8 @@ function outcomeOf(member: PreparedMember, result: TransactResult, index: number
       reason: `${result.reason}; the container is not back yet, the next run or start of Upkeep tries again`,
     };
   }
-  if (!result.stopped) return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason: result.reason };
+  const wasTried = result.stopped || (facts.startsFirst && result.startedAt.has(id));
+  if (!wasTried) return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason: result.reason };
   return {
     ...base,
     outcome: 'rolled_back',

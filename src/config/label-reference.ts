@@ -44,6 +44,10 @@ const labels: Readonly<Record<LabelName, readonly [meaning: string, example: str
     'Ask no registry for this container. false counts against --no-pull with --label-take-precedence only',
     'true',
   ],
+  'start-first': [
+    'Like --start-first, for this container; true also where both would write to the same volumes',
+    'true',
+  ],
   'update-auto-remove': ['Like --update-auto-remove, for this container', 'true'],
   'no-restart': ['Leave the new container stopped: it is created, and not proven', 'true'],
   'depends-on': ['Names of the containers it needs, separated by commas; replaces what is found elsewhere', 'db,cache'],

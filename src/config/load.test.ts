@@ -43,6 +43,7 @@ const effects: Readonly<
   gateTimeoutMs: ['300', 300_000, (s) => s.service.gateTimeoutMs],
   pullTimeoutMs: ['1.5m', 90_000, (s) => s.service.pullTimeoutMs],
   cleanup: ['true', true, (s) => s.service.cleanup],
+  startFirst: ['true', true, (s) => s.service.startFirst],
   updateAutoRemove: ['true', true, (s) => s.service.updateAutoRemove],
   noRestart: ['true', true, (s) => s.service.noRestart],
   rollingRestart: ['true', true, (s) => s.service.rollingRestart],

@@ -20,6 +20,7 @@ export function serviceSettings({ command, names, values }: Given): ServiceSetti
     labelTakesPrecedence: values.labelTakesPrecedence,
     noRestart: values.noRestart,
     updateAutoRemove: values.updateAutoRemove,
+    startFirst: values.startFirst,
     rollingRestart: values.rollingRestart,
     cleanup: values.cleanup,
     removeVolumes: values.removeVolumes,

@@ -5,6 +5,7 @@ export const labelNames = [
   'no-pull',
   'no-restart',
   'update-auto-remove',
+  'start-first',
   'depends-on',
   'scope',
   'stop-signal',

@@ -10,6 +10,7 @@ export type LabelWishes = {
   readonly noPull: boolean | undefined;
   readonly noRestart: boolean | undefined;
   readonly updateAutoRemove: boolean | undefined;
+  readonly startFirst: boolean | undefined;
   /** Container names. When given, even empty, they replace every other source of dependencies. */
   readonly dependsOn: readonly string[] | undefined;
   /** Undefined for unscoped, also where the label says `none`. */
@@ -72,6 +73,7 @@ function readAll(labels: Labels): Reading {
     noPull: read('no-pull', kinds.truthOrEmpty),
     noRestart: read('no-restart', kinds.truthOrEmpty),
     updateAutoRemove: read('update-auto-remove', kinds.truth),
+    startFirst: read('start-first', kinds.truth),
     dependsOn: read('depends-on', kinds.containerNames),
     scope: read('scope', kinds.scope) || undefined,
     stopSignal: read('stop-signal', kinds.stopSignal),

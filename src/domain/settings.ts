@@ -25,6 +25,8 @@ export type ServiceSettings = {
   readonly noRestart: boolean;
   /** Also containers that the engine removes as soon as they stop. */
   readonly updateAutoRemove: boolean;
+  /** Where it is safe, the old container runs on until its successor is proven. */
+  readonly startFirst: boolean;
   /** One transaction at a time, whatever `updateConcurrency` says. */
   readonly rollingRestart: boolean;
   readonly cleanup: boolean;
@@ -76,6 +78,7 @@ export const defaultSettings: ServiceSettings = {
   labelTakesPrecedence: false,
   noRestart: false,
   updateAutoRemove: false,
+  startFirst: false,
   rollingRestart: false,
   cleanup: false,
   removeVolumes: false,

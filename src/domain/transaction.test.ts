@@ -388,6 +388,7 @@ function factsOf(world: World, course: Course, name = 'web'): TransactionFacts {
     standsIn: false,
     missingOfSpare: [],
     vanishes: false,
+    startsFirst: false,
     policyIsFixed: world.policyIsFixed,
     missingNetworks: [],
     rivals: [],

@@ -14,7 +14,7 @@ import { droppedName, failedName, parkedName, standInName, successorName } from 
  *    pre-update hooks of the olds; nothing is touched so far
  * 2. rename each old aside, then each successor to the name: announces that a stop may be in flight
  * 3. give each old the policy that brings it back should the host lose power now
- * 4. stop the olds, start the successors unless they are to stay stopped, wait for the health gate, run
+ * 4. stop the olds (unless two may run at once: then after the commit), start the successors unless they are to stay stopped, wait for the health gate, run
  *    the post-update hooks
  * 5. rename the leader's old once more: the commit. Before it everything goes back, after it forward
  * 6. move the restart policies over, remove the olds
@@ -64,6 +64,8 @@ export type MemberFacts = {
   readonly missingOfSpare: readonly string[];
   /** The engine removes the successor as soon as it stops. */
   readonly vanishes: boolean;
+  /** The old container runs on until its successor is proven: it is stopped after the commit. */
+  readonly startsFirst: boolean;
   /** `rival`: the successor that another transaction has made for the same old container. */
   readonly nameHeldBy: 'old' | 'new' | 'rival' | 'stranger' | 'nobody';
   /** The old container's policy before all this; undefined when nothing tells it, and then nothing changed it. */
@@ -316,12 +318,17 @@ function swap({ members, liveRestore }: TransactionFacts): Decision | undefined 
       dependentsFirst,
       (member) => member.new?.place === 'new' && rename(member.new, member.name),
     ) ??
-    firstStep('preparing', members, ({ old, policy, wasRunning }) => {
-      if (old?.place !== 'old' || policy === undefined || !wasRunning || !isAlive(old.status)) return undefined;
+    firstStep('preparing', members, ({ old, policy, wasRunning, startsFirst }) => {
+      if (old?.place !== 'old' || startsFirst || policy === undefined || !wasRunning || !isAlive(old.status))
+        return undefined;
       const waiting = deadManPolicy(policy, liveRestore);
       return !samePolicy(old.policy, waiting) && { kind: 'policy', id: old.id, policy: waiting, afterPause: false };
     }) ??
-    firstStep('stopping', dependentsFirst, ({ old }) => old !== undefined && isAlive(old.status) && stop(old))
+    firstStep(
+      'stopping',
+      dependentsFirst,
+      ({ old, startsFirst }) => old !== undefined && !startsFirst && isAlive(old.status) && stop(old),
+    )
   );
 }
 

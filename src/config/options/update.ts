@@ -111,6 +111,17 @@ export const updateOptions = {
     example: '20m',
     commands,
   },
+  startFirst: {
+    group: 'update',
+    kind: 'boolean',
+    flag: 'start-first',
+    env: ['START_FIRST'],
+    default: false,
+    meaning:
+      'Stop the old container only when the new one has proven itself, where two can run at once: without fixed ports and addresses, without volumes to write to',
+    example: 'true',
+    commands,
+  },
   updateAutoRemove: {
     group: 'update',
     kind: 'boolean',

@@ -40,6 +40,21 @@ export const shapes: readonly Shape[] = [
   },
   { name: 'without a policy', next: {}, good: true, body: {} },
   {
+    name: 'started before the old one is stopped, with volumes',
+    next: {},
+    good: true,
+    body: {
+      Labels: { 'upkeep.start-first': 'true' },
+      HostConfig: { ...restart('unless-stopped'), Binds: ['kept:/data'] },
+    },
+  },
+  {
+    name: 'started before the old one is stopped, and ends later',
+    next: { exitsAfterMs: 5000, exitCode: 4 },
+    good: false,
+    body: { Labels: { 'upkeep.start-first': 'true' }, HostConfig: restart('always') },
+  },
+  {
     name: 'the new version ends at once',
     next: { exitsAfterMs: 1, exitCode: 3 },
     good: false,
