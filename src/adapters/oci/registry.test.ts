@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { startHttpServer, type Answer } from '../../../test/support/http-server.ts';
+import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { at, createOciRig, failureOf } from '../../../test/support/oci-rig.ts';
 import {
   dockerList,
@@ -51,6 +52,31 @@ describe('resolve()', () => {
     );
     expect(new Set(digests).size).toBe(50);
     expect(server.lines().length).toBe(50);
+  });
+
+  test('of 200 images at a registry that refuses every second request, each has its digest or says why, in bounded time', async () => {
+    const content = emptyContent();
+    const images = Array.from({ length: 200 }, (_, i) => `team/app${i % 8}:${i}`);
+    const digests = images.map((image) => putImage(content, image, { label: image }).digest);
+    const serve = serveContent(content);
+    let asked = 0;
+    const server = await rig.serve((request) => {
+      asked += 1;
+      return asked % 2 === 0 ? { status: 429, headers: { 'retry-after': '1' } } : serve(request);
+    });
+    const clock = createFakeClock({ auto: true });
+    const oci = rig.registry({ clock });
+    const outcomes = await Promise.allSettled(images.map((image) => oci.resolve(at(server, image))));
+    for (const [i, outcome] of outcomes.entries()) {
+      if (outcome.status === 'fulfilled') expect(outcome.value).toBe(digests[i]);
+      else
+        expect(outcome.reason).toMatchObject({
+          code: 'registry-rate-limited',
+          message: expect.stringContaining('it limits requests'),
+        });
+    }
+    expect(clock.monotonicMs()).toBeLessThan(150_000);
+    expect(asked).toBeLessThanOrEqual(4 * images.length);
   });
 
   test('goes on for the others when one caller leaves, and stops when the last has left', async () => {
