@@ -62,7 +62,7 @@ export async function faultsAfter(
     faults.push(...compare(name, state, old, container, stage, shape));
   }
   if (images.size > 1) faults.push('the group is of two minds: one member is new, one is old');
-  faults.push(...(await doubleRuns(engine, running)));
+  if (!shape.overlaps) faults.push(...(await doubleRuns(engine, running)));
   return faults;
 }
 

@@ -13,6 +13,8 @@ export type Shape = {
   readonly containers: Readonly<Record<string, 'running' | 'stopped'>>;
   /** `--rm`: what comes back is a copy of it. */
   readonly selfRemoving?: boolean;
+  /** Old and new run at once for a while. */
+  readonly overlaps?: boolean;
   /** More flags for the updater. */
   readonly flags?: readonly string[];
   /** Sets the scene, from an image that is pulled already; `address` is a loopback address of the engine's own. */
@@ -142,6 +144,15 @@ const loopback = (address: string, port: string) => ({ HostIp: address, HostPort
 
 /** Those of the whole campaigns. */
 export const moreShapes: readonly Shape[] = [
+  {
+    ...simple,
+    name: 'unless-stopped, started before the old one is stopped',
+    overlaps: true,
+    flags: ['--start-first'],
+    scene: async (engine, image) => {
+      await engine.run('web', image, { ...base, HostConfig: restart('unless-stopped') });
+    },
+  },
   {
     ...simple,
     name: 'always, the new version ends at once',
