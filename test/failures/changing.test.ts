@@ -67,6 +67,20 @@ describe('removing the old container', () => {
     expect(stage.harm()).toEqual([]);
   });
 
+  test('failure 11: the removal is refused to an updater that lives: another one leaves it alone, until that one is dead', async () => {
+    const stage = await setStage({ web: { body: unlessStopped } });
+    const fault = refuse(409, 'already in progress');
+    const first = stage.live({ faults: [{ at: 'removeContainer', fault, every: true }] });
+    await first.application.update(everything);
+    const beside = await stage.update();
+    expect(beside.outcomes).toEqual({ web: 'fresh' });
+    expect(beside.connection.calls).toEqual([]);
+    first.connection.crash();
+    const after = await stage.update();
+    expect(after.outcomes).toEqual({ web: 'fresh' });
+    expect(stage.harm()).toEqual([]);
+  });
+
   test('failure 12: somebody else removes the old container first: that was what we wanted', async () => {
     const stage = await setStage({ web: { body: unlessStopped } });
     const { control } = stage.scene.sandbox;
