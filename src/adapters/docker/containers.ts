@@ -5,9 +5,9 @@ import { maxListBytes } from './answer.ts';
 import { capabilitiesOf, namePattern } from './capabilities.ts';
 import type { Client } from './client.ts';
 import { wholeContainer } from './podman/container.ts';
-import { read, readExisting } from './reads.ts';
+import { readInspected, readList } from './reads.ts';
 import { readContainer, readContainerSummary } from './translate.ts';
-import { fields, isDefined, items, pathSegment } from './wire.ts';
+import { isDefined, pathSegment } from './wire.ts';
 
 /** The engine filters first, to send less; what passes is looked at again, because engines differ in how they match. */
 export async function listContainers(
@@ -23,17 +23,14 @@ export async function listContainers(
     ...(namePrefix !== undefined && { name: [namePattern(namePrefix)] }),
     ...(label !== undefined && { label: [label] }),
   };
-  const answer = await readExisting(client, {
+  const entries = await readList(client, {
     doing: 'list containers',
     path: '/containers/json',
     query: { all: '1', filters: JSON.stringify(filters) },
     limitBytes: maxListBytes,
     signal,
   });
-  return items(answer)
-    .map(readContainerSummary)
-    .filter(isDefined)
-    .filter((container) => passes(container, filter));
+  return entries.map(readContainerSummary).filter(isDefined).filter(passing(filter));
 }
 
 /** More would make an address longer than proxies take (8 kB and up); then all come, and are picked here. */
@@ -44,7 +41,7 @@ export async function inspectContainer(
   idOrName: string,
   signal?: AbortSignal,
 ): Promise<Container | undefined> {
-  const answer = await read(client, {
+  const answer = await readInspected(client, {
     doing: `inspect the container ${quoted(idOrName)}`,
     path: `${containerPath(idOrName)}/json`,
     signal,
@@ -52,7 +49,7 @@ export async function inspectContainer(
   if (answer === undefined) return undefined;
   const { dockerWords } = capabilitiesOf(await client.version(signal));
   if (dockerWords) return readContainer(answer);
-  const whole = await wholeContainer(client, fields(answer), signal);
+  const whole = await wholeContainer(client, answer, signal);
   return whole && readContainer(whole.inspected, whole.obstacle);
 }
 
@@ -60,12 +57,12 @@ export function containerPath(idOrName: string): string {
   return `/containers/${pathSegment(idOrName)}`;
 }
 
-function passes({ id, name, labels }: ContainerSummary, { ids, namePrefix, label }: ContainerFilter): boolean {
-  return (
-    (ids === undefined || ids.includes(id)) &&
+function passing({ ids, namePrefix, label }: ContainerFilter): (container: ContainerSummary) => boolean {
+  const wanted = ids && new Set(ids);
+  return ({ id, name, labels }) =>
+    (wanted === undefined || wanted.has(id)) &&
     name.startsWith(namePrefix ?? '') &&
-    (label === undefined || carries(labels, label))
-  );
+    (label === undefined || carries(labels, label));
 }
 
 /** `label` is a name, or a name and a value after the first `=`. */

@@ -7,19 +7,19 @@ import { capabilitiesOf, mishaps } from './capabilities.ts';
 import { change } from './changes.ts';
 import type { Client } from './client.ts';
 import { wholeImage, withoutLocalDigests } from './podman/image.ts';
-import { read, readExisting } from './reads.ts';
+import { readInspected, readList } from './reads.ts';
 import { readImage, readImageSummary } from './translate.ts';
-import { isDefined, items, pathSegment } from './wire.ts';
+import { isDefined, pathSegment } from './wire.ts';
 
 export async function listImages(client: Client, signal?: AbortSignal): Promise<readonly ImageSummary[]> {
-  const answer = await readExisting(client, {
+  const answer = await readList(client, {
     doing: 'list images',
     path: '/images/json',
     limitBytes: maxListBytes,
     signal,
   });
   const { dockerWords } = capabilitiesOf(await client.version(signal));
-  const entries = dockerWords ? items(answer) : items(answer).map(withoutLocalDigests);
+  const entries = dockerWords ? answer : answer.map(withoutLocalDigests);
   return entries.map(readImageSummary).filter(isDefined);
 }
 
@@ -28,7 +28,7 @@ export async function inspectImage(
   idOrReference: string,
   signal?: AbortSignal,
 ): Promise<Image | undefined> {
-  const answer = await read(client, {
+  const answer = await readInspected(client, {
     doing: `inspect the image ${quoted(idOrReference, 300)}`,
     path: `${imagePath(idOrReference)}/json`,
     signal,

@@ -3,13 +3,13 @@ import { mishaps } from './capabilities.ts';
 import { change } from './changes.ts';
 import type { Client } from './client.ts';
 import { inspectContainer } from './containers.ts';
-import { readExisting } from './reads.ts';
+import { readList } from './reads.ts';
 import { readNetwork } from './translate.ts';
-import { isDefined, items, pathSegment } from './wire.ts';
+import { isDefined, pathSegment } from './wire.ts';
 
 export async function listNetworks(client: Client, signal?: AbortSignal): Promise<readonly Network[]> {
-  const answer = await readExisting(client, { doing: 'list networks', path: '/networks', signal });
-  return items(answer).map(readNetwork).filter(isDefined);
+  const entries = await readList(client, { doing: 'list networks', path: '/networks', signal });
+  return entries.map(readNetwork).filter(isDefined);
 }
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Network/operation/NetworkConnect */

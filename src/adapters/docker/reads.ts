@@ -2,6 +2,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { maxAnswerBytes, readJson, type EngineError } from './answer.ts';
 import { mishaps } from './capabilities.ts';
 import type { Client, Query } from './client.ts';
+import { fields, items, text, type Fields } from './wire.ts';
 
 export type Read = {
   /** `inspect the container "web"`: what the message says could not be done. */
@@ -34,6 +35,27 @@ export async function readExisting(client: Client, request: Read): Promise<unkno
   const answer = await read(client, request);
   if (answer === undefined) throw refusal(request.doing, { status: 404, message: 'not found', fromEngine: true });
   return answer;
+}
+
+/** As `readExisting`, for a list; Go writes an empty one as null. What is none must not read as "there are none". */
+export async function readList(client: Client, request: Read): Promise<readonly unknown[]> {
+  const answer = await readExisting(client, request);
+  if (answer === null || Array.isArray(answer)) return items(answer);
+  throw notUnderstood(request.doing, 'a list');
+}
+
+/** As `read`, for what has an id. */
+export async function readInspected(client: Client, request: Read): Promise<Fields | undefined> {
+  const answer = await read(client, request);
+  if (answer === undefined || text(fields(answer)['Id']) !== '')
+    return answer === undefined ? undefined : fields(answer);
+  throw notUnderstood(request.doing, 'an object with an id');
+}
+
+function notUnderstood(doing: string, wanted: string): ServiceError {
+  return new ServiceError('engine-refused', `Cannot ${doing}: the engine's answer is not ${wanted}`, {
+    remedy: 'Check --host (DOCKER_HOST): something else than an engine may answer there',
+  });
 }
 
 export function refusal(doing: string, { status, message }: EngineError): ServiceError {

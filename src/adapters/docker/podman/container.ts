@@ -1,6 +1,6 @@
 import type { Client } from '../client.ts';
-import { read, readExisting } from '../reads.ts';
-import { fields, items, pathSegment, text, type Fields } from '../wire.ts';
+import { read, readList } from '../reads.ts';
+import { fields, pathSegment, text, type Fields } from '../wire.ts';
 import { asDocker } from './as-docker.ts';
 import { readCommandLine } from './command-line.ts';
 import { notedAddresses } from './create-body.ts';
@@ -22,7 +22,7 @@ export async function wholeContainer(
   const path = `/libpod/containers/${pathSegment(text(inspected['Id']))}/json`;
   const [own, networks] = await Promise.all([
     read(client, { doing: 'inspect a container of Podman', path, signal }),
-    readExisting(client, { doing: 'list networks', path: '/networks', signal }),
+    readList(client, { doing: 'list networks', path: '/networks', signal }),
   ]);
   if (own === undefined) return undefined;
   const { Labels } = fields(inspected['Config']);
@@ -34,6 +34,6 @@ export async function wholeContainer(
     obstacle:
       keptByOthers(fields(own), Labels) ??
       hiddenFlags(commandLine?.hidden ?? []) ??
-      (addresses === undefined ? doubtfulAddress(inspected, items(networks).map(fields)) : undefined),
+      (addresses === undefined ? doubtfulAddress(inspected, networks.map(fields)) : undefined),
   };
 }
