@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest';
+import { createLog } from '../src/adapters/process/log.ts';
+import type { ServiceEvent } from '../src/domain/event.ts';
+import type { ContainerOutcome } from '../src/domain/session.ts';
+import { announce } from '../src/interfaces/cli/announcement.ts';
+import { outcomeTable } from '../src/interfaces/cli/container-table.ts';
+import { sessionDocument } from '../src/interfaces/cli/documents.ts';
+import { porcelainTexts } from '../src/interfaces/cli/porcelain.ts';
+import { printDocument, printTable } from '../src/interfaces/cli/print.ts';
+import { createRunView } from '../src/interfaces/cli/run-view.ts';
+import { sessionLines } from '../src/interfaces/cli/session-lines.ts';
+import { createStyle } from '../src/interfaces/cli/style.ts';
+import { layoutTable } from '../src/interfaces/cli/table.ts';
+import { frameOf } from '../src/interfaces/http/event-frame.ts';
+import { createMetrics } from '../src/interfaces/metrics/metrics.ts';
+import { createFakeClock } from './support/fake-clock.ts';
+import { createFakeTerminal } from './support/fake-terminal.ts';
+
+/** Line ends of all kinds, a terminal's commands in 7 and 8 bits, bidirectional overrides, and ends of quotes and elements. */
+const evil =
+  'web\n\r\nevent: scan_failed\ndata: {}\n\n\u0085\u2028\u2029\u001b[2J\u001b]0;title\u0007\u009b31m\u0000\u007f\u202egpj\u2066' +
+  String.raw`\" level=error msg="gone`.concat('</script><img src=x onerror=alert(1)>\ud800');
+
+const runId = 'run-1';
+const outcome: ContainerOutcome = {
+  name: evil,
+  image: evil,
+  outcome: 'failed',
+  reason: evil,
+  oldImageId: evil,
+  newImageId: evil,
+  oldDigest: evil,
+  newDigest: evil,
+  log: evil,
+};
+const session = { runId, trigger: 'command', startedAtMs: 0, durationMs: 1, containers: [outcome] } as const;
+
+const events: readonly ServiceEvent[] = [
+  { kind: 'containers_selected', runId, names: [evil] },
+  { kind: 'container_checked', runId, container: evil, image: evil, status: evil, reason: evil },
+  { kind: 'update_started', runId, container: evil, image: evil, from: evil, to: evil, atMs: 0 },
+  { kind: 'phase_entered', runId, container: evil, phase: 'pulling' },
+  { kind: 'update_failed', runId, outcome, atMs: 0 },
+  { kind: 'update_deferred', runId, outcome, atMs: 0 },
+  { kind: 'update_completed', runId, outcome, atMs: 0 },
+  {
+    kind: 'image_cleanup',
+    runId,
+    images: [{ imageId: evil, imageName: evil, containerId: evil, containerName: evil }],
+    atMs: 0,
+  },
+  { kind: 'scan_failed', runId, purpose: 'update', error: evil, atMs: 0 },
+];
+
+/** What no text of ours may hold beside its own line ends. */
+const unsafe = /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+const plain = createStyle(false);
+
+describe('a container that is called and says the worst', () => {
+  test.each(['json', 'logfmt', 'pretty'] as const)('writes one line of the log for each event, as %s', (format) => {
+    const lines: string[] = [];
+    const stream = { write: (text: string) => lines.push(text) };
+    const log = createLog({ format, level: 'debug', stream, colour: false, nowMs: () => 0 });
+    const announcements = events.flatMap((event) => announce(event) ?? []);
+    for (const { level, message, fields } of announcements) log[level](message, fields);
+    expect(lines.length).toBe(events.length);
+    for (const line of lines) {
+      expect(line).toMatch(/^[^\n]+\n$/);
+      expect(line).not.toMatch(unsafe);
+      if (format !== 'json') expect(withoutQuoted(line)).not.toContain('level=error msg="gone');
+    }
+  });
+
+  test('takes one row of a table, on a terminal and in a pipe', () => {
+    for (const isTerminal of [true, false]) {
+      const fake = createFakeTerminal({ isTerminal, columns: 10_000 });
+      printTable(fake.terminal, outcomeTable([outcome]), plain);
+      expect(fake.out()).not.toMatch(unsafe);
+      expect(fake.out().trimEnd().split('\n').length).toBe(2);
+    }
+  });
+
+  test('takes one row of the live table', () => {
+    const view = createRunView(createFakeClock());
+    for (const event of events) {
+      view.hear(event);
+      const rows = view.rows().map(({ cells }) => cells);
+      const columns = ['A', 'B', 'C', 'D'].map((title) => ({ title, min: 1, keep: 'start', expendable: 0 }) as const);
+      const lines = layoutTable({ columns, rows }, { width: 100, overflow: 'cut', style: plain });
+      expect(lines.length).toBe(2);
+      expect(lines.join('')).not.toMatch(/\p{C}/u);
+    }
+  });
+
+  test('is a value in what --json and --porcelain print, and no more', () => {
+    const fake = createFakeTerminal({ isTerminal: true });
+    printDocument(fake.terminal, sessionDocument(session));
+    for (const text of [fake.out(), porcelainTexts.json(session)]) {
+      expect(text).not.toMatch(unsafe);
+      expect(JSON.parse(text)).toMatchObject({ containers: [{ name: evil }] });
+    }
+    const line = porcelainTexts.v1(session);
+    expect(line).toMatch(/^[^\n]+\n$/);
+    expect(line).not.toMatch(unsafe);
+  });
+
+  test('has its last words told line by line', () => {
+    const lines = sessionLines(session, plain);
+    for (const line of lines) expect(line).not.toMatch(/\p{C}/u);
+    expect(lines.filter((line) => line.startsWith('event: '))).toEqual([]);
+  });
+
+  test('is one event of the stream', () => {
+    const options = {
+      cleanup: false,
+      noRestart: false,
+      monitorOnly: false,
+      lifecycleHooks: false,
+      rollingRestart: false,
+      labelPrecedence: false,
+      noPull: false,
+      runOnce: false,
+      useComposeDependsOn: false,
+      skipSelfUpdate: false,
+      reviveStopped: false,
+    };
+    for (const event of events) {
+      const frame = frameOf({ id: 1, event, atMs: 0 }, 'epoch', options);
+      if (frame === undefined) continue;
+      // Every line end that some client knows.
+      const [id, kind, data, ...rest] = frame.split(/\r\n|[\n\r\v\f\u001c-\u001e\u0085\u2028\u2029]/);
+      expect([id, kind, ...rest]).toEqual(['id: epoch-1', `event: ${event.kind}`, '', '']);
+      expect(JSON.parse(data?.slice('data: '.length) ?? '')).toMatchObject({ type: event.kind });
+    }
+  });
+
+  test('leaves no word of its own in the metrics', async () => {
+    const metrics = createMetrics({ clock: createFakeClock(), updatesAvailable: () => 0, version: '1.2.3' });
+    for (const event of events) metrics.hear(event);
+    const text = await metrics.text();
+    expect(text).not.toMatch(/gone|scan_failed|alert/);
+    expect(text).not.toMatch(unsafe);
+  });
+});
+
+/** What stands outside of quotes. */
+function withoutQuoted(line: string): string {
+  return line.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""');
+}
