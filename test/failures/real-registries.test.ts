@@ -192,7 +192,7 @@ describeInLab('a registry', (lab) => {
     const { outcomes } = await upkeep.update('--include-stopped', '--registry-ca', lab.pki.caFile);
     for (const name of names) {
       expect(outcomes[name]?.outcome).toBe('unknown');
-      expect(outcomes[name]?.reason).toMatch(/may be asked again in (?:10m|9m\d+s)/);
+      expect(outcomes[name]?.reason).toMatch(/may be asked again in (?:10m|9m\d+s)\./);
     }
     expect(windows).toEqual([{ asked: 1, refused: 1 }]);
   });

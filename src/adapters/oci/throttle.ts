@@ -122,7 +122,8 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
   }
 
   function sentAway(why: string, forMs: number): RegistryFailure {
-    const waitMs = Math.ceil(Math.max(0, forMs));
+    const unitMs = forMs < 1000 ? 1 : 1000;
+    const waitMs = Math.ceil(Math.max(0, forMs) / unitMs) * unitMs;
     return new RegistryFailure('registry-rate-limited', `${why}; it may be asked again in ${formatDuration(waitMs)}`, {
       host,
       retryAfterMs: waitMs,
