@@ -19,7 +19,7 @@ import { createFakeTerminal } from './support/fake-terminal.ts';
 /** Line ends of all kinds, a terminal's commands in 7 and 8 bits, bidirectional overrides, and ends of quotes and elements. */
 const evil =
   'web\n\r\nevent: scan_failed\ndata: {}\n\n\u0085\u2028\u2029\u001b[2J\u001b]0;title\u0007\u009b31m\u0000\u007f\u202egpj\u2066' +
-  String.raw`\" level=error msg="gone`.concat('</script><img src=x onerror=alert(1)>\ud800');
+  String.raw`\" injected=yes msg="gone`.concat('</script><img src=x onerror=alert(1)>\ud800');
 
 const runId = 'run-1';
 const outcome: ContainerOutcome = {
@@ -68,7 +68,7 @@ describe('a container that is called and says the worst', () => {
     for (const line of lines) {
       expect(line).toMatch(/^[^\n]+\n$/);
       expect(line).not.toMatch(unsafe);
-      if (format !== 'json') expect(withoutQuoted(line)).not.toContain('level=error msg="gone');
+      if (format !== 'json') expect(withoutQuoted(line)).not.toContain('injected=');
     }
   });
 
@@ -129,6 +129,7 @@ describe('a container that is called and says the worst', () => {
       const frame = frameOf({ id: 1, event, atMs: 0 }, 'epoch', options);
       if (frame === undefined) continue;
       // Every line end that some client knows.
+      // oxlint-disable-next-line no-control-regex -- looking for them is the point
       const [id, kind, data, ...rest] = frame.split(/\r\n|[\n\r\v\f\u001c-\u001e\u0085\u2028\u2029]/);
       expect([id, kind, ...rest]).toEqual(['id: epoch-1', `event: ${event.kind}`, '', '']);
       expect(JSON.parse(data?.slice('data: '.length) ?? '')).toMatchObject({ type: event.kind });
@@ -139,7 +140,7 @@ describe('a container that is called and says the worst', () => {
     const metrics = createMetrics({ clock: createFakeClock(), updatesAvailable: () => 0, version: '1.2.3' });
     for (const event of events) metrics.hear(event);
     const text = await metrics.text();
-    expect(text).not.toMatch(/gone|scan_failed|alert/);
+    expect(text).not.toMatch(/injected|scan_failed|alert/);
     expect(text).not.toMatch(unsafe);
   });
 });
