@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { catalogue, webServer } from '../lab/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import type { Inspected } from '../lab/engine-client.ts';
-import { imageIdOf } from '../lab/image-id.ts';
+import { hasContainerdStore, imageIdOf } from '../lab/image-id.ts';
 import type { ImageSpec } from '../lab/image.ts';
 import { isPodman } from '../lab/podman.ts';
 import { type Pushed, pushImage, pushIndex } from '../lab/push.ts';
@@ -92,7 +92,9 @@ describeInLab('upkeep on a real engine', (lab) => {
     expect((await upkeep('check', '--exit-code')).code).toBe(10);
   });
 
-  test('check knows an image that was built here and has never been in a registry', async () => {
+  test('check knows an image that was built here and has never been in a registry', async (context) => {
+    if (hasContainerdStore)
+      skipBecause(context, 'the containerd store gives what was built here a digest, as if it had been pulled');
     await push('base', catalogue['plain-v1']);
     await engine.pull(image('base'));
     const id = await engine.run('maker', image('base'));

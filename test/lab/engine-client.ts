@@ -108,8 +108,10 @@ export function engineClient(socket: string): EngineClient {
       }
     },
     clear: async () => {
-      for (const { Id } of await list('/containers/json?all=1'))
-        await call('DELETE', `/containers/${String(Id)}?force=1&v=1`);
+      // Podman keeps a container that others hold on to until they are gone.
+      for (let round = 0; round < 3; round += 1)
+        for (const { Id } of await list('/containers/json?all=1'))
+          await call('DELETE', `/containers/${String(Id)}?force=1&v=1`);
       for (const { Id, Name } of await list('/networks'))
         if (!['bridge', 'host', 'none'].includes(String(Name))) await call('DELETE', `/networks/${String(Id)}`);
       const volumes = (await must('GET', '/volumes')) as { Volumes: readonly Open[] | null };

@@ -11,7 +11,10 @@ export function whyNotHere(row: string): string | undefined {
 }
 
 const podmansOwn: Readonly<Record<string, readonly string[]>> = {
-  'Podman lists in no order': ['listContainers() shows stopped containers too, newest first'],
+  'Podman lists in no order': [
+    'listContainers() shows stopped containers too, newest first',
+    'listContainers() finds containers by their ids, newest first, and leaves out those that are gone',
+  ],
   'Podman lists names for ids of images whose tag has moved on': [
     'listContainers() shows a bare id for an image whose tag has moved on',
   ],
@@ -66,6 +69,7 @@ const podmansOwn: Readonly<Record<string, readonly string[]>> = {
     'endpoints are refused a static address that another has, until that one stops',
     'endpoints on the default bridge may not have aliases',
     'endpoints of a network that is gone are refused at the start',
+    'runCommand() is refused with 409 where nothing runs, and with 404 where there is nothing',
   ],
   'Podman 4 cannot change a restart policy': [
     'updateRestartPolicy() sets {"Name":"no","MaximumRetryCount":0} on a running and on a stopped container',

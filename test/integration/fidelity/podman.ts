@@ -5,6 +5,15 @@ export function whyNotWithPodman(shape: string): string | undefined {
 
 const reasons: Readonly<Record<string, readonly string[]>> = {
   'Podman has no legacy links': ['legacy links'],
+  'Podman removes no container before those that share its namespaces': [
+    'another container’s network',
+    'another container’s IPC and processes',
+  ],
+  'Podman shows volumes of another container as its own': [
+    'volumes from another by name, read-only',
+    'volumes from another by id',
+  ],
+  'Podman forgets the option z once it has been heeded': ['binds with modes'],
   'Podman does not create it in the lab': ['Init true', 'ulimits', 'log options', 'a range of ports'],
   'Podman does not tell of an address that was chosen through the API': [
     'a network with alias and address',

@@ -116,7 +116,7 @@ export function createScene(lab: Lab, engine: Engine) {
   async function see(idOrName: string): Promise<Seen> {
     const [container, raw] = [await engine.inspectContainer(idOrName), await lab.engine.inspect(idOrName)];
     if (container === undefined || raw === undefined) throw new Error(`"${idOrName}" is gone`);
-    return { container, raw: isPodman ? { ...raw, ...asDocker(raw, {}) } : raw };
+    return { container, raw: isPodman ? inDockersWords(raw) : raw };
   }
 
   async function imageCalled(name: ImageName): Promise<Image> {
@@ -141,4 +141,10 @@ export function createScene(lab: Lab, engine: Engine) {
   }
 
   return { run, create, succeed, recipesAroundStop, replace, see, clear };
+}
+
+/** Without the note that successors carry on Podman only. */
+function inDockersWords(raw: Inspected): Inspected {
+  const { 'upkeep.tx.addresses': _note, ...Labels } = raw.Config.Labels;
+  return { ...raw, ...asDocker({ ...raw, Config: { ...raw.Config, Labels } }, {}) };
 }

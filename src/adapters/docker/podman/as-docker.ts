@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { cleanPath } from '../../../domain/container-recipe/anonymous-volumes.ts';
 import { count, fields, items, text, texts, type Fields } from '../wire.ts';
 import type { ChosenAddress } from './command-line.ts';
 
@@ -13,16 +14,22 @@ export function asDocker(inspected: Fields, addresses: Readonly<Record<string, C
     ...inspected,
     Config: configOf(fields(inspected['Config'])),
     HostConfig: hostConfigOf(hostConfig, Object.keys(networks)),
+    Mounts: items(inspected['Mounts']).map((mount) => ({
+      ...fields(mount),
+      Destination: cleanPath(text(fields(mount)['Destination'])),
+    })),
     NetworkSettings: { ...fields(inspected['NetworkSettings']), Networks: networks },
   };
 }
 
 function configOf(config: Fields): Fields {
-  const { Entrypoint, StopTimeout, ...rest } = config;
+  // Podman shows none of the volumes that an image declares, whatever the image.
+  const { Entrypoint, StopTimeout, Volumes: _none, ...rest } = config;
   return {
     ...rest,
     Env: ownLines(config),
     Entrypoint: texts(Entrypoint).length === 0 ? null : Entrypoint,
+    ...(texts(fields(config['Healthcheck'])['Test'])[0] === 'NONE' && { Healthcheck: { Test: ['NONE'] } }),
     StopSignal: signalName(text(config['StopSignal'])),
     // Podman shows none as 0, which would mean to kill at once.
     ...(count(StopTimeout) > 0 && { StopTimeout }),
@@ -50,6 +57,8 @@ function hostConfigOf(hostConfig: Fields, networks: readonly string[]): Fields {
     UTSMode: UTSMode === 'private' ? '' : UTSMode,
     Runtime: Runtime === 'oci' ? '' : Runtime,
     PortBindings: Object.fromEntries(bound),
+    // Anonymous volumes are among the mounts too, and are as anonymous there as Docker's.
+    Binds: texts(hostConfig['Binds']).filter((bind) => !/^[0-9a-f]{64}:/.test(bind)),
     Ulimits: items(Ulimits).map((limit) => ({ ...fields(limit), Name: ulimitName(text(fields(limit)['Name'])) })),
     Devices: items(Devices).map((device) => ({
       ...fields(device),

@@ -17,8 +17,6 @@ export async function wholeImage(client: Client, answer: unknown, signal?: Abort
     Config: {
       ...config,
       WorkingDir: text(config['WorkingDir']) || '/',
-      // In its containers they are named ones.
-      Volumes: null,
       StopSignal: text(config['StopSignal']) || 'SIGTERM',
       ...(Healthcheck !== undefined && { Healthcheck }),
     },
