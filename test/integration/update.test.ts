@@ -329,7 +329,7 @@ describeInLab('upkeep on a real engine', (lab) => {
     expect(await volumes()).toEqual(volumesBefore);
     const tagged = await engine.call('GET', `/images/${encodeURIComponent(image('web'))}/json`);
     expect((tagged.body as { Id: string }).Id).toBe(before.Image);
-    expect((await engine.call('GET', `/images/${next.configDigest}/json`)).status).toBe(200);
+    expect((await engine.call('GET', `/images/${imageIdOf(next)}/json`)).status).toBe(200);
   });
 
   async function names(): Promise<string[]> {
