@@ -86,7 +86,7 @@ async function strikeOnce(
   const third = await stage.startAgain();
   if (third.changes.length > 0)
     all.push(`a second start still had to repair: ${third.changes.map(({ path }) => path).join(', ')}`);
-  const byEngine = all.filter((fault) => campaign.engineDies === true && isEnginesOwn(fault, call));
+  const byEngine = all.filter((fault) => campaign.engineDies === true && isEnginesOwn(fault, call, shape));
   const faults = all.filter((fault) => !byEngine.includes(fault));
   const printed = runs.map(({ output }, index) => `run ${index + 1}: ${output}`);
   return {
@@ -98,8 +98,16 @@ async function strikeOnce(
 }
 
 /** Before there is a journal and once the old container is gone, no transaction knows what ran before the engine died. */
-function isEnginesOwn(fault: string, { change, of }: Call): boolean {
+function isEnginesOwn(fault: string, { change, of }: Call, { selfRemoving }: Shape): boolean {
+  if (selfRemoving === true) return isRemovedByEngine(fault, change - 1, of);
   const journal = of.findIndex((text) => text.includes('/containers/create'));
   const end = of.findLastIndex((text) => text.startsWith('DELETE '));
   return fault.endsWith(' is exited') && (change - 1 <= journal || change - 1 >= end);
+}
+
+/** An engine that starts removes what is `--rm`: nothing stands in for it before its stand-in is there, and after the commit. */
+function isRemovedByEngine(fault: string, change: number, of: readonly string[]): boolean {
+  const standIn = of.findIndex((text) => text.includes('.upkeep-standin'));
+  const commit = of.findIndex((text) => text.includes('.upkeep-drop-'));
+  return fault === 'the containers are gone' && (change <= standIn || (commit >= 0 && change >= commit));
 }
