@@ -10,6 +10,9 @@ export type PullProgressCount = {
 /** No image has more layers than 127; a stream that names more ids than this is not listened to. */
 const maxLayers = 1_000;
 
+/** No layer has so many; of all layers together they are still exact. */
+const mostBytes = 1e12;
+
 /** Adds up what the engine reports layer by layer. */
 export function createPullProgress(): PullProgressCount {
   const layers = new Map<string, Layer>();
@@ -54,6 +57,6 @@ function advance(layer: Layer, said: string, detail: Readonly<Record<string, unk
   if (said === 'Already exists' || said === 'Pull complete') return { ...layer, bytes: layer.totalBytes, done: true };
   if (said === 'Download complete') return { ...layer, bytes: layer.totalBytes };
   if (said !== 'Downloading') return layer;
-  const totalBytes = Math.max(layer.totalBytes, count(detail['total']));
+  const totalBytes = Math.max(layer.totalBytes, Math.min(mostBytes, count(detail['total'])));
   return { ...layer, totalBytes, bytes: Math.min(totalBytes, Math.max(0, count(detail['current']))) };
 }
