@@ -8,6 +8,13 @@ const first = (text: string, zone = 'UTC') => {
   return new Date(next ?? Number.NaN).toISOString().replace(':00.000Z', 'Z');
 };
 
+test('readSchedule() is soon done with a text that is no schedule, however long', () => {
+  const startedAtMs = performance.now();
+  for (const piece of [' ', '\t', '1,', '*/', 'a ', 'TZ=', '@every ', '1-', '\n'])
+    expect(readSchedule(`a${piece.repeat(1_000_000)}!`, 'UTC')).toBeUndefined();
+  expect(performance.now() - startedAtMs).toBeLessThan(5000);
+});
+
 describe('readSchedule()', () => {
   test.each([
     ['0 4 * * *', '2026-02-01T04:00Z'],

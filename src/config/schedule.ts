@@ -13,14 +13,16 @@ export function intervalSchedule(everyMs: number): Schedule {
  * else, and for what never comes up. https://pkg.go.dev/github.com/robfig/cron/v3#hdr-CRON_Expression_Format
  */
 export function readSchedule(text: string, timeZone: string): Schedule | undefined {
-  const [, ownZone, pattern = ''] = /^\s*(?:(?:CRON_)?TZ=(\S+)\s+)?(.*?)\s*$/s.exec(text) ?? [];
-  if (pattern.length > longestPattern) return undefined;
+  const whole = text.trim();
+  if (whole.length > longestText) return undefined;
+  const [, ownZone, pattern = ''] = /^(?:(?:CRON_)?TZ=(\S+)\s+)?(.*)$/s.exec(whole) ?? [];
   const everyMs = parseDuration(/^@every\s+(\S+)$/i.exec(pattern)?.[1] ?? '', { bareUnit: 's' });
   if (everyMs !== undefined) return everyMs < shortestMs ? undefined : intervalSchedule(everyMs);
   return readFields(pattern, ownZone ?? timeZone);
 }
 
-const longestPattern = 1000;
+/** Before anything looks at it, because some of what does takes its time. */
+const longestText = 1000;
 
 const shortestMs = 1000;
 
