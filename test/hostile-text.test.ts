@@ -126,7 +126,7 @@ describe('a container that is called and says the worst', () => {
       reviveStopped: false,
     };
     for (const event of events) {
-      const frame = frameOf({ id: 1, event, atMs: 0 }, 'epoch', options);
+      const frame = 'atMs' in event ? frameOf({ id: 1, event, atMs: 0 }, 'epoch', options) : undefined;
       if (frame === undefined) continue;
       // Every line end that some client knows.
       // oxlint-disable-next-line no-control-regex -- looking for them is the point
