@@ -49,7 +49,7 @@ function campaignTable(rows) {
 
 function shapeTable(rows) {
   const groups = groupBy(rows, ({ shape }) => shape);
-  const letters = [...new Set(rows.map(({ campaign }) => campaign))].sort();
+  const letters = [...new Set(rows.map(({ campaign }) => campaign))].sort((one, other) => one.localeCompare(other));
   const lines = [...groups].map(([shape, group]) => [
     shape,
     ...letters.map((letter) => {

@@ -55,6 +55,12 @@ export type Application = {
    * never leaves a container half-replaced.
    */
   readonly update: (request: UpdateRequest, signal?: AbortSignal) => Promise<Session>;
+  /**
+   * Puts containers, by their names, back to the image that they ran before their last update, and
+   * remembers the one they leave so that no run brings it back. Throws before anything is touched when
+   * one of them cannot go back. Waits for its turn.
+   */
+  readonly rollBack: (names: readonly string[], signal?: AbortSignal) => Promise<Session>;
   /** Finishes or undoes what an interrupted update left in the engine. Every start begins with it. */
   readonly recover: (signal?: AbortSignal) => Promise<RecoveryReport>;
   /** Returns the way to stop listening. A listener that throws is logged and kept. */

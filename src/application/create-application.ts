@@ -10,11 +10,12 @@ import { createEventLog } from './event-log.ts';
 import { createHistory } from './history.ts';
 import { createInventory } from './inventory.ts';
 import { createLastChecks } from './last-checks.ts';
-import { makePlan } from './make-plan.ts';
+import { makePlan, staleIn } from './make-plan.ts';
 import { createPublisher } from './publisher.ts';
 import { createReadiness } from './readiness.ts';
 import { recoverTransactions } from './recover.ts';
 import { rehearsePlan } from './rehearse.ts';
+import { createRollback } from './rollback.ts';
 import { createScheduler } from './scheduler.ts';
 import { createStatus } from './status.ts';
 import { createUpdate } from './update.ts';
@@ -54,6 +55,7 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
       }
     },
     update,
+    rollBack: createRollback({ outside, settings, lock }),
     recover: async (signal) => {
       const leave = await lock.enterInTurn(signal);
       try {
@@ -80,7 +82,7 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
   ) {
     const { retryFailed = false } = request;
     const report = await check({ ...filtersOf(request), runId, applyCooldown: true, retryFailed }, signal);
-    return { report, plan: (await makePlan(outside, settings, report, signal)).plan };
+    return { report, plan: (await makePlan(outside, settings, staleIn(report), signal)).plan };
   }
 
   function notingChecks(ask: Check): Check {

@@ -46,7 +46,7 @@ describe('a version that failed for its own fault', () => {
     expect((await update(scene)).outcome).toBe('rolled_back');
     const { outcome, reason, process } = await update(scene);
     expect(outcome).toBe('skipped');
-    expect(reason).toContain('failed here on ');
+    expect(reason).toContain('taken back here on ');
     expect(process.connection.calls).toEqual([]);
     expect(marks(scene)).toHaveLength(1);
   });

@@ -4,7 +4,7 @@ import type { Outside } from '../domain/outside.ts';
 import { quoted } from '../domain/printable.ts';
 import { whyOptedOut } from '../domain/opted-out.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
-import { planUpdate, type UpdatePlan } from '../domain/update-plan.ts';
+import { planUpdate, type StaleContainer, type UpdatePlan } from '../domain/update-plan.ts';
 import type { CheckReport } from './check.ts';
 import { inspectContainers } from './inspect-containers.ts';
 
@@ -14,19 +14,23 @@ export type MadePlan = {
   readonly listing: readonly string[];
 };
 
+/** What a check found stale. */
+export function staleIn({ containers }: CheckReport): readonly StaleContainer[] {
+  return containers
+    .filter(({ status }) => status === 'stale')
+    .map(({ id, name, reference, pullDigest }) => ({ id, name, reference, digest: pullDigest }));
+}
+
 /**
- * Plans the update of what a check found stale. It inspects every container there is, because any of
+ * Plans how stale containers are replaced. It inspects every container there is, because any of
  * them may hold on to one that is replaced; where nothing is stale it asks the engine for nothing.
  */
 export async function makePlan(
   outside: Outside,
   settings: ServiceSettings,
-  report: CheckReport,
+  stale: readonly StaleContainer[],
   signal?: AbortSignal,
 ): Promise<MadePlan> {
-  const stale = report.containers
-    .filter(({ status }) => status === 'stale')
-    .map(({ id, name, reference, pullDigest }) => ({ id, name, reference, digest: pullDigest }));
   if (stale.length === 0) return { plan: { transactions: [], refused: [], restarts: [] }, listing: [] };
   const [listed, images] = await Promise.all([
     outside.engine.listContainers({}, signal),

@@ -164,6 +164,8 @@ type FetchRequest = {
 async function fetchImage(request: FetchRequest, signal?: AbortSignal): Promise<Image | undefined> {
   const { outside, settings, planned, runId, platform } = request;
   const { engine, registry, publish } = outside;
+  const held = planned.imageId === undefined ? undefined : await engine.inspectImage(planned.imageId, signal);
+  if (held !== undefined) return held;
   if (planned.digest === undefined) return engine.inspectImage(planned.reference, signal);
   const reference = withDigest(parseImageReference(planned.reference), planned.digest);
   const exact = formatReference(reference);

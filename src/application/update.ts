@@ -1,7 +1,7 @@
 import { describeError } from '../domain/errors.ts';
 import type { FailedVersion } from '../domain/failed-version.ts';
 import type { Outside } from '../domain/outside.ts';
-import { type ContainerOutcome, type OutcomeKind, type Session, summarise, type Trigger } from '../domain/session.ts';
+import type { ContainerOutcome, OutcomeKind, Session, Trigger } from '../domain/session.ts';
 import type { WatchedContainer } from '../domain/selection.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { UpdatePlan } from '../domain/update-plan.ts';
@@ -11,9 +11,10 @@ import type { Check, CheckedContainer, CheckReport } from './check.ts';
 import { cleanUpImages } from './cleanup.ts';
 import { forgetFailures } from './failed-versions.ts';
 import { runPostCheckHooks, runPreCheckHooks } from './hooks.ts';
-import { makePlan, type MadePlan } from './make-plan.ts';
+import { makePlan, type MadePlan, staleIn } from './make-plan.ts';
 import { removeOldVolumes } from './old-volumes.ts';
 import { cancelledBeforeTurn, type Outcomes, runPlan, untouched } from './run-plan.ts';
+import { runSession } from './run-session.ts';
 import type { UpdateLock } from './update-lock.ts';
 
 export type Update = (request: UpdateRequest, signal?: AbortSignal) => Promise<Session>;
@@ -35,35 +36,15 @@ export function createUpdate({ outside, settings, check, lock }: UpdateParts): U
   return async (request, signal) => {
     const { trigger, images, containers, retryFailed = false } = request;
     const leave = isFull(request) ? enterNow(trigger) : await lock.enterInTurn(signal);
-    const runId = outside.newId();
     try {
-      const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
-      request.onBegin?.(runId);
-      publish({ kind: 'scan_started', runId, purpose: 'update', trigger, atMs: startedAtMs });
-      const onSelected = (selected: readonly WatchedContainer[]) =>
-        runPreCheckHooks(outside, settings, selected, signal);
-      const report = await check({ runId, images, containers, applyCooldown: true, retryFailed, onSelected }, signal);
-      for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
-      const outcomes = await replaceBetweenHooks(report, runId, signal);
-      const session: Session = {
-        runId,
-        trigger,
-        startedAtMs,
-        durationMs: clock.monotonicMs() - beganMs,
-        containers: outcomes,
-      };
-      publish({
-        kind: 'scan_completed',
-        runId,
-        purpose: 'update',
-        ...summarise(session),
-        session,
-        atMs: clock.nowMs(),
+      return await runSession(outside, trigger, async (runId) => {
+        request.onBegin?.(runId);
+        const onSelected = (selected: readonly WatchedContainer[]) =>
+          runPreCheckHooks(outside, settings, selected, signal);
+        const report = await check({ runId, images, containers, applyCooldown: true, retryFailed, onSelected }, signal);
+        for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
+        return replaceBetweenHooks(report, runId, signal);
       });
-      return session;
-    } catch (error) {
-      publish({ kind: 'scan_failed', runId, purpose: 'update', error: describeError(error), atMs: clock.nowMs() });
-      throw error;
     } finally {
       leave();
     }
@@ -105,7 +86,7 @@ export function createUpdate({ outside, settings, check, lock }: UpdateParts): U
 
   async function planUnlessStopped(report: CheckReport, signal: AbortSignal | undefined): Promise<MadePlan> {
     try {
-      if (!signal?.aborted) return await makePlan(outside, settings, report, signal);
+      if (!signal?.aborted) return await makePlan(outside, settings, staleIn(report), signal);
     } catch (error) {
       if (!signal?.aborted) throw error;
     }

@@ -94,7 +94,7 @@ function failureOf({ failedVersions }: Subject, names: readonly string[]): Faile
 
 function whyNotAgain(newer: string, { retryFailed }: Subject, failed: FailedVersion | undefined): string | undefined {
   if (failed === undefined || retryFailed) return undefined;
-  return `${newer}, but failed here on ${printTime(failed.atMs)}: it is not tried again before the tag moves on, or --retry-failed is given`;
+  return `${newer}, but was taken back here on ${printTime(failed.atMs)}: it is not tried again before the tag moves on, or --retry-failed is given`;
 }
 
 /**

@@ -41,6 +41,8 @@ export type PlannedMember = {
   readonly reference: string;
   /** What to pull; undefined when the image is in the engine already (`linked`, or no-pull). */
   readonly digest: Digest | undefined;
+  /** Taken before all else, where the engine holds it: an image by its id. */
+  readonly imageId?: string;
   /** Ids of the members this one holds on to: shared namespaces, legacy links, `volumes_from`. */
   readonly holdsOnTo: readonly string[];
   readonly afterwards: Afterwards;
@@ -55,6 +57,8 @@ export type StaleContainer = {
   readonly reference: string;
   /** Undefined: take what the tag is in the engine. */
   readonly digest: Digest | undefined;
+  /** Taken before all else, where the engine holds it: an image by its id. */
+  readonly imageId?: string;
 };
 
 export type PlanInput = {
@@ -161,6 +165,7 @@ function transactionOf(
       cause: update === undefined ? 'linked' : 'stale',
       reference: update?.reference ?? container.settings.Config.Image,
       digest: update?.digest,
+      ...(update?.imageId === undefined ? {} : { imageId: update.imageId }),
       holdsOnTo: heldBy(graph, container.id).filter((id) => endings.has(id)),
       afterwards: endings.get(container.id) ?? 'stopped',
       waitsFor: conditionalOn(graph, container.id)

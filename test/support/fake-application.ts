@@ -49,6 +49,10 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
       asked.push(['update', request]);
       return update(application, signal);
     },
+    rollBack: async (names, signal) => {
+      asked.push(['rollBack', names]);
+      return update(application, signal);
+    },
     recover: async () => {
       asked.push(['recover', undefined]);
       return recover();

@@ -1,23 +1,21 @@
 import type { Session } from '../../../domain/session.ts';
-import { outcomeTable } from '../container-table.ts';
 import { exitCodes, type CommandContext } from '../context.ts';
-import { planDocument, rehearsalDocument, sessionDocument } from '../documents.ts';
+import { planDocument, rehearsalDocument } from '../documents.ts';
 import { exitCodeOfSession } from '../exit-code-of-session.ts';
 import { planLines, rehearsalLines } from '../plan-lines.ts';
-import { printDocument, printLines, printTable, styleFor } from '../print.ts';
+import { printDocument, printLines, styleFor } from '../print.ts';
 import { tellProgress } from '../progress.ts';
 import { recoverFirst } from '../recover-first.ts';
-import { sessionLines } from '../session-lines.ts';
+import { showSession } from '../show-session.ts';
 import { refuseUnmatched } from '../unmatched.ts';
 
 /** `upkeep update`: one update, watched; with `--dry-run` only its plan, or its rehearsal. */
 export async function update(context: CommandContext): Promise<number> {
-  const { settings, terminal } = context;
+  const { settings } = context;
   if (settings.request.dryRun) return settings.request.verify ? rehearse(context) : showPlan(context);
   await recoverFirst(context);
   const session = await watchedUpdate(context);
-  if (settings.output.json) printDocument(terminal, sessionDocument(session));
-  else printSession(context, session);
+  showSession(context, session);
   return exitCodeOfSession(session);
 }
 
@@ -55,10 +53,4 @@ async function watchedUpdate(context: CommandContext): Promise<Session> {
   } finally {
     stopTelling();
   }
-}
-
-function printSession({ settings, terminal }: CommandContext, session: Session): void {
-  const style = styleFor(terminal.out, settings);
-  if (session.containers.length > 0) printTable(terminal, outcomeTable(session.containers), style);
-  printLines(terminal.out, sessionLines(session, style));
 }
