@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createSandboxScene } from '../../test/support/sandbox-outside.ts';
 import type { Behaviour } from '../adapters/sandbox/behaviour.ts';
 import type { Healthcheck } from '../domain/container.ts';
+import type { Engine } from '../domain/outside.ts';
 import { defaultSettings } from '../domain/settings.ts';
 import { healthDeadlineMs, passGate } from './health.ts';
 
@@ -48,6 +49,31 @@ describe('passGate()', () => {
     expect(verdict).toEqual({ kind: 'passed' });
     expect(tookMs).toBeGreaterThanOrEqual(25_000);
     expect(tookMs).toBeLessThan(27_000);
+  });
+
+  test('has a HEALTHCHECK run in its intervals by an engine that leaves it to others', async () => {
+    const { sandbox, registry, clock, startProcess } = createSandboxScene();
+    const Healthcheck = { Test: ['CMD', 'true'], Interval: 2 * second, StartPeriod: 60 * second };
+    registry.store.publish('app', {
+      behaviour: { health: { kind: 'healthy', afterMs: 9000 } },
+      config: { Healthcheck },
+    });
+    await sandbox.engine.pullImage({ reference: 'app' });
+    const id = sandbox.control.runContainer('app', { Image: 'app' });
+    const { outside } = startProcess();
+    const probedAt: number[] = [];
+    const engine: Engine = {
+      ...outside.engine,
+      info: async () => ({
+        ...(await outside.engine.info()),
+        abilities: { changesRestartPolicies: true, probesHealth: false },
+      }),
+      probeHealth: async () => void probedAt.push(clock.monotonicMs()),
+    };
+    expect(await clock.run(() => passGate({ ...outside, engine }, settings, id))).toEqual({ kind: 'passed' });
+    const pauses = probedAt.slice(1).map((at, index) => at - (probedAt[index] ?? 0));
+    expect(pauses.length).toBeGreaterThan(2);
+    for (const pause of pauses) expect(pause).toBeGreaterThanOrEqual(2000);
   });
 
   test('fails one that is unhealthy as soon as the engine says so', async () => {
