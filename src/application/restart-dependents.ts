@@ -5,7 +5,7 @@ import type { PlannedRestart } from '../domain/planned-restarts.ts';
 import { quoted } from '../domain/printable.ts';
 import type { ContainerOutcome, OutcomeKind } from '../domain/session.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
-import { type GateVerdict, passGate } from './health.ts';
+import { passGate } from './health.ts';
 import { mannersOf } from './manners.ts';
 
 /**
@@ -74,13 +74,12 @@ async function restartAndProve(
   if (outcome.kind === 'unknown') await engine.waitUntilStopped(id, (stop.timeoutSeconds + graceSeconds) * 1000);
   const now = await engine.inspectContainer(id);
   if (now !== undefined && !isAlive(now.state.status)) await engine.startContainer(id);
+  const said = 'message' in outcome ? outcome.message : '';
   const isUntouched = now !== undefined && now.state.startedAt === container.state.startedAt;
-  if (isUntouched && 'message' in outcome) return outcome.message;
-  return faultOf(await passGate(outside, settings, id));
-}
-
-function faultOf(verdict: GateVerdict): string | undefined {
-  return verdict.kind === 'failed' ? verdict.reason : undefined;
+  if (isUntouched && said !== '') return said;
+  const verdict = await passGate(outside, settings, id);
+  if (verdict.kind === 'passed') return undefined;
+  return said === '' ? verdict.reason : `${said}; ${verdict.reason}`;
 }
 
 /** How much longer than its timeout a stop that nobody waits for may take. */

@@ -171,6 +171,23 @@ describe('an update and compose', () => {
     expect((await inspect(scene, 'web')).state.status).toBe('running');
   });
 
+  test('a dependent that is not up right after its restart is started once more', async () => {
+    const scene = createSandboxScene();
+    await stale(scene, 'db', compose('db'));
+    await fresh(scene, 'web', compose('web', 'db:service_started:true'));
+    const { outside, connection } = scene.startProcess();
+    const die = () => scene.sandbox.control.stopContainer('web');
+    connection.plan({ at: 'restartContainer', fault: { kind: 'third-party', when: 'after', act: die } });
+    const settings = { ...defaultSettings, gateWindowMs: 1000 };
+    const session = await createApplication(outside, settings).update({
+      trigger: 'command',
+      images: [],
+      containers: [],
+    });
+    expect(outcomes(session)).toEqual({ db: 'updated', web: 'restarted' });
+    expect((await inspect(scene, 'web')).state.status).toBe('running');
+  });
+
   test.each(['lose-request', 'lose-answer'] as const)(
     'a restart with %s is a restart or a failure, and it runs',
     async (kind) => {
