@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createLog } from '../src/adapters/process/log.ts';
+import { createEventLog } from '../src/application/event-log.ts';
 import type { ServiceEvent } from '../src/domain/event.ts';
 import type { ContainerOutcome } from '../src/domain/session.ts';
 import { announce } from '../src/interfaces/cli/announcement.ts';
@@ -56,6 +57,8 @@ const events: readonly ServiceEvent[] = [
 const unsafe = /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 const plain = createStyle(false);
+const nothing = () => undefined;
+const silentLog = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 describe('a container that is called and says the worst', () => {
   test.each(['json', 'logfmt', 'pretty'] as const)('writes one line of the log for each event, as %s', (format) => {
@@ -125,14 +128,15 @@ describe('a container that is called and says the worst', () => {
       skipSelfUpdate: false,
       reviveStopped: false,
     };
-    for (const event of events) {
-      const frame = 'atMs' in event ? frameOf({ id: 1, event, atMs: 0 }, 'epoch', options) : undefined;
-      if (frame === undefined) continue;
+    const eventLog = createEventLog(silentLog);
+    for (const event of events) eventLog.hear(event);
+    for (const logged of eventLog.since(0)) {
+      const frame = frameOf(logged, 'epoch', options) ?? '';
       // Every line end that some client knows.
       // oxlint-disable-next-line no-control-regex -- looking for them is the point
       const [id, kind, data, ...rest] = frame.split(/\r\n|[\n\r\v\f\u001c-\u001e\u0085\u2028\u2029]/);
-      expect([id, kind, ...rest]).toEqual(['id: epoch-1', `event: ${event.kind}`, '', '']);
-      expect(JSON.parse(data?.slice('data: '.length) ?? '')).toMatchObject({ type: event.kind });
+      expect([id, kind, ...rest]).toEqual([`id: epoch-${logged.id}`, `event: ${logged.kind}`, '', '']);
+      expect(JSON.parse(data?.slice('data: '.length) ?? '')).toMatchObject({ type: logged.kind });
     }
   });
 
