@@ -10,6 +10,8 @@ import type { Settings } from './config/settings.ts';
 import type { HttpSettings, TokenSource } from './domain/http-settings.ts';
 import type { Clock, Log, Outside } from './domain/outside.ts';
 import { defaultSettings, type ServiceSettings } from './domain/settings.ts';
+import type { RunningService } from './domain/running-service.ts';
+import type { commandFunctions, lookFunctions } from './interfaces/cli/cli.ts';
 import type { CommandContext, CommandFunction } from './interfaces/cli/context.ts';
 import type { Interrupt } from './interfaces/cli/interrupt.ts';
 import type { Terminal } from './interfaces/cli/terminal.ts';
@@ -67,6 +69,7 @@ async function runCommand(configuration: Command): Promise<number> {
   for (const warning of warnings) log.warn(warning);
   if (aliases.length > 0) log.info(`Variables of the Watchtower family are in effect: ${aliases.join(', ')}`);
 
+  if (isLook(command)) return runLook(command, configuration, surroundings, await hearSignals(terminal, false));
   const { dryRun, verify } = settings.request;
   const changes = command !== 'check' && (!dryRun || verify);
   const interrupt = await hearSignals(terminal, changes);
@@ -88,6 +91,46 @@ async function runCommand(configuration: Command): Promise<number> {
   } catch (error) {
     tell(error);
     return 1;
+  }
+}
+
+type LookName = keyof typeof lookFunctions;
+
+function isLook(command: CommandName): command is LookName {
+  const looks: readonly CommandName[] = ['containers', 'history', 'events', 'config'] satisfies readonly LookName[];
+  return looks.includes(command);
+}
+
+/** Of the service that --url names, else of the engine and this command line. */
+async function runLook(
+  command: LookName,
+  { settings, options }: Command,
+  surroundings: Surroundings,
+  interrupt: Interrupt,
+): Promise<number> {
+  const cli = await import('./interfaces/cli/cli.ts');
+  const { clock, log } = surroundings;
+  const { url, token } = settings.remote;
+  // What nobody reads any more, as in `upkeep events | head -1`, need not be asked for.
+  process.stdout.on('error', () => interrupt.hear('SIGPIPE'));
+  const service = url === undefined ? await openLocal() : await openRemote(url);
+  const code = await cli.carryOut(cli.lookFunctions[command](service), {
+    settings,
+    ...surroundings,
+    signal: interrupt.signal,
+  });
+  return interrupt.exitCode() ?? code;
+
+  async function openRemote(address: string): Promise<RunningService> {
+    const { createServiceClient } = await import('./adapters/service/client.ts');
+    return createServiceClient({ url: address, token, clock, log });
+  }
+
+  async function openLocal(): Promise<RunningService> {
+    const { createLocalService } = await import('./interfaces/cli/local-service.ts');
+    const { shownConfiguration } = await import('./config/shown-configuration.ts');
+    const configuration = shownConfiguration(settings.service, options, '');
+    return createLocalService({ open: () => openService('check', settings, surroundings), configuration, clock });
   }
 }
 
@@ -115,9 +158,12 @@ async function openSurroundings(settings: Settings): Promise<Surroundings> {
     ...settings.log,
     colour: settings.log.colour && terminal.err.isTerminal,
     stream: { write: terminal.err.write, isTTY: terminal.err.isTerminal },
-    secrets: [settings.registry.repoPass, textOf(settings.http.token), textOf(settings.http.eventsToken)].filter(
-      (secret) => secret !== undefined,
-    ),
+    secrets: [
+      settings.registry.repoPass,
+      textOf(settings.http.token),
+      textOf(settings.http.eventsToken),
+      settings.remote.token,
+    ].filter((secret) => secret !== undefined),
     nowMs: clock.nowMs,
   });
   return { terminal, clock, log };
@@ -145,15 +191,15 @@ type Service = {
 };
 
 async function openService(
-  command: Exclude<CommandName, 'demo'>,
+  command: keyof typeof commandFunctions,
   settings: Settings,
   { clock, log }: Surroundings,
 ): Promise<Service> {
-  const { commandFunctions } = await import('./interfaces/cli/cli.ts');
+  const cli = await import('./interfaces/cli/cli.ts');
   const { engine, registry } = await reachEngineAndRegistries(settings, clock, log);
   return {
     application: await createService({ engine, registry, clock, log }, settings.service),
-    command: commandFunctions[command],
+    command: cli.commandFunctions[command],
     close: async () => {
       await Promise.all([engine.close(), registry.close()]);
     },
@@ -223,15 +269,11 @@ function apiOf(
     const { createHttpServer } = await import('./interfaces/http/server.ts');
     const { listen } = await import('./interfaces/http/listen.ts');
     const { createMetrics } = await import('./interfaces/metrics/metrics.ts');
-    const { describeSelection } = await import('./config/selection-words.ts');
+    const { shownConfiguration } = await import('./config/shown-configuration.ts');
     const updatesAvailable = () => application.status().updatesAvailable;
     const metrics = createMetrics({ clock, updatesAvailable, version: version() });
     application.subscribe(metrics.hear);
-    const configuration = () => {
-      const asked = service.scope === 'none' ? '' : service.scope;
-      const inForce = { ...service, scope: asked ?? application.inventory().scope };
-      return { config: { ...inForce, filterDescription: describeSelection(inForce) }, options };
-    };
+    const configuration = () => shownConfiguration(service, options, application.inventory().scope);
     const { server, stop } = await createHttpServer({
       settings: http,
       service: application,

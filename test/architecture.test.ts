@@ -40,6 +40,11 @@ const rooms: readonly Room[] = [
     because: 'it keeps what the domain describes',
   },
   {
+    folder: 'adapters/service',
+    mayImport: ['domain/', 'node:'],
+    because: 'it speaks the HTTP API of a running service and knows nothing else of us',
+  },
+  {
     folder: 'adapters/notify',
     mayImport: ['domain/', 'node:', 'nodemailer', 'mqtt'],
     because: 'it tells people; its wire libraries are loaded only when used',

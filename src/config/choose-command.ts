@@ -4,7 +4,7 @@ import type { CommandLine, GivenFlag } from './command-line.ts';
 import { commandNamed, commands, type CommandName } from './commands.ts';
 import type { Fault } from './fault.ts';
 import { options, type OptionKey } from './options.ts';
-import type { Option } from './option.ts';
+import { takesOption, type Option } from './option.ts';
 
 type Words = {
   readonly words: readonly string[];
@@ -36,18 +36,7 @@ export function chooseCommand({ words, namesAfterTerminator, flags }: Words): Om
 const runCommand = commands[0];
 
 /** Words that people expect to be commands: watching a container of that name must be said in full. */
-const notContainers = new Set([
-  'containers',
-  'config',
-  'events',
-  'history',
-  'list',
-  'notify-upgrade',
-  'ps',
-  'rollback',
-  'serve',
-  'status',
-]);
+const notContainers = new Set(['list', 'notify-upgrade', 'ps', 'serve', 'status']);
 
 function faultsOfFirstWord(word: string): readonly Fault[] {
   const near = [...commands.map(({ name }) => name), 'help', 'version'].find((name) => isSlipOf(name, word));
@@ -69,7 +58,7 @@ function strayName(command: CommandName, name: string): Fault {
 
 function faultsOfFlag(command: CommandName, key: OptionKey, source: string): readonly Fault[] {
   const option: Option = options[key];
-  if (option.commands.includes(command)) return [];
+  if (takesOption(command, option)) return [];
   const where = option.commands.map((name) => `"upkeep ${name}"`).join(', ');
   return [{ kind: 'usage', message: `Cannot use ${source} with "upkeep ${command}": it belongs to ${where}` }];
 }

@@ -53,6 +53,70 @@ export const commands = [
     ],
   },
   {
+    name: 'rollback',
+    usage: 'NAME…',
+    summary: 'go back to the image from before the last update',
+    meaning:
+      'Replaces containers by ones of the image that they ran before their last update, as safely as an update does; what moved together goes back together. The version that is left does not come back by itself, but with update --retry-failed or when its tag moves on; another rollback goes forward to it again',
+    takesNames: true,
+    examples: [{ line: 'upkeep rollback web', meaning: 'one container' }],
+  },
+  {
+    name: 'containers',
+    usage: '[NAME…]',
+    summary: 'list what is watched, without asking any registry',
+    meaning:
+      'Lists the watched containers: as a running service knows them with --url, with what its last check found; else as the engine shows them',
+    takesNames: true,
+    examples: [
+      { line: 'upkeep containers', meaning: "the engine's" },
+      {
+        line: 'upkeep containers --url=http://server:8080',
+        meaning: "a running service's, with its token in UPKEEP_TOKEN",
+      },
+    ],
+  },
+  {
+    name: 'history',
+    usage: '',
+    summary: 'list the past updates of a running service',
+    meaning: 'Lists the updates that a running service has made since its start, oldest first; at most 500 are kept',
+    takesNames: false,
+    examples: [
+      {
+        line: 'upkeep history --url=http://server:8080',
+        meaning: 'a row for each update; the token is in UPKEEP_TOKEN',
+      },
+    ],
+  },
+  {
+    name: 'events',
+    usage: '',
+    summary: 'follow what a running service does',
+    meaning:
+      'Follows the events of a running service until Ctrl-C. A connection that is lost is made again, and what was missed is caught up on',
+    takesNames: false,
+    examples: [
+      {
+        line: 'upkeep events --url=http://server:8080',
+        meaning: 'a line for each; the events token is in UPKEEP_TOKEN',
+      },
+      { line: 'upkeep events --json', meaning: 'a JSON document for each; the address is in UPKEEP_URL' },
+    ],
+  },
+  {
+    name: 'config',
+    usage: '',
+    summary: 'show every option, its value and where that came from',
+    meaning:
+      'Shows what "upkeep run" would work with, given the same options and variables; with --url what a running service works with. Secrets are not shown',
+    takesNames: false,
+    examples: [
+      { line: 'upkeep config --cleanup', meaning: 'of this command line and environment' },
+      { line: 'upkeep config --url=http://server:8080', meaning: 'of a running service' },
+    ],
+  },
+  {
     name: 'demo',
     usage: '',
     summary: 'watch it work on an engine of its own: no Docker needed',

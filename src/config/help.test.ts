@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { commands } from './commands.ts';
 import { variablesOf } from './environment.ts';
 import { helpText } from './help.ts';
+import { takesOption } from './option.ts';
 import { optionEntries } from './options.ts';
 
 describe('helpText()', () => {
@@ -15,7 +16,7 @@ describe('helpText()', () => {
     const shown = lines.flatMap((line) => /^ {2}(?:-\w, )?(--[a-z-]+|[A-Z_]+)(?: |$)/.exec(line)?.[1] ?? []);
     const expected = optionEntries
       .map(([, option]) => option)
-      .filter((option) => option.commands.some((command) => command === name) && option.group !== 'accepted')
+      .filter((option) => takesOption(name, option) && option.group !== 'accepted')
       .map((option) => (option.flag === undefined ? variablesOf(option)[0]?.name : `--${option.flag}`));
     expect(new Set(shown)).toEqual(new Set(expected));
   });

@@ -1,7 +1,7 @@
 import { commandNamed, commands, type Command, type CommandName } from './commands.ts';
 import { variablesOf } from './environment.ts';
 import { defaultText, flagText } from './option-text.ts';
-import { optionGroups, type Option, type OptionGroup } from './option.ts';
+import { optionGroups, takesOption, type Option, type OptionGroup } from './option.ts';
 import { optionEntries } from './options.ts';
 
 /** What `upkeep --help` or `upkeep <command> --help` prints, wrapped to that many columns (between 40 and 100). */
@@ -17,7 +17,7 @@ function overview(width: number): string[] {
     '',
     ...wrap('Usage: upkeep [COMMAND] [OPTION…] [NAME…]', 0, width),
     '',
-    ...commands.flatMap(({ name, summary }) => entry(name, summary, 10, width)),
+    ...commands.flatMap(({ name, summary }) => entry(name, summary, 12, width)),
     '',
     ...wrap(
       'upkeep COMMAND --help lists the options of a command; upkeep --version says which version this is.',
@@ -29,9 +29,9 @@ function overview(width: number): string[] {
 }
 
 function commandHelp(command: Command & { readonly name: CommandName }, width: number): string[] {
-  const used = optionEntries.map(([, option]) => option).filter(({ commands: of }) => of.includes(command.name));
+  const used = optionEntries.map(([, option]) => option).filter((option) => takesOption(command.name, option));
   return [
-    `Usage: upkeep ${[command.name, '[OPTION…]', command.usage].join(' ').trimEnd()}`,
+    ...wrap(`Usage: upkeep ${[command.name, '[OPTION…]', command.usage].join(' ').trimEnd()}`, 0, width),
     '',
     ...wrap(`${command.meaning}.`, 0, width),
     '',

@@ -7,7 +7,7 @@ import { commands, type CommandName } from './commands.ts';
 import { variablesOf } from './environment.ts';
 import { refusedValue } from './fault.ts';
 import { loadConfiguration, type Configuration } from './load.ts';
-import type { Option } from './option.ts';
+import { takesOption, type Option } from './option.ts';
 import type { acceptedOptions } from './options/accepted.ts';
 import type { notificationOptions } from './options/notifications.ts';
 import { optionEntries, type OptionKey } from './options.ts';
@@ -32,6 +32,8 @@ const effects: Readonly<
   includeRestarting: ['1', true, (s) => s.service.includeRestarting],
   reviveStopped: ['true', true, (s) => s.service.reviveStopped],
   scope: ['staging', 'staging', (s) => s.service.scope],
+  remoteUrl: ['https://server:8443/upkeep/', 'https://server:8443/upkeep', (s) => s.remote.url],
+  remoteToken: ['hunter2', 'hunter2', (s) => s.remote.token],
   images: ['nginx,ghcr.io/acme/api:2', ['nginx', 'ghcr.io/acme/api:2'], (s) => s.request.images],
   monitorOnly: ['TRUE', true, (s) => s.service.monitorOnly],
   noPull: ['true', true, (s) => s.service.noPull],
@@ -201,7 +203,7 @@ describe('every option', () => {
   );
 
   test.each(flagged)('--$option.flag is refused by commands it has no meaning for', ({ key, option }) => {
-    for (const { name } of commands.filter((command) => !option.commands.includes(command.name))) {
+    for (const { name } of commands.filter((command) => !takesOption(command.name, option))) {
       const faults = faultsOf([name, `--${option.flag}=${effects[key][0]}`]);
       expect(faults.exitCode).toBe(2);
       expect(faults.message).toContain(`Cannot use --${option.flag} with "upkeep ${name}": it belongs to "upkeep `);
@@ -313,8 +315,8 @@ describe('the command', () => {
     ['udpate', 'did you mean "update"?'],
     ['Demo', 'did you mean "demo"?'],
     ['hlep', 'did you mean "help"?'],
-    ['notify-upgrade', 'the commands are run, check, update, demo'],
-    ['rollback', 'the commands are run, check, update, demo'],
+    ['notify-upgrade', 'the commands are run, check, update, rollback, containers, history, events, config, demo'],
+    ['serve', 'the commands are run, check, update, rollback, containers, history, events, config, demo'],
   ])('%s is no command, rather than the name of a container to watch', (word, hint) => {
     const faults = faultsOf([word]);
     expect(faults.exitCode).toBe(2);

@@ -2,7 +2,7 @@ import { readCommandLine, type CommandLine } from './command-line.ts';
 import type { CommandName } from './commands.ts';
 import { readVariable, unknownVariables, type Environment } from './environment.ts';
 import { exitCodeOf, refusedValue, type Fault } from './fault.ts';
-import type { Option } from './option.ts';
+import { takesOption, type Option } from './option.ts';
 import { optionEntries, type OptionKey, type OptionValues } from './options.ts';
 import { parseValue } from './parse.ts';
 import { readFileValue } from './secrets.ts';
@@ -65,7 +65,7 @@ function readValues({ command, flags }: CommandLine, environment: Environment): 
   const faults: Fault[] = [];
   for (const [key, option] of optionEntries) {
     values[key] = option.default;
-    const looksAtVariable = !flags.has(key) && option.commands.includes(command);
+    const looksAtVariable = !flags.has(key) && takesOption(command, option);
     const variable = looksAtVariable ? readVariable(option, environment) : undefined;
     const given = flags.get(key) ?? (variable && { source: variable.source, texts: [variable.text] });
     if (given === undefined) continue;

@@ -85,6 +85,11 @@ type Shared = {
   readonly withoutEffect?: string;
 };
 
+/** `config` takes what `run` does, because it shows what that would work with. */
+export function takesOption(command: CommandName, option: Option): boolean {
+  return option.commands.includes(command) || (command === 'config' && option.commands.includes('run'));
+}
+
 export const optionGroups = {
   selection: 'Which containers',
   update: 'How they are updated',
@@ -93,6 +98,7 @@ export const optionGroups = {
   engine: 'Engine',
   registry: 'Registries',
   http: 'HTTP API',
+  remote: 'A running service',
   output: 'Output and logs',
   accepted: 'Understood, and without effect',
 } as const;

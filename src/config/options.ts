@@ -5,6 +5,7 @@ import { httpOptions } from './options/http.ts';
 import { notificationOptions } from './options/notifications.ts';
 import { outputOptions } from './options/output.ts';
 import { registryOptions } from './options/registry.ts';
+import { remoteOptions } from './options/remote.ts';
 import { selectionOptions } from './options/selection.ts';
 import { updateOptions } from './options/update.ts';
 import { whenOptions } from './options/when.ts';
@@ -22,6 +23,7 @@ export const options = {
   ...engineOptions,
   ...registryOptions,
   ...httpOptions,
+  ...remoteOptions,
   ...outputOptions,
   ...acceptedOptions,
   ...notificationOptions,

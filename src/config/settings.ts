@@ -6,6 +6,7 @@ import type { ServiceSettings } from '../domain/settings.ts';
 import type { CommandName } from './commands.ts';
 import type { Fault } from './fault.ts';
 import { makeHttpSettings } from './http-settings.ts';
+import { remoteSettings, type RemoteSettings } from './remote-settings.ts';
 import type { OptionValues } from './options.ts';
 import { intervalSchedule, readSchedule } from './schedule.ts';
 import { readEngineCertificates, readNamedFile, type EngineCertificates } from './secrets.ts';
@@ -19,6 +20,7 @@ export type Settings = {
   readonly engine: EngineSettings;
   readonly registry: RegistrySettings;
   readonly http: HttpSettings;
+  readonly remote: RemoteSettings;
   readonly log: LogSettings;
   readonly output: OutputSettings;
 };
@@ -148,6 +150,7 @@ export function makeSettings(given: Given): MadeSettings {
       proxy: { http: values.httpProxy, https: values.httpsProxy, no: values.noProxy },
     },
     http: makeHttpSettings(given, { faults, warnings }),
+    remote: remoteSettings(given, { faults, warnings }),
     log: {
       level: logLevel(values),
       format: values.logFormat,

@@ -16,7 +16,11 @@ export type ErrorCode =
   | 'registry-denied'
   | 'registry-not-found'
   | 'registry-rate-limited'
-  | 'registry-invalid';
+  | 'registry-invalid'
+  | 'service-unreachable'
+  | 'service-denied'
+  | 'service-refused'
+  | 'service-invalid';
 
 export type ServiceErrorDetails = {
   /** What a person can do about it; a sentence without a final period. */

@@ -1,6 +1,6 @@
 import type { Option } from '../option.ts';
 
-const commands = ['run', 'check', 'update', 'demo'] as const;
+const commands = ['run', 'check', 'update', 'rollback', 'containers', 'history', 'events', 'config', 'demo'] as const;
 
 /** What is printed, and how. */
 export const outputOptions = {
@@ -9,9 +9,9 @@ export const outputOptions = {
     kind: 'boolean',
     flag: 'json',
     default: false,
-    meaning: 'Print the result as one JSON document on standard output',
+    meaning: 'Print the result as one JSON document on standard output; of events, one to a line',
     example: 'true',
-    commands: ['check', 'update', 'demo'],
+    commands: ['check', 'update', 'rollback', 'containers', 'history', 'events', 'config', 'demo'],
   },
   exitCode: {
     group: 'output',

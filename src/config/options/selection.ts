@@ -2,7 +2,7 @@ import { tryParseImageReference } from '../../domain/image-reference.ts';
 import { parseLabelPair } from '../../domain/label-pair.ts';
 import type { Acceptance, Option } from '../option.ts';
 
-const commands = ['run', 'check', 'update'] as const;
+const commands = ['run', 'check', 'update', 'containers'] as const;
 
 const labelPairs: Acceptance = {
   test: (text) => parseLabelPair(text) !== undefined,

@@ -1,7 +1,8 @@
 import type { Option } from '../option.ts';
 
 const commands = ['run', 'update'] as const;
-const commandsThatDecide = ['run', 'check', 'update'] as const;
+const commandsThatReplace = ['run', 'update', 'rollback'] as const;
+const commandsThatDecide = ['run', 'check', 'update', 'containers'] as const;
 
 const dayMs = 86_400_000;
 
@@ -59,7 +60,7 @@ export const updateOptions = {
     default: true,
     meaning: 'Follow the depends_on of compose files in the order of updates',
     example: 'false',
-    commands,
+    commands: commandsThatReplace,
   },
   stopTimeoutMs: {
     group: 'update',
@@ -72,7 +73,7 @@ export const updateOptions = {
     maxMs: dayMs,
     meaning: 'How long a container may take to stop before it is killed; its own stop timeout wins',
     example: '1m30s',
-    commands,
+    commands: commandsThatReplace,
   },
   gateWindowMs: {
     group: 'update',
@@ -84,7 +85,7 @@ export const updateOptions = {
     maxMs: dayMs,
     meaning: 'How long a new container without HEALTHCHECK must run before the old one is given up',
     example: '30s',
-    commands,
+    commands: commandsThatReplace,
   },
   gateTimeoutMs: {
     group: 'update',
@@ -97,7 +98,7 @@ export const updateOptions = {
     maxMs: dayMs,
     meaning: 'How long a new container may take to become healthy before the old one comes back',
     example: '5m',
-    commands,
+    commands: commandsThatReplace,
   },
   pullTimeoutMs: {
     group: 'update',
@@ -109,7 +110,7 @@ export const updateOptions = {
     maxMs: dayMs,
     meaning: 'A pull that makes no progress for so long has failed',
     example: '20m',
-    commands,
+    commands: commandsThatReplace,
   },
   startFirst: {
     group: 'update',
@@ -120,7 +121,7 @@ export const updateOptions = {
     meaning:
       'Stop the old container only when the new one has proven itself, where two can run at once: without fixed ports and addresses, without volumes to write to',
     example: 'true',
-    commands,
+    commands: commandsThatReplace,
   },
   updateAutoRemove: {
     group: 'update',
@@ -131,7 +132,7 @@ export const updateOptions = {
     meaning:
       'Update containers with --rm too. Should that fail, the old version comes back as a copy without --rm, until the next update',
     example: 'true',
-    commands,
+    commands: commandsThatReplace,
   },
   noRestart: {
     group: 'update',
@@ -182,7 +183,7 @@ export const updateOptions = {
     default: false,
     meaning: 'Leave the memory swappiness out of new containers, as Podman with crun needs it',
     example: 'true',
-    commands,
+    commands: commandsThatReplace,
   },
   cpuCopyMode: {
     group: 'update',
@@ -193,7 +194,7 @@ export const updateOptions = {
     default: 'auto',
     meaning: 'Which CPU limits a new container takes over: all, none, or (auto) those that the engine takes back',
     example: 'full',
-    commands,
+    commands: commandsThatReplace,
   },
   updateConcurrency: {
     group: 'update',

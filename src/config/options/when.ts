@@ -67,7 +67,7 @@ export const whenOptions = {
     accepts: { test: isTimeZone, expected: 'a time zone such as Europe/Berlin or UTC' },
     meaning: 'The time zone of --schedule, and of the times in readable logs',
     example: 'Europe/Berlin',
-    commands: ['run', 'check', 'update', 'demo'],
+    commands: ['run', 'check', 'update', 'rollback', 'containers', 'history', 'events', 'config', 'demo'],
   },
   rounds: {
     group: 'when',

@@ -1,16 +1,35 @@
+import type { RunningService } from '../../domain/running-service.ts';
 import { check } from './commands/check.ts';
+import { createConfig } from './commands/config.ts';
+import { createContainers } from './commands/containers.ts';
+import { createEvents } from './commands/events.ts';
+import { createHistory } from './commands/history.ts';
+import { rollback } from './commands/rollback.ts';
 import { run } from './commands/run.ts';
 import { update } from './commands/update.ts';
-import { exitCodes, type CommandContext, type CommandFunction } from './context.ts';
+import { exitCodes, type CommandContext, type CommandFunction, type LookFunction } from './context.ts';
 import { failureDocument } from './documents.ts';
 import { failureLines } from './failure.ts';
 import { printDocument, printLines, styleFor } from './print.ts';
 
 /** The commands that need nothing but the service. */
-export const commandFunctions = { run, check, update } as const satisfies Readonly<Record<string, CommandFunction>>;
+export const commandFunctions = { run, check, update, rollback } as const satisfies Readonly<
+  Record<string, CommandFunction>
+>;
+
+/** The commands that show what a service tells. */
+export const lookFunctions = {
+  containers: ({ read }) => createContainers((signal) => read('containers/details', signal)),
+  history: ({ read }) => createHistory((signal) => read('history', signal)),
+  events: ({ follow }) => createEvents(follow),
+  config: ({ read }) => createConfig((signal) => read('config', signal)),
+} as const satisfies Readonly<Record<string, (service: RunningService) => LookFunction>>;
 
 /** Carries a command out; whatever goes wrong is told in words, and becomes the exit code. Never throws. */
-export async function carryOut(command: CommandFunction, context: CommandContext): Promise<number> {
+export async function carryOut<Context extends Listeners>(
+  command: (context: Context) => Promise<number>,
+  context: Context,
+): Promise<number> {
   try {
     return await command(context);
   } catch (error) {

@@ -1,6 +1,7 @@
 import type { Application } from '../../application/application.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { Clock, Log } from '../../domain/outside.ts';
+import type { JsonObject } from '../../domain/running-service.ts';
 import type { Terminal } from './terminal.ts';
 
 /** All that a command works with. */
@@ -28,5 +29,13 @@ export type ServedApi = {
 
 /** Carries the command out and answers with the exit code. */
 export type CommandFunction = (context: CommandContext) => Promise<number>;
+
+/** What a command works with that only shows. */
+export type LookContext = Pick<CommandContext, 'settings' | 'terminal' | 'clock' | 'log' | 'signal'>;
+
+export type LookFunction = (context: LookContext) => Promise<number>;
+
+/** Gets a document of the API, from wherever it comes. */
+export type ReadDocument = (signal: AbortSignal) => Promise<JsonObject>;
 
 export const exitCodes = { done: 0, failed: 1, usage: 2, updatesAvailable: 10 } as const;

@@ -9,8 +9,8 @@ export type Interrupt = {
   readonly exitCode: () => number | undefined;
 };
 
-/** A terminal that is closed sends SIGHUP. */
-export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+/** A terminal that is closed sends SIGHUP; Node makes of SIGPIPE an error of the stream. */
+export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGPIPE';
 
 export type InterruptOptions = {
   /** Told at the first one. */
@@ -41,7 +41,7 @@ export function createInterrupt({ say, quit, hasSafePoints }: InterruptOptions):
 }
 
 /** https://tldp.org/LDP/abs/html/exitcodes.html */
-const codes: Readonly<Record<SignalName, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+const codes: Readonly<Record<SignalName, number>> = { SIGHUP: 129, SIGINT: 130, SIGPIPE: 141, SIGTERM: 143 };
 
 const stopLine = 'Stopping at the next point where nothing is left half done';
 const quitLine = 'Quit at once: the next start of Upkeep finishes or undoes what was under way';

@@ -37,6 +37,9 @@ export function errorBody(message: string, nowMs: number): string {
 
 export const jsonType = 'application/json; charset=utf-8';
 
+/** Only commands ask other services. */
+const elsewhere: Problem = { status: 500, message: 'another service cannot be asked' };
+
 /** Words of our own, because the message of a `ServiceError` may name sockets, hosts and paths. */
 const problems: Readonly<Record<ErrorCode, Problem>> = {
   'invalid-input': { status: 400, message: 'the request cannot be understood' },
@@ -53,4 +56,8 @@ const problems: Readonly<Record<ErrorCode, Problem>> = {
   'registry-not-found': { status: 500, message: 'a registry does not have the image' },
   'registry-rate-limited': { status: 500, message: 'a registry limits how often it may be asked' },
   'registry-invalid': { status: 500, message: 'a registry gave an answer that cannot be understood' },
+  'service-unreachable': elsewhere,
+  'service-denied': elsewhere,
+  'service-refused': elsewhere,
+  'service-invalid': elsewhere,
 };

@@ -1,5 +1,6 @@
 import type { Clock, Log } from '../../domain/outside.ts';
 import type { HttpSettings } from '../../domain/http-settings.ts';
+import type { Configuration } from '../json/configuration.ts';
 import type { Service } from './service.ts';
 
 /** All that the HTTP interface is made from. */
@@ -31,26 +32,6 @@ export type HttpLimits = {
   readonly readinessTimeoutMs: number;
   /** How long running requests may go on once the service is stopping. */
   readonly graceMs: number;
-};
-
-export type Configuration = {
-  readonly config: {
-    readonly monitorOnly: boolean;
-    readonly cleanup: boolean;
-    readonly noPull: boolean;
-    readonly noRestart: boolean;
-    readonly rollingRestart: boolean;
-    readonly includeStopped: boolean;
-    readonly includeRestarting: boolean;
-    readonly lifecycleHooks: boolean;
-    readonly labelEnable: boolean;
-    /** A sentence on which containers are watched. */
-    readonly filterDescription: string;
-    /** Empty: none. */
-    readonly scope: string;
-  };
-  /** Secrets are redacted already. */
-  readonly options: readonly { readonly name: string; readonly value: string; readonly source: string }[];
 };
 
 export type RunOptions = {

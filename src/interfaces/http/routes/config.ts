@@ -1,4 +1,5 @@
-import type { Configuration, HttpParts } from '../parts.ts';
+import { configurationEntry } from '../../json/configuration.ts';
+import type { HttpParts } from '../parts.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { array, object, stamped, text, truth } from '../schemas.ts';
 import { stamp } from '../stamp.ts';
@@ -13,27 +14,8 @@ export function configRoute({ configuration, clock }: HttpParts): Route {
     description: 'Shows the settings in force, and every option with where its value came from. Secrets are redacted.',
     query: {},
     replies: { 200: { description: 'The settings', schema: replySchema } },
-    answer: () => ({ ...shown(configuration()), ...stamp(clock) }),
+    answer: () => ({ ...configurationEntry(configuration()), ...stamp(clock) }),
   });
-}
-
-function shown({ config, options }: Configuration) {
-  return {
-    config: {
-      monitor_only: config.monitorOnly,
-      cleanup: config.cleanup,
-      no_pull: config.noPull,
-      no_restart: config.noRestart,
-      rolling_restart: config.rollingRestart,
-      include_stopped: config.includeStopped,
-      include_restarting: config.includeRestarting,
-      lifecycle_hooks: config.lifecycleHooks,
-      label_enable: config.labelEnable,
-      filter_desc: config.filterDescription,
-      scope: config.scope,
-    },
-    options,
-  };
 }
 
 const replySchema = stamped({

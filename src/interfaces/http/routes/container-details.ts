@@ -1,16 +1,15 @@
-import type { TrackedContainer } from '../../../domain/inventory.ts';
 import { createCachedList } from '../cached-list.ts';
 import { containerFilter, containerParameters } from '../container-filter.ts';
 import { jsonType } from '../errors.ts';
 import type { HttpParts } from '../parts.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { array, choice, integer, map, object, stamped, text, time, truth } from '../schemas.ts';
-import { toTimestamp } from '../../json/timestamps.ts';
+import { detailsEntry } from '../../json/container-details.ts';
 
 /** `GET /v1/containers/details`: all that is known of the watched containers, from memory. */
 export function containerDetailsRoute({ service, clock }: HttpParts): Route {
   const list = createCachedList(
-    { name: 'containers', items: ({ containers }) => containers, entry: entryOf },
+    { name: 'containers', items: ({ containers }) => containers, entry: detailsEntry },
     service.inventory,
     clock,
   );
@@ -59,30 +58,3 @@ const entrySchema = object(
 );
 
 const listSchema = stamped({ containers: array(entrySchema), count: integer('Number of entries') });
-
-function entryOf(container: TrackedContainer) {
-  return {
-    name: container.name,
-    image: container.image,
-    image_id: container.imageId,
-    digest: container.digest,
-    running: container.running,
-    watchtower: container.self,
-    self: container.self,
-    monitor_only: container.monitorOnly,
-    no_pull: container.noPull,
-    enabled: container.enabled,
-    stale: container.stale,
-    scope: container.scope,
-    id: container.id,
-    created: toTimestamp(container.createdAtMs),
-    status: container.status,
-    health: container.health,
-    update_available: container.updateAvailable,
-    latest_digest: container.latestDigest,
-    reason: container.reason,
-    depends_on: container.dependsOn,
-    labels_in_effect: container.labelsInEffect,
-    ...(container.checkedAtMs === undefined ? {} : { checked_at: toTimestamp(container.checkedAtMs) }),
-  };
-}

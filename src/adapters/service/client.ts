@@ -1,0 +1,59 @@
+import type { Clock, Log } from '../../domain/outside.ts';
+import type { RunningService } from '../../domain/running-service.ts';
+import { readDocument, refuseFailure } from './answer.ts';
+import { connectionFailure, notUpkeep } from './failure.ts';
+import { follow } from './follow.ts';
+import { open } from './request.ts';
+
+export type ServiceClientOptions = {
+  /** `http://server:8080`, without a slash at its end. */
+  readonly url: string;
+  readonly token: string | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits?: Partial<typeof usualLimits>;
+};
+
+const usualLimits = {
+  /** For the whole of a document. */
+  replyMs: 30_000,
+  /** Without any byte of the stream; a service sends one every 15 s. */
+  silenceMs: 60_000,
+  /** Of a service that was there and is away: longer than a machine takes to start anew. */
+  patienceMs: 600_000,
+};
+
+/** A running service over its HTTP API. Each request has a connection and a deadline of its own. */
+export function createServiceClient({ url: base, token, clock, log, limits }: ServiceClientOptions): RunningService {
+  const { replyMs, silenceMs, patienceMs } = { ...usualLimits, ...limits };
+  const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+
+  async function connect(lastEventId: string | undefined, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    const path = '/v1/events';
+    const resume = lastEventId === undefined ? {} : { 'Last-Event-ID': lastEventId };
+    const headers = { Accept: 'text/event-stream', ...authorization, ...resume };
+    const response = await open({ base, path, headers, silenceMs, signal });
+    await refuseFailure(response, { base, path, nowMs: clock.nowMs() });
+    const type = response.headers['content-type'] ?? '';
+    if (type.startsWith('text/event-stream')) return response;
+    response.destroy();
+    throw notUpkeep(base, `${path} is no stream of events`);
+  }
+
+  return {
+    async read(what, signal) {
+      const path = `/v1/${what}`;
+      const deadline = AbortSignal.timeout(replyMs);
+      const either = AbortSignal.any([signal, deadline]);
+      const headers = { Accept: 'application/json', ...authorization };
+      try {
+        const response = await open({ base, path, headers, silenceMs: replyMs, signal: either });
+        return await readDocument(response, { base, path, nowMs: clock.nowMs() });
+      } catch (error) {
+        signal.throwIfAborted();
+        throw deadline.aborted ? connectionFailure(new Error('silence', { cause: 'silence' }), base) : error;
+      }
+    },
+    follow: (signal) => follow({ base, clock, log, connect, patienceMs }, signal),
+  };
+}

@@ -1,0 +1,109 @@
+import { ServiceError } from '../../domain/errors.ts';
+import { formatDuration } from '../../domain/duration.ts';
+import { printable, quoted } from '../../domain/printable.ts';
+
+/** Whether the same request may well succeed a little later. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof ServiceError && (error.code === 'service-unreachable' || error.code === 'busy');
+}
+
+/** What Node says about a connection, in words. */
+export function connectionFailure(error: unknown, base: string): ServiceError {
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (code.startsWith('HPE_')) return notUpkeep(base, 'its answer is not HTTP');
+  const { why, remedy } = meaningOf(code, error);
+  return new ServiceError('service-unreachable', `Cannot reach the service at ${quoted(base)}: ${why}`, {
+    cause: error,
+    remedy: remedy ?? 'Check the address, and that the service runs with --http-api-endpoints',
+  });
+}
+
+type Meaning = { readonly why: string; readonly remedy?: string };
+
+const unknownAuthority: Meaning = {
+  why: 'its certificate is signed by an unknown authority',
+  remedy: 'Name the file of that authority in the variable NODE_EXTRA_CA_CERTS',
+};
+
+/** https://nodejs.org/api/errors.html#common-system-errors and https://nodejs.org/api/tls.html#x509-certificate-error-codes */
+const meanings: Readonly<Record<string, Meaning>> = {
+  ECONNREFUSED: { why: 'the connection was refused' },
+  ECONNRESET: { why: 'the connection was closed before the answer was complete' },
+  ETIMEDOUT: { why: 'the connection timed out' },
+  EHOSTUNREACH: { why: 'there is no way to the host' },
+  ENETUNREACH: { why: 'there is no way to its network' },
+  ENOTFOUND: { why: 'there is no host of that name' },
+  EAI_AGAIN: { why: 'its name could not be looked up' },
+  DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
+  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
+  CERT_HAS_EXPIRED: { why: 'its certificate has expired' },
+  CERT_NOT_YET_VALID: { why: 'its certificate is not valid yet', remedy: "Check this machine's clock" },
+  ERR_TLS_CERT_ALTNAME_INVALID: { why: 'its certificate is for another name' },
+};
+
+function meaningOf(code: string, error: unknown): Meaning {
+  const known = meanings[code];
+  if (known !== undefined) return known;
+  if (error instanceof Error && error.cause === 'silence') return { why: 'it did not answer in time' };
+  if (error instanceof Error && /wrong version number|packet length too long/i.test(error.message))
+    return { why: 'it does not speak TLS', remedy: 'Write http:// where the service has no certificate' };
+  return { why: `the connection failed (${printable(code === '' ? String(error) : code, 100)})` };
+}
+
+/** Whoever answered is no service of ours. */
+export function notUpkeep(base: string, why: string): ServiceError {
+  return new ServiceError('service-invalid', `Cannot use the answer of ${quoted(base)}: ${why}`, {
+    remedy: 'Check the address: it does not look like that of an Upkeep',
+  });
+}
+
+export type Refusal = {
+  readonly base: string;
+  /** `/v1/history` */
+  readonly path: string;
+  readonly status: number;
+  /** What the service says itself; undefined where the answer is not in its words. */
+  readonly said: string | undefined;
+  readonly retryAfterMs: number | undefined;
+};
+
+/** Any answer but 200, in words and with what to do about it. */
+export function refusal({ base, path, status, said, retryAfterMs }: Refusal): ServiceError {
+  const cannot = `Cannot read ${path} of the service at ${quoted(base)}`;
+  const group = path.split('/')[2] ?? '';
+  // The limiter answers without a body, whoever it is: https://www.rfc-editor.org/rfc/rfc6585#section-4
+  if (status === 429) {
+    const wait = retryAfterMs === undefined ? '' : `; try again in ${formatDuration(retryAfterMs)}`;
+    return new ServiceError(
+      'busy',
+      `${cannot}: too many requests${wait}`,
+      retryAfterMs === undefined ? {} : { retryAfterMs },
+    );
+  }
+  if (said === undefined && ![401, 403, 502, 503, 504].includes(status))
+    return notUpkeep(base, `${path} answers with status ${status}`);
+  if (status === 401) {
+    const which =
+      group === 'events'
+        ? "the events token (the service's --http-api-events-token)"
+        : "the API token (the service's --http-api-token)";
+    const remedy = `Give ${which} with --token or UPKEEP_TOKEN`;
+    return new ServiceError('service-denied', `${cannot}: the token is missing or wrong`, { remedy });
+  }
+  if (status === 404) {
+    const remedy = `Start the service with --http-api-endpoints ${group}, beside those that it serves already`;
+    return new ServiceError('not-found', `${cannot}: it does not serve that`, { remedy });
+  }
+  const why = `status ${status}${said === undefined ? '' : `, ${printable(said, 300)}`}`;
+  // 502 to 504 are also what a proxy says of a service that is starting.
+  return new ServiceError(
+    status >= 502 && status <= 504 ? 'service-unreachable' : 'service-refused',
+    `${cannot}: ${why}`,
+    {
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    },
+  );
+}

@@ -1,0 +1,66 @@
+import { describeError, ServiceError } from '../../domain/errors.ts';
+import type { Clock, Log } from '../../domain/outside.ts';
+import { isJsonObject, type JsonObject } from '../../domain/running-service.ts';
+import { framesIn, type EventFrame } from './event-frames.ts';
+import { connectionFailure, isPassing, notUpkeep } from './failure.ts';
+
+export type Following = {
+  readonly base: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Opens the stream after the event of that id; throws a `ServiceError`. */
+  readonly connect: (lastEventId: string | undefined, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
+  /** How long the service may stay away once it has been there. */
+  readonly patienceMs: number;
+};
+
+/**
+ * The first connection must succeed: what is wrong with it is the user's to know. A later one is made
+ * anew by the id of the last event, for as long as the failures may pass and patience lasts.
+ */
+export async function* follow(
+  { base, clock, log, connect, patienceMs }: Following,
+  signal: AbortSignal,
+): AsyncGenerator<JsonObject> {
+  let lastEventId: string | undefined;
+  let pauseMs = usualPauseMs;
+  let reachedMs: number | undefined;
+  for (;;) {
+    let failure: unknown;
+    try {
+      const chunks = await connect(lastEventId, signal);
+      if (reachedMs !== undefined) log.info('The stream of events goes on');
+      reachedMs = clock.monotonicMs();
+      for await (const frame of framesIn(chunks)) {
+        reachedMs = clock.monotonicMs();
+        lastEventId = frame.id ?? lastEventId;
+        pauseMs = Math.min(Math.max(frame.retryMs ?? pauseMs, shortestPauseMs), longestPauseMs);
+        if (frame.data !== '') yield eventIn(frame, base);
+      }
+      failure = new ServiceError('service-unreachable', 'The service has ended the stream of events');
+    } catch (error) {
+      signal.throwIfAborted();
+      failure = error instanceof RangeError ? notUpkeep(base, error.message) : error;
+      if (!(failure instanceof ServiceError)) failure = connectionFailure(error, base);
+    }
+    if (reachedMs === undefined || !isPassing(failure)) throw failure;
+    if (clock.monotonicMs() - reachedMs > patienceMs) throw failure;
+    log.warn('The stream of events is interrupted', { error: describeError(failure) });
+    const askedMs = failure instanceof ServiceError ? (failure.retryAfterMs ?? 0) : 0;
+    await clock.sleep(Math.min(Math.max(pauseMs, askedMs), longestPauseMs), signal);
+  }
+}
+
+const usualPauseMs = 5000;
+const shortestPauseMs = 100;
+const longestPauseMs = 60_000;
+
+function eventIn({ data }: EventFrame, base: string): JsonObject {
+  try {
+    const event: unknown = JSON.parse(data);
+    if (isJsonObject(event) && typeof event['type'] === 'string') return event;
+  } catch {
+    // Told below.
+  }
+  throw notUpkeep(base, 'its stream holds what is no event');
+}

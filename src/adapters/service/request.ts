@@ -1,0 +1,26 @@
+import { request as requestPlain, type IncomingMessage } from 'node:http';
+import { request as requestTls } from 'node:https';
+import { connectionFailure } from './failure.ts';
+
+export type Call = {
+  /** Without a slash at its end. */
+  readonly base: string;
+  /** `/v1/history` */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** How long the other side may be silent, before its answer and within it. */
+  readonly silenceMs: number;
+  readonly signal: AbortSignal;
+};
+
+/** One GET on a connection of its own; redirects are not followed, so that a token stays where it belongs. Throws a `ServiceError`. */
+export function open({ base, path, headers, silenceMs, signal }: Call): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const send = base.toLowerCase().startsWith('https:') ? requestTls : requestPlain;
+    const made = send(`${base}${path}`, { headers, agent: false, signal, timeout: silenceMs });
+    made.on('timeout', () => made.destroy(new Error('silence', { cause: 'silence' })));
+    made.on('error', (error) => reject(signal.aborted ? signal.reason : connectionFailure(error, base)));
+    made.on('response', resolve);
+    made.end();
+  });
+}

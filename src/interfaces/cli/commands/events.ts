@@ -1,0 +1,22 @@
+import { printableJson } from '../../../domain/printable.ts';
+import type { RunningService } from '../../../domain/running-service.ts';
+import { exitCodes, type LookFunction } from '../context.ts';
+import { eventLine } from '../event-line.ts';
+import { styleFor } from '../print.ts';
+
+/** `upkeep events`: what a running service does, until the user asks to stop. */
+export function createEvents(follow: RunningService['follow']): LookFunction {
+  return async ({ settings, terminal: { out }, signal }) => {
+    const style = styleFor(out, settings);
+    try {
+      for await (const event of follow(signal)) {
+        const line = settings.output.json ? printableJson(JSON.stringify(event)) : eventLine(event, style);
+        out.write(`${line}\n`);
+      }
+    } catch (error) {
+      // To be stopped is how it ends.
+      if (!signal.aborted) throw error;
+    }
+    return exitCodes.done;
+  };
+}

@@ -1,0 +1,39 @@
+/** The settings in force, and every option with where its value came from. */
+export type Configuration = {
+  readonly config: {
+    readonly monitorOnly: boolean;
+    readonly cleanup: boolean;
+    readonly noPull: boolean;
+    readonly noRestart: boolean;
+    readonly rollingRestart: boolean;
+    readonly includeStopped: boolean;
+    readonly includeRestarting: boolean;
+    readonly lifecycleHooks: boolean;
+    readonly labelEnable: boolean;
+    /** A sentence on which containers are watched. */
+    readonly filterDescription: string;
+    /** Empty: none. */
+    readonly scope: string;
+  };
+  /** Secrets are redacted already. */
+  readonly options: readonly { readonly name: string; readonly value: string; readonly source: string }[];
+};
+
+export function configurationEntry({ config, options }: Configuration) {
+  return {
+    config: {
+      monitor_only: config.monitorOnly,
+      cleanup: config.cleanup,
+      no_pull: config.noPull,
+      no_restart: config.noRestart,
+      rolling_restart: config.rollingRestart,
+      include_stopped: config.includeStopped,
+      include_restarting: config.includeRestarting,
+      lifecycle_hooks: config.lifecycleHooks,
+      label_enable: config.labelEnable,
+      filter_desc: config.filterDescription,
+      scope: config.scope,
+    },
+    options,
+  };
+}
