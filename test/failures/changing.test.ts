@@ -315,7 +315,7 @@ describe('starting the new container', () => {
       expect(tags['web:1']).toBe(stage.before.get('web')!.imageId);
       const again = await stage.update({ settings: { cleanup: true } });
       expect(again.outcomes).toEqual({ web: 'skipped', other: 'fresh' });
-      expect(again.of('web').reason).toContain('failed here');
+      expect(again.of('web').reason).toContain('it is not tried again before the tag moves on');
       expect(again.connection.calls.map(({ kind }) => kind)).not.toContain('stopContainer');
     },
   );
