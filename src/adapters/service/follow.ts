@@ -24,15 +24,16 @@ export async function* follow(
 ): AsyncGenerator<JsonObject> {
   let lastEventId: string | undefined;
   let pauseMs = usualPauseMs;
-  let reachedMs: number | undefined;
+  let hasBeenThere = false;
+  let lostMs: number | undefined;
   for (;;) {
     let failure: unknown;
     try {
       const chunks = await connect(lastEventId, signal);
-      if (reachedMs !== undefined) log.info('The stream of events goes on');
-      reachedMs = clock.monotonicMs();
+      if (lostMs !== undefined) log.info('The stream of events goes on');
+      hasBeenThere = true;
+      lostMs = undefined;
       for await (const frame of framesIn(chunks)) {
-        reachedMs = clock.monotonicMs();
         lastEventId = frame.id ?? lastEventId;
         pauseMs = Math.min(Math.max(frame.retryMs ?? pauseMs, shortestPauseMs), longestPauseMs);
         if (frame.data !== '') yield eventIn(frame, base);
@@ -43,8 +44,9 @@ export async function* follow(
       failure = error instanceof RangeError ? notUpkeep(base, error.message) : error;
       if (!(failure instanceof ServiceError)) failure = connectionFailure(error, base);
     }
-    if (reachedMs === undefined || !isPassing(failure)) throw failure;
-    if (clock.monotonicMs() - reachedMs > patienceMs) throw failure;
+    lostMs ??= clock.monotonicMs();
+    const patienceIsLost = clock.monotonicMs() - lostMs > patienceMs;
+    if (!hasBeenThere || patienceIsLost || !isPassing(failure)) throw failure;
     log.warn('The stream of events is interrupted', { error: describeError(failure) });
     const askedMs = failure instanceof ServiceError ? (failure.retryAfterMs ?? 0) : 0;
     await clock.sleep(Math.min(Math.max(pauseMs, askedMs), longestPauseMs), signal);
