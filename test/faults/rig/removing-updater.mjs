@@ -1,6 +1,8 @@
 // What updaters do that remove first: pull, stop, remove, create, start. The baseline of the campaigns.
 // `removing-updater.mjs SOCKET NAME…`: updates these containers to what their tags mean now.
+import { once } from 'node:events';
 import { request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 
 const [socketPath, ...names] = process.argv.slice(2);
 for (const name of names) await update(name);
@@ -25,19 +27,11 @@ async function update(name) {
   if (State.Running) await call('POST', `/containers/${created.body.Id}/start`);
 }
 
-function call(method, path, body) {
-  return new Promise((resolve, reject) => {
-    const headers = body === undefined ? {} : { 'content-type': 'application/json' };
-    const asked = request({ socketPath, method, path, headers }, async (reply) => {
-      const chunks = [];
-      for await (const chunk of reply) chunks.push(chunk);
-      const text = Buffer.concat(chunks).toString();
-      resolve({
-        status: reply.statusCode,
-        body: text.startsWith('{') && !text.includes('}\r\n{') ? JSON.parse(text) : text,
-      });
-    });
-    asked.on('error', reject);
-    asked.end(body === undefined ? undefined : JSON.stringify(body));
-  });
+async function call(method, path, body) {
+  const headers = body === undefined ? {} : { 'content-type': 'application/json' };
+  const asked = request({ socketPath, method, path, headers });
+  asked.end(body === undefined ? undefined : JSON.stringify(body));
+  const [reply] = await once(asked, 'response');
+  const text = (await buffer(reply)).toString();
+  return { status: reply.statusCode, body: text.startsWith('{') && !text.includes('}\r\n{') ? JSON.parse(text) : text };
 }
