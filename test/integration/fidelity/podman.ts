@@ -14,6 +14,9 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
     'volumes from another by id',
   ],
   'Podman forgets the option z once it has been heeded': ['binds with modes'],
+  'Podman shows times of a health check that is switched off, and an update is called off for them': [
+    'Healthcheck NONE',
+  ],
   'Podman does not create it in the lab': ['Init true', 'ulimits', 'log options', 'a range of ports'],
   'Podman does not tell of an address that was chosen through the API': [
     'a network with alias and address',

@@ -76,6 +76,7 @@ export function createScene(lab: Lab, engine: Engine) {
       enginePlatform: info.platform,
       networks: await engine.listNetworks(),
       replacedIds,
+      policyFromStart: !info.abilities.changesRestartPolicies,
     });
   }
 
