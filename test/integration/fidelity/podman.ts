@@ -13,6 +13,8 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
     'volumes from another by name, read-only',
     'volumes from another by id',
   ],
+  'Podman shows ports that it chose as if they had been asked for': ['an ephemeral port', 'all ports'],
+  'Podman does not tell of hardware addresses': ['a MAC address'],
   'Podman forgets the option z once it has been heeded': ['binds with modes'],
   'Podman shows times of a health check that is switched off, and an update is called off for them': [
     'Healthcheck NONE',
