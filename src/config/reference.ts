@@ -45,11 +45,12 @@ function tableOfExitCodes(): string {
     ['Code', 'Meaning'],
     [
       ['0', 'Done'],
-      ['1', 'A container failed or was rolled back, a value is wrong, or the engine cannot be used'],
+      ['1', 'A container failed or was rolled back, a value is wrong, or the engine or the service cannot be used'],
       ['2', 'The command line is wrong'],
       ['10', `${code('upkeep check --exit-code')}: updates are available`],
       ['130', 'Ended by Ctrl-C, at a point where no container is half-replaced'],
-      ['143', 'The same, by SIGTERM; the service itself ends with 0'],
+      ['141', 'The reader of what is shown has gone: `upkeep events` with `head`'],
+      ['143', 'The same as 130, by SIGTERM; the service itself ends with 0'],
     ],
   );
 }
