@@ -33,6 +33,20 @@ describeInLab('the command line on a real engine', (lab) => {
     expect(await everyContainer()).toEqual(before);
   });
 
+  test('containers lists what is watched, and that nothing is known of updates yet', async () => {
+    await runWeb('plain-v1');
+    const { code, stdout, stderr } = await upkeep('containers');
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^web +\S+\/command-line\/web:stable +running +not checked$/m);
+    const document: unknown = JSON.parse((await upkeep('containers', 'web', '--json')).stdout);
+    expect(document).toMatchObject({
+      containers: [{ name: 'web', image, running: true }],
+      count: 1,
+      api_version: 'v1',
+    });
+    expect((await upkeep('containers', 'wbe')).code).toBe(1);
+  });
+
   test('a mistyped label is warned about, with the one that may be meant', async () => {
     await runWeb('plain-v1', { Labels: { 'upkeep.enabel': 'false' } });
     const { stderr } = await upkeep('check');
