@@ -16,11 +16,15 @@ export function remoteSettings({ command, values, sourceOf }: Given, { faults, w
   if (url === undefined && (command === 'history' || command === 'events')) faults.push(withoutService(command));
   else if (url === undefined && token !== undefined)
     warnings.push(`${sourceOf('remoteToken')} has no effect without --url`);
+  if (url?.includes('@') === true) faults.push(refusedValue(sourceOf('remoteUrl'), url, plainAddress, true));
   // https://www.rfc-editor.org/rfc/rfc6750#section-2.1 and what else a header can carry.
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
     faults.push(refusedValue(sourceOf('remoteToken'), token, 'ASCII characters without spaces', true));
   return { url: url?.replace(/\/+$/, ''), token };
 }
+
+/** A password in an address is kept out of the message. */
+const plainAddress = 'an address such as http://server:8080 without a user: what is secret goes into --token';
 
 function withoutService(command: 'history' | 'events'): Fault {
   const token = command === 'events' ? 'EVENTS-TOKEN' : 'TOKEN';

@@ -12,7 +12,7 @@ export const remoteOptions = {
     placeholder: 'URL',
     default: undefined,
     defaultMeaning: 'none',
-    accepts: { test: isBaseUrl, expected: 'an address such as http://server:8080, without user, query and fragment' },
+    accepts: { test: isBaseUrl, expected: 'an address such as http://server:8080, without query and fragment' },
     meaning:
       'Ask the service that serves its HTTP API there; of an own authority, name the file with NODE_EXTRA_CA_CERTS',
     example: 'http://server:8080',
@@ -35,6 +35,6 @@ export const remoteOptions = {
 } as const satisfies Readonly<Record<string, Option>>;
 
 function isBaseUrl(text: string): boolean {
-  if (!/^https?:\/\/[^/?#@]+(?:\/[^?#@]*)?$/i.test(text)) return false;
+  if (!/^https?:\/\/[^/?#]+(?:\/[^?#]*)?$/i.test(text)) return false;
   return URL.canParse(text);
 }
