@@ -1,11 +1,12 @@
 // Writes docs/reliability.md from the results that `npm run test:faults -- --record` keeps.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 const results = new URL('../test/faults/results/', import.meta.url);
 const page = new URL('../docs/reliability.md', import.meta.url);
 
-/** What was measured, as tables. */
+/** What was measured, as tables; nothing where nothing was kept yet. */
 export function writeReliabilityPage() {
+  if (!existsSync(results)) return;
   const files = readdirSync(results).filter((name) => name.endsWith('.json'));
   const rows = files.filter((name) => name !== 'mutations.json').flatMap(read);
   const mutations = files.includes('mutations.json') ? read('mutations.json') : [];
