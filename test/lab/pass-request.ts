@@ -22,8 +22,10 @@ export async function passRequest({
 }: Passage & { response: ServerResponse }): Promise<void> {
   if (fault && 'when' in fault && fault.when === 'before' && (await strikeBefore(fault, request, response))) return;
 
-  // Only what may be sent again, or must be cut at a known moment, is collected first; the rest streams through.
-  const collected = fault ? await readAll(request) : undefined;
+  // What may be sent again, or must be cut at a known moment, is collected first, and what is short: an engine that
+  // refuses may close before the second of two writes. The rest streams through.
+  const isShort = Number(request.headers['content-length'] ?? Infinity) < 1_000_000;
+  const collected = fault || isShort ? await readAll(request) : undefined;
   if (fault?.kind === 'duplicate') await readAll(await send({ request, upstream, body: collected }).reply);
   const sent = send({ request, upstream, body: collected });
   response.on('close', () => sent.abort());
