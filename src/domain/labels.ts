@@ -1,4 +1,11 @@
-import { dropInPrefix, originalImageLabel, ownPrefix, watchtowerLabel, type LabelName } from './label-names.ts';
+import {
+  dropInPrefix,
+  labelNames,
+  type LabelName,
+  originalImageLabel,
+  ownPrefix,
+  watchtowerLabel,
+} from './label-names.ts';
 import { describeUnheard } from './label-typos.ts';
 import * as kinds from './label-values.ts';
 import { quoted } from './printable.ts';
@@ -110,18 +117,26 @@ type Question<Value> = {
 };
 
 function readOne<Value>({ labels, name, kind, warnings, heard }: Question<Value>): Value | undefined {
-  for (const prefix of [ownPrefix, dropInPrefix]) {
-    const text = valueOf(labels, prefix + name);
-    if (text === undefined || (prefix === dropInPrefix && text === kind.silentDropIn)) continue;
+  const { own, dropIn } = spellings[name];
+  for (const label of [own, dropIn]) {
+    const text = valueOf(labels, label);
+    if (text === undefined || (label === dropIn && text === kind.silentDropIn)) continue;
     const value = text.length > longestValue ? undefined : kind.parse(text.trim());
     if (value !== undefined) {
-      heard.push(prefix + name);
+      heard.push(label);
       return value;
     }
-    warnings.push(`Label ${quoted(prefix + name)} is ignored: ${quoted(text)} is not ${kind.accepted}`);
+    warnings.push(`Label ${quoted(label)} is ignored: ${quoted(text)} is not ${kind.accepted}`);
   }
   return undefined;
 }
+
+type Spelling = { readonly own: string; readonly dropIn: string };
+
+/** Each check looks for every name on every container: putting them together anew would be most of its work. */
+const spellings = Object.fromEntries(
+  labelNames.map((name): [LabelName, Spelling] => [name, { own: ownPrefix + name, dropIn: dropInPrefix + name }]),
+) as Readonly<Record<LabelName, Spelling>>;
 
 function valueOf(labels: Labels, label: string): string | undefined {
   return Object.hasOwn(labels, label) ? labels[label] : undefined;
