@@ -112,9 +112,8 @@ async function movedTogether(
   signal: AbortSignal | undefined,
 ): Promise<readonly LastUpdate[]> {
   if (members.length === 1) return [];
-  const ids = await outside.engine.listContainers({ label: `${transactionLabel}=${transaction}` }, signal);
-  const present = ids.filter(({ id }) => listed.some((container) => container.id === id));
-  return Promise.all(present.map(({ id, name }) => readLastUpdate(outside, name, id, signal)));
+  const group = listed.filter(({ labels }) => labels[transactionLabel] === transaction);
+  return Promise.all(group.map(({ id, name }) => readLastUpdate(outside, name, id, signal)));
 }
 
 async function previousOf(

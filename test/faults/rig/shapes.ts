@@ -34,6 +34,13 @@ function plain(version: 'v1' | 'v2', config: ImageConfig = {}): ImageSpec {
   return { ...spec, config: { ...spec.config, ...config } };
 }
 
+/** The one container, running, and nothing else about it. */
+function web(HostConfig: object): Shape['scene'] {
+  return async (engine, image) => {
+    await engine.run('web', image, { ...base, HostConfig });
+  };
+}
+
 const simple = { old: plain('v1'), next: plain('v2'), good: true, containers: { web: 'running' } } as const;
 
 export const shapes: readonly Shape[] = [
@@ -81,9 +88,7 @@ export const shapes: readonly Shape[] = [
     name: 'on-failure, the new version ends at once',
     next: catalogue.crash,
     good: false,
-    scene: async (engine, image) => {
-      await engine.run('web', image, { ...base, HostConfig: { ...restart('on-failure', 3), Binds: ['kept:/data'] } });
-    },
+    scene: web({ ...restart('on-failure', 3), Binds: ['kept:/data'] }),
   },
   {
     ...simple,
@@ -91,9 +96,7 @@ export const shapes: readonly Shape[] = [
     old: catalogue.v1,
     next: catalogue.sick,
     good: false,
-    scene: async (engine, image) => {
-      await engine.run('web', image, { ...base, HostConfig: restart('unless-stopped') });
-    },
+    scene: web(restart('unless-stopped')),
   },
   {
     ...simple,
@@ -149,44 +152,34 @@ export const moreShapes: readonly Shape[] = [
     name: 'unless-stopped, started before the old one is stopped',
     overlaps: true,
     flags: ['--start-first'],
-    scene: async (engine, image) => {
-      await engine.run('web', image, { ...base, HostConfig: restart('unless-stopped') });
-    },
+    scene: web(restart('unless-stopped')),
   },
   {
     ...simple,
     name: 'always, the new version ends at once',
     next: catalogue.crash,
     good: false,
-    scene: async (engine, image) => {
-      await engine.run('web', image, { ...base, HostConfig: restart('always') });
-    },
+    scene: web(restart('always')),
   },
   {
     ...simple,
     name: 'without a policy, the new version cannot start',
     next: catalogue.unstartable,
     good: false,
-    scene: async (engine, image) => {
-      await engine.run('web', image, { ...base, HostConfig: { Binds: ['kept:/data'] } });
-    },
+    scene: web({ Binds: ['kept:/data'] }),
   },
   {
     ...simple,
     name: 'with a HEALTHCHECK that passes, on-failure',
     old: catalogue.v1,
     next: catalogue.v2,
-    scene: async (engine, image) => {
-      await engine.run('web', image, { ...base, HostConfig: restart('on-failure', 3) });
-    },
+    scene: web(restart('on-failure', 3)),
   },
   {
     ...simple,
     name: 'ignores SIGTERM',
     old: catalogue.deaf,
-    scene: async (engine, image) => {
-      await engine.run('web', image, { ...base, HostConfig: restart('unless-stopped') });
-    },
+    scene: web(restart('unless-stopped')),
   },
   {
     ...simple,
@@ -194,9 +187,7 @@ export const moreShapes: readonly Shape[] = [
     old: catalogue.deaf,
     next: catalogue.crash,
     good: false,
-    scene: async (engine, image) => {
-      await engine.run('web', image, { ...base, HostConfig: restart('always') });
-    },
+    scene: web(restart('always')),
   },
   {
     ...simple,
@@ -235,9 +226,7 @@ export const moreShapes: readonly Shape[] = [
     name: 'a volume that the image declares',
     old: catalogue['volume-v1'],
     next: catalogue['volume-v2'],
-    scene: async (engine, image) => {
-      await engine.run('web', image, { ...base, HostConfig: restart('unless-stopped') });
-    },
+    scene: web(restart('unless-stopped')),
   },
   {
     ...simple,
@@ -245,17 +234,13 @@ export const moreShapes: readonly Shape[] = [
     old: catalogue['volume-v1'],
     next: catalogue.crash,
     good: false,
-    scene: async (engine, image) => {
-      await engine.run('web', image, { ...base, HostConfig: restart('unless-stopped') });
-    },
+    scene: web(restart('unless-stopped')),
   },
   {
     ...simple,
     name: 'other defaults in the new image',
     next: { ...catalogue['other-defaults'], config: { ...catalogue['other-defaults'].config, User: '' } },
-    scene: async (engine, image) => {
-      await engine.run('web', image, { ...base, HostConfig: { ...restart('always'), Binds: ['kept:/www'] } });
-    },
+    scene: web({ ...restart('always'), Binds: ['kept:/www'] }),
   },
   {
     ...simple,

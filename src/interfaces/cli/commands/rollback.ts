@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../domain/errors.ts';
+import type { Session } from '../../../domain/session.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodeOfSession } from '../exit-code-of-session.ts';
 import { tellProgress } from '../progress.ts';
@@ -7,19 +8,21 @@ import { showSession } from '../show-session.ts';
 
 /** `upkeep rollback NAME…`: back to the image from before the last update, watched. */
 export async function rollback(context: CommandContext): Promise<number> {
-  const { application, settings, signal } = context;
-  const { containers } = settings.request;
+  const { containers } = context.settings.request;
   if (containers.length === 0)
     throw new ServiceError('invalid-input', 'Cannot roll back: no container is named', {
       remedy: 'name those that are to go back: upkeep rollback web',
     });
   await recoverFirst(context);
+  const session = await watchedRollback(context, containers);
+  showSession(context, session);
+  return exitCodeOfSession(session);
+}
+
+async function watchedRollback(context: CommandContext, containers: readonly string[]): Promise<Session> {
   const stopTelling = tellProgress(context);
   try {
-    const session = await application.rollBack(containers, signal);
-    stopTelling();
-    showSession(context, session);
-    return exitCodeOfSession(session);
+    return await context.application.rollBack(containers, context.signal);
   } finally {
     stopTelling();
   }
