@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /** Tests that share the lab's engine take turns; what they wait for takes real time. */
@@ -16,6 +17,8 @@ export default defineConfig({
           include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/{support,lab}/**/*.test.ts'],
           // A process for each of so many small files costs more than twice the tests themselves.
           isolate: false,
+          pool: 'threads',
+          maxWorkers: availableParallelism(),
           testTimeout: 20_000,
         },
       },
