@@ -25,6 +25,7 @@ import { createLabelWarnings } from './label-warnings.ts';
 import { type Listing, listAll } from './list-all.ts';
 import { createTagWatch } from './tag-watch.ts';
 import { stopCode } from './stopped.ts';
+import { createUpdaterWarnings, type UpdaterWarnings } from './updater-warnings.ts';
 
 export type CheckReport = {
   /** In listing order. */
@@ -84,7 +85,11 @@ export type Check = (order: CheckOrder, signal?: AbortSignal) => Promise<CheckRe
  * Throws when the engine cannot be listed; what fails for one container is its own verdict. After an
  * abort the listed containers are reported, those without an answer as `unknown`.
  */
-export function createCheck(outside: Outside, settings: ServiceSettings): Check {
+export function createCheck(
+  outside: Outside,
+  settings: ServiceSettings,
+  warnAboutUpdaters: UpdaterWarnings = createUpdaterWarnings(outside, settings),
+): Check {
   const { clock, publish } = outside;
   const readReferences = createReferenceReader(outside);
   const warnAboutLabels = createLabelWarnings(outside.log);
@@ -94,6 +99,7 @@ export function createCheck(outside: Outside, settings: ServiceSettings): Check 
   return async ({ runId, applyCooldown, retryFailed = false, onSelected, ...filters }, signal) => {
     const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
     const { containers, images, failedVersions } = await listAll(outside, signal);
+    warnAboutUpdaters(containers);
     const scope = scopeInForce({ ...settings, containers, ownId: outside.instance.containerId });
     const { watched, unwatched } = selectContainers(containers, { ...settings, scope });
     const references = await readReferences(watched, images, signal);

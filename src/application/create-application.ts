@@ -20,6 +20,7 @@ import { createScheduler } from './scheduler.ts';
 import { createStatus } from './status.ts';
 import { createUpdate } from './update.ts';
 import { createUpdateLock } from './update-lock.ts';
+import { createUpdaterWarnings } from './updater-warnings.ts';
 
 /** Ties the use cases together: one lock for all that changes containers, one publisher for all that happens. */
 export function createApplication(world: Omit<Outside, 'publish'>, settings: ServiceSettings): Application {
@@ -28,7 +29,8 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
   const { clock } = world;
   const lock = createUpdateLock();
   const checks = createLastChecks();
-  const check = notingChecks(createCheck(outside, settings));
+  const warnAboutUpdaters = createUpdaterWarnings(outside, settings);
+  const check = notingChecks(createCheck(outside, settings, warnAboutUpdaters));
   const update = createUpdate({ outside, settings, check: checkAfterRepair(outside, settings, check), lock });
   const scheduler = createScheduler({
     ...outside,
@@ -59,7 +61,7 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
     recover: async (signal) => {
       const leave = await lock.enterInTurn(signal);
       try {
-        return await recoverTransactions(outside, settings, signal);
+        return await recoverTransactions(outside, settings, signal, warnAboutUpdaters);
       } finally {
         leave();
       }

@@ -23,17 +23,20 @@ export type RecoveredTransaction = {
 
 /**
  * Finishes or undoes what interrupted updates left, from the engine's state alone. Where nothing was
- * left it makes no state-changing call. Throws a `ServiceError` when the engine cannot be read.
+ * left it makes no state-changing call. `onListed` hears what the engine holds before anything is
+ * done. Throws a `ServiceError` when the engine cannot be read.
  */
 export async function recoverTransactions(
   outside: Outside,
   settings: ServiceSettings,
   signal?: AbortSignal,
+  onListed?: (containers: readonly ContainerSummary[]) => void,
 ): Promise<RecoveryReport> {
   const [info, containers] = await Promise.all([
     outside.engine.info(signal),
     outside.engine.listContainers({}, signal),
   ]);
+  onListed?.(containers);
   const found = await findOpen(outside, containers, info.nowMs);
   const transactions: RecoveredTransaction[] = [...found.left];
   for (const { id, members, owner, ownerContainer, createdAtMs } of found.open) {

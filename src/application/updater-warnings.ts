@@ -1,0 +1,28 @@
+import type { ContainerSummary } from '../domain/container.ts';
+import { otherUpdaters } from '../domain/other-updaters.ts';
+import type { Outside } from '../domain/outside.ts';
+import { scopeInForce } from '../domain/scope-in-force.ts';
+import type { ServiceSettings } from '../domain/settings.ts';
+
+export type UpdaterWarnings = (containers: readonly ContainerSummary[]) => void;
+
+/** Logs which other updaters run on the engine, each container once in the life of the process. */
+export function createUpdaterWarnings(
+  { log, instance }: Pick<Outside, 'log' | 'instance'>,
+  settings: Pick<ServiceSettings, 'scope'>,
+): UpdaterWarnings {
+  const said = new Set<string>();
+  const ownId = instance.containerId;
+  return (containers) => {
+    const scope = scopeInForce({ scope: settings.scope, containers, ownId });
+    for (const { container, warning } of otherUpdaters({ containers, ownId, scope })) {
+      if (said.has(container.id)) continue;
+      if (said.size >= mostRemembered) said.clear();
+      said.add(container.id);
+      log.warn(warning, { container: container.name });
+    }
+  };
+}
+
+/** Beyond it all is forgotten, and said once more. */
+const mostRemembered = 1000;

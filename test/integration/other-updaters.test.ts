@@ -1,0 +1,41 @@
+import { afterEach, expect, test } from 'vitest';
+import { catalogue } from '../lab/catalogue.ts';
+import { describeInLab } from '../lab/describe-in-lab.ts';
+import { pushImage } from '../lab/push.ts';
+import { runUpkeep } from '../support/run-upkeep.ts';
+
+/** What is said of other updaters that run on the same engine. */
+describeInLab('other updaters on a real engine', (lab) => {
+  const { engine, registry } = lab;
+  afterEach(() => engine.clear());
+
+  async function runImage(name: string, repository: string, config: object = {}): Promise<void> {
+    await pushImage(registry, repository, 'latest', catalogue['plain-v1']);
+    const image = `${registry.host}/${repository}:latest`;
+    await engine.pull(image);
+    await engine.run(name, image, { StopTimeout: 1, ...config });
+  }
+
+  const warningsIn = (stderr: string) =>
+    stderr
+      .split('\n')
+      .filter((line) => line.includes('on the same engine'))
+      .map((line) => (JSON.parse(line) as { readonly msg: string }).msg);
+
+  test('are named once in a run that lists twice, and by a check; one with another scope is not', async () => {
+    await runImage('the-watchtower', 'containrrr/watchtower');
+    await runImage('apart', 'nickfedor/watchtower', { Labels: { 'com.centurylinklabs.watchtower.scope': 'blue' } });
+    await runImage('web', 'other/web');
+    const expected = [expect.stringContaining('Container "the-watchtower" is an updater of the Watchtower family')];
+
+    const run = await runUpkeep(['run', '--run-once'], { socket: engine.socket });
+    expect(run.code, run.stderr).toBe(0);
+    expect(warningsIn(run.stderr)).toEqual(expected);
+    const check = await runUpkeep(['check'], { socket: engine.socket });
+    expect(check.code, check.stderr).toBe(0);
+    expect(warningsIn(check.stderr)).toEqual(expected);
+
+    await engine.call('POST', '/containers/the-watchtower/stop');
+    expect(warningsIn((await runUpkeep(['check'], { socket: engine.socket })).stderr)).toEqual([]);
+  });
+});
