@@ -196,9 +196,11 @@ async function openService(
   { clock, log }: Surroundings,
 ): Promise<Service> {
   const cli = await import('./interfaces/cli/cli.ts');
+  const { createProber } = await import('./adapters/probe/prober.ts');
   const { engine, registry } = await reachEngineAndRegistries(settings, clock, log);
+  const prober = createProber();
   return {
-    application: await createService({ engine, registry, clock, log }, settings.service),
+    application: await createService({ engine, registry, prober, clock, log }, settings.service),
     command: cli.commandFunctions[command],
     close: async () => {
       await Promise.all([engine.close(), registry.close()]);
@@ -211,15 +213,15 @@ async function openDemo({ clock, log }: Surroundings): Promise<Service> {
   const { createDemo } = await import('./interfaces/cli/commands/demo.ts');
   const { createDemoWorld, demoSettings } = await import('./adapters/sandbox/demo-world.ts');
   const world = await createDemoWorld(clock);
-  const { engine, registry } = world;
+  const { engine, registry, prober } = world;
   return {
-    application: await createService({ engine, registry, clock, log }, { ...defaultSettings, ...demoSettings }),
+    application: await createService({ engine, registry, prober, clock, log }, { ...defaultSettings, ...demoSettings }),
     command: createDemo(world),
     close: () => Promise.resolve(world.close()),
   };
 }
 
-type World = Pick<Outside, 'engine' | 'registry' | 'clock' | 'log'>;
+type World = Pick<Outside, 'engine' | 'registry' | 'prober' | 'clock' | 'log'>;
 
 async function createService(world: World, settings: ServiceSettings): Promise<Application> {
   const { createApplication } = await import('./application/create-application.ts');

@@ -50,6 +50,11 @@ const rooms: readonly Room[] = [
     because: 'it tells people; its wire libraries are loaded only when used',
   },
   {
+    folder: 'adapters/probe',
+    mayImport: ['domain/', 'node:'],
+    because: 'it asks containers whether they answer, and knows nothing else of us',
+  },
+  {
     folder: 'adapters/process',
     mayImport: ['domain/', 'node:'],
     because: 'clock, log and identity of this process',

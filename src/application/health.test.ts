@@ -9,6 +9,8 @@ import { healthDeadlineMs, passGate } from './health.ts';
 const settings = { ...defaultSettings, gateWindowMs: 10_000 };
 const second = 1_000_000_000;
 
+const probe = (text: string) => ({ 'upkeep.health-probe': text });
+
 async function gate(
   behaviour: Behaviour,
   {
@@ -83,6 +85,84 @@ describe('passGate()', () => {
     );
     expect(verdict).toMatchObject({ kind: 'failed', ownFault: true });
     expect(tookMs).toBeLessThan(5000);
+  });
+
+  test.each([
+    ['over HTTP', 'http://:8080/healthz', { listens: [{ port: 8080, status: 200, afterMs: 25_000 }] }],
+    ['by a connection', 'tcp://:5432', { listens: [{ port: 5432, afterMs: 25_000 }] }],
+  ])('has a probe pass %s, after the window', async (_, text, behaviour) => {
+    const { verdict, tookMs } = await gate(behaviour, { labels: probe(text) });
+    expect(verdict).toEqual({ kind: 'passed' });
+    expect(tookMs).toBeGreaterThanOrEqual(25_000);
+    expect(tookMs).toBeLessThan(27_000);
+  });
+
+  test('has a probe pass inside of the container', async () => {
+    expect((await gate({ commands: { 'is-up': {} } }, { labels: probe('exec:is-up') })).verdict).toEqual({
+      kind: 'passed',
+    });
+  });
+
+  test.each([
+    ['http://:80/up?key=hunter2', {}, 'http://:80/up did not pass within 70 s: nobody listens on the port'],
+    [
+      'http://:80/up',
+      { listens: [{ port: 80, status: 503 }] },
+      'http://:80/up did not pass within 70 s: it answered with status 503',
+    ],
+    ['http://:80/', { listens: [{ port: 80 }] }, 'http://:80/ did not pass within 7'],
+    ['tcp://:81', { listens: [{ port: 80 }] }, 'tcp://:81 did not pass within 70 s: nobody listens'],
+    [
+      'exec:ask --password hunter2',
+      { commands: { 'ask --password hunter2': { exitCode: 2, output: 'not\nyet' } } },
+      'exec did not pass within 70 s: the command ended with code 2 (not',
+    ],
+    ['exec:ask', { shellless: true }, 'exec did not pass within 70 s: the command ended with code 126'],
+  ])('fails one whose probe %s does not pass, and says why', async (text, behaviour, reason) => {
+    const { verdict, tookMs } = await gate(behaviour, { labels: probe(text) });
+    expect(verdict).toMatchObject({ kind: 'failed', ownFault: true, wasSeenWell: true });
+    expect(verdict).toHaveProperty('reason', expect.stringContaining(`its health probe ${reason}`));
+    expect(JSON.stringify(verdict)).not.toContain('hunter2');
+    expect(tookMs).toBeGreaterThanOrEqual(70_000);
+    expect(tookMs).toBeLessThan(77_000);
+  });
+
+  test('waits for the probe no longer than the health timeout', async () => {
+    const { verdict, tookMs } = await gate({}, { labels: { ...probe('tcp://:80'), 'upkeep.health-timeout': '20s' } });
+    expect(verdict.kind).toBe('failed');
+    expect(tookMs).toBe(20_000);
+  });
+
+  test('asks the probe again when the gate is resumed, with time for it though the deadline has passed', async () => {
+    const listens = [{ port: 80, afterMs: 303_000 }];
+    const { verdict, tookMs } = await gate({ listens }, { labels: probe('tcp://:80'), upForMs: 300_000 });
+    expect(verdict).toEqual({ kind: 'passed' });
+    expect(tookMs).toBe(3000);
+  });
+
+  test('asks no probe before the HEALTHCHECK is content, and sees an end meanwhile', async () => {
+    const healthcheck = { Test: ['CMD', 'true'], Interval: second, StartPeriod: 60 * second };
+    const { verdict } = await gate(
+      { health: { kind: 'healthy', afterMs: 25_000 }, exitsAfterMs: 30_000, exitCode: 5 },
+      { healthcheck, labels: probe('tcp://:80') },
+    );
+    expect(verdict).toMatchObject({ reason: 'it exited with code 5', ownFault: true });
+  });
+
+  test('never passes what cannot be asked from here, and blames nobody', async () => {
+    const { sandbox, registry, clock, startProcess } = createSandboxScene();
+    registry.store.publish('app', { behaviour: { listens: [{ port: 80 }] } });
+    await sandbox.engine.pullImage({ reference: 'app' });
+    const id = sandbox.control.runContainer('app', { Image: 'app', Labels: probe('tcp://:80') });
+    const { outside } = startProcess();
+    const info = async () => ({ ...(await outside.engine.info()), containerReach: 'remote' as const });
+    const far = { ...outside, engine: { ...outside.engine, info } };
+    expect(await clock.run(() => passGate(far, settings, id))).toEqual({
+      kind: 'failed',
+      reason: 'its health probe tcp://:80 cannot be asked: the engine is on another host',
+      ownFault: false,
+      wasSeenWell: true,
+    });
   });
 
   test("takes the container's own window from its labels", async () => {

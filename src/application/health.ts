@@ -1,10 +1,12 @@
 import { removesItself } from '../domain/auto-remove.ts';
 import { type Container, type ContainerSettings, type Healthcheck, isAlive } from '../domain/container.ts';
+import type { HealthProbe } from '../domain/health-probe.ts';
 import { hideSecrets } from '../domain/last-words.ts';
 import type { Outside } from '../domain/outside.ts';
 import { printable } from '../domain/printable.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import { type Manners, mannersOf } from './manners.ts';
+import { askProbe, titleOfProbe, whyNotAskable } from './probe.ts';
 
 export type GateVerdict =
   | { readonly kind: 'passed' }
@@ -17,8 +19,8 @@ export type GateVerdict =
     };
 
 /**
- * Waits until a successor has proven itself: up without a restart for the whole window, and healthy
- * where it has a HEALTHCHECK. Any exit in between is a failure: its restart policy is `no` for now,
+ * Waits until a successor has proven itself: up without a restart for the whole window, healthy
+ * where it has a HEALTHCHECK, and then its probe has passed, where it is to have one. Any exit in between is a failure: its restart policy is `no` for now,
  * so that no restart hides it. Where an engine cannot change policies later, `restartsBefore: 0` tells
  * of restarts before the first look.
  */
@@ -36,30 +38,42 @@ export async function passGate(
   const wasSeenWell = isAlive(first.state.status);
   const alreadyUpMs = await upSince(outside, first);
   const begunAt = clock.monotonicMs();
-  const probe = await createProbe(outside, first);
+  const { healthProbe } = manners;
+  const unaskable = await whyNotAskable(outside, healthProbe, first);
+  if (unaskable !== undefined) {
+    const reason = `its ${titleOfProbe(healthProbe)} cannot be asked: ${unaskable.why}`;
+    return { kind: 'failed', reason, ownFault: false, wasSeenWell };
+  }
+  const runHealthcheck = await createHealthcheckRuns(outside, first);
   const windowMs = Math.max(0, manners.gateWindowMs - alreadyUpMs);
-  const deadlineMs = Math.max(
-    windowMs,
-    healthDeadlineMs(first.settings.Config.Healthcheck, manners) - alreadyUpMs,
-    1000,
+  const totalMs = Math.max(
+    healthDeadlineMs(first.settings.Config.Healthcheck, manners),
+    probeDeadlineMs(healthProbe, manners),
   );
+  const leastMs = healthProbe.kind === 'none' ? 1000 : Math.max(1000, Math.min(totalMs, leastProbingMs));
+  const deadlineMs = Math.max(windowMs, totalMs - alreadyUpMs, leastMs);
+  let lastAnswer: string | undefined;
   for (let container: Container | undefined = first; ; container = await engine.inspectContainer(id)) {
     if (container === undefined) return removesItself(first) ? { ...endedAndGone, wasSeenWell } : vanished;
     const failure = failureOf(container, first, restarts);
     if (failure !== undefined) return { kind: 'failed', ...failure, wasSeenWell };
     const elapsedMs = clock.monotonicMs() - begunAt;
     const { health } = container.state;
-    if (health === 'starting') await probe();
-    if (elapsedMs >= windowMs && health !== 'starting') return { kind: 'passed' };
-    if (elapsedMs >= deadlineMs) {
-      return {
-        kind: 'failed',
-        reason: `it did not become healthy within ${Math.round((deadlineMs + alreadyUpMs) / 1000)} s`,
-        ownFault: true,
-        wasSeenWell,
-      };
+    if (health === 'starting') await runHealthcheck();
+    const isWell = elapsedMs >= windowMs && health !== 'starting';
+    if (isWell) {
+      lastAnswer = await askProbe(outside, healthProbe, container, Math.max(1000, deadlineMs - elapsedMs));
+      if (lastAnswer === undefined) return { kind: 'passed' };
     }
-    await clock.sleep(Math.min(pollMs, Math.max(1, windowMs - elapsedMs)));
+    if (clock.monotonicMs() - begunAt >= deadlineMs) {
+      const what =
+        lastAnswer === undefined ? 'it did not become healthy' : `its ${titleOfProbe(healthProbe)} did not pass`;
+      const why = lastAnswer === undefined ? '' : `: ${lastAnswer}`;
+      const reason = `${what} within ${Math.round((deadlineMs + alreadyUpMs) / 1000)} s${why}`;
+      return { kind: 'failed', reason, ownFault: true, wasSeenWell };
+    }
+    const leftMs = windowMs - elapsedMs;
+    await clock.sleep(isWell ? probePollMs : leftMs > 0 ? Math.min(pollMs, leftMs) : pollMs);
   }
 }
 
@@ -67,7 +81,10 @@ export async function passGate(
 const endedAndGone = { kind: 'failed', reason: 'it ended, and the engine removed it (--rm)', ownFault: true } as const;
 
 /** Where the engine leaves HEALTHCHECKs to others: runs one in the intervals that it asks for, the first one at once. */
-async function createProbe({ engine, clock }: Outside, { id, settings }: Container): Promise<() => Promise<void>> {
+async function createHealthcheckRuns(
+  { engine, clock }: Outside,
+  { id, settings }: Container,
+): Promise<() => Promise<void>> {
   if ((await engine.info()).abilities.probesHealth) return () => Promise.resolve();
   const intervalMs = (settings.Config.Healthcheck?.Interval || defaultIntervalNs) / 1e6;
   let dueMs = clock.monotonicMs();
@@ -83,6 +100,19 @@ const defaultIntervalNs = 30e9;
 
 /** Short against the start of a container (about 200 ms), long against an inspect call (1 ms). */
 const pollMs = 250;
+
+/** From one answer of a probe to the next question. */
+const probePollMs = 1000;
+
+/** After a crash of ours there may be no time left of a deadline that has not been used. */
+const leastProbingMs = 10_000;
+
+/** Where no health timeout is given: a probe may fail for this long after the window. */
+const probingMs = 60_000;
+
+function probeDeadlineMs({ kind }: HealthProbe, { gateTimeoutMs, gateWindowMs }: Manners): number {
+  return kind === 'none' ? 0 : (gateTimeoutMs ?? gateWindowMs + probingMs);
+}
 
 export const vanished: GateVerdict = {
   kind: 'failed',

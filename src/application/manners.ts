@@ -1,4 +1,5 @@
 import type { Container } from '../domain/container.ts';
+import type { HealthProbe } from '../domain/health-probe.ts';
 import { readLabels } from '../domain/labels.ts';
 import type { StopOptions } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
@@ -9,6 +10,7 @@ export type Manners = {
   readonly gateWindowMs: number;
   /** Undefined: from the numbers of its HEALTHCHECK. */
   readonly gateTimeoutMs: number | undefined;
+  readonly healthProbe: HealthProbe;
 };
 
 /** An unknown container is treated by the settings alone. */
@@ -25,6 +27,7 @@ export function mannersOf(container: Container | undefined, settings: ServiceSet
     },
     gateWindowMs: wishes.gateWindowMs ?? settings.gateWindowMs,
     gateTimeoutMs: wishes.gateTimeoutMs ?? settings.gateTimeoutMs,
+    healthProbe: wishes.healthProbe ?? settings.healthProbe,
   };
 }
 

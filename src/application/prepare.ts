@@ -1,6 +1,7 @@
 import { speaksApi } from '../domain/api-version.ts';
 import { type Container, type Endpoint, type Image, isAlive } from '../domain/container.ts';
 import { recipeFor } from '../domain/container-recipe.ts';
+import { labelsToBe } from '../domain/container-recipe/own-labels.ts';
 import { ServiceError } from '../domain/errors.ts';
 import {
   digestOfRepository,
@@ -10,12 +11,13 @@ import {
   tryParseImageReference,
   withDigest,
 } from '../domain/image-reference.ts';
-import { readLabels } from '../domain/labels.ts';
+import { type Labels, readLabels } from '../domain/labels.ts';
 import type { EngineInfo, Network, Outside } from '../domain/outside.ts';
 import { formatPlatform, type Platform, runsOn, samePlatform } from '../domain/platform.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { PlannedMember, PlannedTransaction } from '../domain/update-plan.ts';
 import { getsFreshVolumes } from './old-volumes.ts';
+import { titleOfProbe, whyNotAskable } from './probe.ts';
 
 /** Everything that a transaction needs before it touches a container: images pulled and verified, networks known. */
 export type PreparedTransaction = {
@@ -102,6 +104,8 @@ async function prepareMember(
     );
   }
   warnOfUnheardSignal(outside, container, info);
+  if (planned.afterwards === 'running')
+    await refuseUnaskable(outside, settings, container, labelsToBe(container, oldImage, image), signal);
   const recipe = recipeFor({
     container,
     oldImage,
@@ -123,6 +127,22 @@ async function prepareMember(
     tag,
     laterEndpoints: recipe.laterEndpoints,
   };
+}
+
+/** What could not prove itself in the end is not stopped in the first place. */
+async function refuseUnaskable(
+  outside: Outside,
+  settings: ServiceSettings,
+  container: Container,
+  labels: Labels,
+  signal?: AbortSignal,
+): Promise<void> {
+  const probe = readLabels(labels).wishes.healthProbe ?? settings.healthProbe;
+  const obstacle = await whyNotAskable(outside, probe, container, signal);
+  if (obstacle === undefined) return;
+  const { why, remedy } = obstacle;
+  const what = `Cannot update "${container.name}": its ${titleOfProbe(probe)} cannot be asked: ${why}`;
+  throw new ServiceError('invalid-input', what, { remedy });
 }
 
 /** https://docs.docker.com/reference/api/engine/version-history/#v142-api-changes */

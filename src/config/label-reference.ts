@@ -59,6 +59,7 @@ const labels: Readonly<Record<LabelName, readonly [meaning: string, example: str
   'stop-timeout': ['How long it may take to stop before it is killed', '90s'],
   'cooldown-delay': ['An image must be at least so old before it is applied here; 0 for none', '3d'],
   'health-window': ['Like --health-window, for this container', '30s'],
+  'health-probe': ['Like --health-probe, for this container; none for no probe', 'http://:8080/healthz'],
   'health-timeout': ['Like --health-timeout, for this container', '5m'],
   'lifecycle.pre-check': [
     'With --enable-lifecycle-hooks: a command to run in the container before each run',

@@ -43,6 +43,7 @@ const effects: Readonly<
   stopTimeoutMs: ['1m30s', 90_000, (s) => s.service.stopTimeoutMs],
   gateWindowMs: ['0', 0, (s) => s.service.gateWindowMs],
   gateTimeoutMs: ['300', 300_000, (s) => s.service.gateTimeoutMs],
+  healthProbe: ['tcp://:80', { kind: 'tcp', port: 80 }, (s) => s.service.healthProbe],
   pullTimeoutMs: ['1.5m', 90_000, (s) => s.service.pullTimeoutMs],
   cleanup: ['true', true, (s) => s.service.cleanup],
   startFirst: ['true', true, (s) => s.service.startFirst],

@@ -1,3 +1,4 @@
+import { parseHealthProbe } from '../domain/health-probe.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { Given } from './settings.ts';
 
@@ -28,6 +29,7 @@ export function serviceSettings({ command, names, values }: Given): ServiceSetti
     stopTimeoutMs: values.stopTimeoutMs,
     gateWindowMs: values.gateWindowMs,
     gateTimeoutMs: values.gateTimeoutMs,
+    healthProbe: parseHealthProbe(values.healthProbe) ?? { kind: 'none' },
     pullTimeoutMs: values.pullTimeoutMs,
     updateConcurrency: values.updateConcurrency,
     checkConcurrency: values.checkConcurrency,

@@ -29,6 +29,12 @@ const rows: Readonly<Record<LabelName, Row>> = {
   'cooldown-delay': { text: '0', expected: 0, of: (wishes) => wishes.cooldownMs, bad: '3 days' },
   'health-window': { text: '20', expected: 20_000, of: (wishes) => wishes.gateWindowMs, bad: 'long' },
   'health-timeout': { text: '5m', expected: 300_000, of: (wishes) => wishes.gateTimeoutMs, bad: 'long' },
+  'health-probe': {
+    text: ' tcp://:80 ',
+    expected: { kind: 'tcp', port: 80 },
+    of: (wishes) => wishes.healthProbe,
+    bad: 'http://other.test:80/',
+  },
   'lifecycle.pre-check': { ...command, of: ({ hooks }) => hooks.preCheck?.command },
   'lifecycle.pre-update': { ...command, of: ({ hooks }) => hooks.preUpdate?.command },
   'lifecycle.post-update': { ...command, of: ({ hooks }) => hooks.postUpdate?.command },

@@ -13,6 +13,7 @@ export const labelNames = [
   'cooldown-delay',
   'health-window',
   'health-timeout',
+  'health-probe',
   'lifecycle.pre-check',
   'lifecycle.pre-update',
   'lifecycle.post-update',

@@ -1,4 +1,5 @@
 import { parseDuration } from './duration.ts';
+import { acceptedProbes, type HealthProbe, parseHealthProbe } from './health-probe.ts';
 
 /** One kind of label value: how it is read, and what a person is told when it cannot be. */
 export type ValueKind<Value> = {
@@ -39,6 +40,9 @@ export const delay: ValueKind<number> = {
   accepted: 'a duration such as 12h, 3d, 1w or 1M',
   parse: (text) => parseDuration(text, { bareUnit: 's', months: true }),
 };
+
+/** What a new container is asked. */
+export const healthProbe: ValueKind<HealthProbe> = { accepted: acceptedProbes, parse: parseHealthProbe };
 
 /** Container names; an empty value is an empty list, which says "depends on nothing". */
 export const containerNames: ValueKind<readonly string[]> = {

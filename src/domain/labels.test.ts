@@ -17,6 +17,7 @@ const nothing: LabelWishes = {
   cooldownMs: undefined,
   gateWindowMs: undefined,
   gateTimeoutMs: undefined,
+  healthProbe: undefined,
   hooks: { preCheck: undefined, preUpdate: undefined, postUpdate: undefined, postCheck: undefined },
   hookUserId: undefined,
   hookGroupId: undefined,

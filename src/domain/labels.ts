@@ -1,3 +1,4 @@
+import type { HealthProbe } from './health-probe.ts';
 import {
   dropInPrefix,
   labelNames,
@@ -29,6 +30,7 @@ export type LabelWishes = {
   readonly cooldownMs: number | undefined;
   readonly gateWindowMs: number | undefined;
   readonly gateTimeoutMs: number | undefined;
+  readonly healthProbe: HealthProbe | undefined;
   readonly hooks: Readonly<Record<HookName, HookWish | undefined>>;
   readonly hookUserId: number | undefined;
   readonly hookGroupId: number | undefined;
@@ -88,6 +90,7 @@ function readAll(labels: Labels): Reading {
     cooldownMs: read('cooldown-delay', kinds.delay),
     gateWindowMs: read('health-window', kinds.seconds),
     gateTimeoutMs: read('health-timeout', kinds.seconds),
+    healthProbe: read('health-probe', kinds.healthProbe),
     hooks: {
       preCheck: hook('lifecycle.pre-check', 'lifecycle.pre-check-timeout'),
       preUpdate: hook('lifecycle.pre-update', 'lifecycle.pre-update-timeout'),

@@ -12,6 +12,7 @@ import type { Platform } from './platform.ts';
 export type Outside = {
   readonly engine: Engine;
   readonly registry: Registry;
+  readonly prober: Prober;
   readonly clock: Clock;
   readonly log: Log;
   readonly instance: Instance;
@@ -133,6 +134,11 @@ export type EngineInfo = {
   readonly platform: Platform;
   readonly liveRestore: boolean;
   readonly abilities: EngineAbilities;
+  /**
+   * How this process stands to the addresses of the engine's containers; from inside of one of them
+   * they are near all the same. `direct` is what nothing speaks against.
+   */
+  readonly containerReach: 'direct' | 'remote' | 'rootless' | 'virtual-machine';
   /** The engine's clock, milliseconds since the epoch. */
   readonly nowMs: number;
   /** Base URLs of pull-through mirrors of Docker Hub. */
@@ -232,6 +238,27 @@ export type RegistryCredentials =
       readonly serverAddress: string;
     }
   | { readonly kind: 'registry-token'; readonly registryToken: string; readonly serverAddress: string };
+
+/** Asks a container at its address whether it answers: no credentials are sent, and nothing but a status is read. */
+export type Prober = {
+  /** Never throws but for the signal's reason. */
+  readonly ask: (question: ProbeQuestion, signal?: AbortSignal) => Promise<ProbeAnswer>;
+};
+
+export type ProbeQuestion = {
+  /** An IP address, never a name. */
+  readonly address: string;
+  readonly port: number;
+  /** Path and query of a GET request; undefined: it is enough that somebody accepts a connection. */
+  readonly path?: string;
+  readonly timeoutMs: number;
+};
+
+/** `silent`: nobody answered, and `reason` is a clause that says why. */
+export type ProbeAnswer =
+  | { readonly kind: 'accepted' }
+  | { readonly kind: 'status'; readonly status: number }
+  | { readonly kind: 'silent'; readonly reason: string };
 
 export type Clock = {
   /** Wall clock, milliseconds since the epoch: for timestamps, never for deadlines. */

@@ -1,3 +1,5 @@
+import type { HealthProbe } from './health-probe.ts';
+
 /** What the user wants, after flags, environment and defaults: the same for every run of the process. */
 export type ServiceSettings = {
   /** Names or whole-name regular expressions; empty: every container. */
@@ -40,6 +42,8 @@ export type ServiceSettings = {
   readonly gateWindowMs: number;
   /** Upper bound of the wait for `healthy`; undefined: from the HEALTHCHECK's own numbers. */
   readonly gateTimeoutMs: number | undefined;
+  /** What successors are asked beside their HEALTHCHECK. */
+  readonly healthProbe: HealthProbe;
   /** A pull that makes no progress for so long has failed. */
   readonly pullTimeoutMs: number;
   /** Transactions in flight at once. */
@@ -86,6 +90,7 @@ export const defaultSettings: ServiceSettings = {
   stopTimeoutMs: 30_000,
   gateWindowMs: 10_000,
   gateTimeoutMs: undefined,
+  healthProbe: { kind: 'none' },
   pullTimeoutMs: 600_000,
   updateConcurrency: 4,
   checkConcurrency: 64,

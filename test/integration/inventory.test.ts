@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createDockerEngine } from '../../src/adapters/docker/engine.ts';
 import { createOciRegistry } from '../../src/adapters/oci/registry.ts';
+import { createProber } from '../../src/adapters/probe/prober.ts';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import { createInstance } from '../../src/adapters/process/instance.ts';
 import type { Application } from '../../src/application/application.ts';
@@ -38,7 +39,15 @@ describeInLab('the inventory of a real engine', (lab) => {
       insecureRegistries: () => Promise.resolve(['127.0.0.0/8']),
     });
     const application = createApplication(
-      { engine: docker, registry: oci, clock, log: silent, instance: createInstance(), newId: randomUUID },
+      {
+        engine: docker,
+        registry: oci,
+        prober: createProber(),
+        clock,
+        log: silent,
+        instance: createInstance(),
+        newId: randomUUID,
+      },
       { ...defaultSettings, includeStopped: true, gateWindowMs: 500 },
     );
     onTestFinished(async () => {

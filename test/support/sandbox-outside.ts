@@ -56,7 +56,16 @@ export function createSandboxScene(options: Partial<SandboxEngineOptions> = {}):
       const publish = (event: ServiceEvent) => void events.push(event);
       const newId = () => `id-${(ids += 1)}`;
       return {
-        outside: { engine: connection.engine, registry: registry.registry, clock, log, instance, newId, publish },
+        outside: {
+          engine: connection.engine,
+          registry: registry.registry,
+          prober: connection.prober,
+          clock,
+          log,
+          instance,
+          newId,
+          publish,
+        },
         connection,
         events,
         complaints,

@@ -35,6 +35,7 @@ export async function startWholeService(options: WholeServiceOptions = {}): Prom
     {
       engine: sandbox.engine,
       registry: registry.registry,
+      prober: sandbox.prober,
       clock,
       log: silent,
       instance: {

@@ -14,6 +14,8 @@ import { notAnEngine, readVersion, type EngineVersion } from './version.ts';
 export type Client = {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
+  /** The engine is spoken to over a socket of this host. */
+  readonly isLocal: boolean;
   readonly version: (signal?: AbortSignal) => Promise<EngineVersion>;
   /** Throws a `ServiceError` (an `EngineFailure` when there was no answer), or the signal's reason. */
   readonly send: (call: Call) => Promise<Reply>;
@@ -95,7 +97,8 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
     }
   }
 
-  return { clock, deadlines, version: (signal) => unlessAborted(negotiation.current(), signal), send };
+  const isLocal = connection.address.kind === 'unix';
+  return { clock, deadlines, isLocal, version: (signal) => unlessAborted(negotiation.current(), signal), send };
 }
 
 /** A message names versions, so there are as many as engines take turns at one address. */

@@ -29,6 +29,7 @@ describe('info()', () => {
       platform: { os: 'linux', architecture: 'amd64', variant: '' },
       liveRestore: true,
       abilities: { changesRestartPolicies: true, probesHealth: true },
+      containerReach: 'direct',
       nowMs: Date.UTC(2026, 0, 1) + 500,
       hubMirrors: ['https://mirror.test/'],
       insecureRegistries: ['127.0.0.0/8', '::1/128', 'plain.test:5000'],
@@ -68,6 +69,16 @@ describe('info()', () => {
       script: { 'GET /info': { ...info, Architecture } },
     });
     expect((await engine.info()).platform).toEqual({ os: 'linux', ...platform });
+  });
+
+  test.each([
+    ['a socket of this host', {}, false, 'direct'],
+    ['a port', {}, true, 'remote'],
+    ['Docker Desktop', { OperatingSystem: 'Docker Desktop' }, false, 'virtual-machine'],
+    ['a rootless engine', { SecurityOptions: ['name=seccomp,profile=default', 'name=rootless'] }, false, 'rootless'],
+  ])('says how the addresses of containers are reached: %s', async (_, more, tcp, reach) => {
+    const { engine } = await connectedEngine({ tcp, script: { 'GET /info': { ...info, ...more } } });
+    expect((await engine.info()).containerReach).toBe(reach);
   });
 
   test('makes do with little', async () => {

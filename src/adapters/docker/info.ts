@@ -20,9 +20,18 @@ export async function engineInfo(client: Client, signal?: AbortSignal): Promise<
     platform: platformOf(version, text(info['Architecture'])),
     abilities: abilitiesOf(version),
     liveRestore: info['LiveRestoreEnabled'] === true,
+    containerReach: reachOf(client, info),
     nowMs: timeMs(info['SystemTime']) || client.clock.nowMs(),
     ...registries,
   };
+}
+
+/** A socket of this host may lead elsewhere too; what can be known of that is what the engine says of itself. */
+function reachOf({ isLocal }: Client, info: Fields): EngineInfo['containerReach'] {
+  if (!isLocal) return 'remote';
+  // Elsewhere containers need a virtual machine, and Docker Desktop has one on Linux too.
+  if (process.platform !== 'linux' || text(info['OperatingSystem']) === 'Docker Desktop') return 'virtual-machine';
+  return texts(info['SecurityOptions']).some((option) => /^name=rootless\b/.test(option)) ? 'rootless' : 'direct';
 }
 
 function abilitiesOf(version: EngineVersion): EngineInfo['abilities'] {

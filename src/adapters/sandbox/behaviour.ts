@@ -21,6 +21,8 @@ export type Behaviour = {
   readonly logLines?: readonly LogLine[];
   /** What its shell makes of command lines; one that is not here is not found. */
   readonly commands?: Readonly<Record<string, CommandBehaviour>>;
+  /** Where it listens; nowhere unless told. */
+  readonly listens?: readonly ListenBehaviour[];
   /** There is no shell in the image. */
   readonly shellless?: boolean;
 };
@@ -33,6 +35,14 @@ export type CommandBehaviour = {
   readonly tookMs?: number;
   /** It never ends by itself. */
   readonly hangs?: boolean;
+};
+
+export type ListenBehaviour = {
+  readonly port: number;
+  /** It begins so long after the start; 0 unless told. */
+  readonly afterMs?: number;
+  /** The status that it answers with over HTTP; undefined: it speaks something else, and says nothing. */
+  readonly status?: number;
 };
 
 export type HealthBehaviour =

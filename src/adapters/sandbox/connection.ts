@@ -150,6 +150,7 @@ function describeEngine(world: World): EngineInfo {
     platform: world.platform,
     liveRestore: world.liveRestore,
     abilities: { changesRestartPolicies: true, probesHealth: true },
+    containerReach: 'direct',
     nowMs: engineNowMs(world),
     hubMirrors: [],
     insecureRegistries: ['127.0.0.0/8'],

@@ -7,14 +7,14 @@ import { createDemoWorld, demoSettings } from './demo-world.ts';
 test('each round of the demonstration comes out as its story says, and every container runs at the end', async () => {
   const clock = createFakeClock({ auto: true });
   const world = await createDemoWorld(clock);
-  const { engine, registry } = world;
+  const { engine, registry, prober } = world;
   const silent = () => {};
   const log = { debug: silent, info: silent, warn: silent, error: silent };
   const instance = { owner: 'demo', containerId: undefined, ownerState: () => 'unknown' as const };
   let ids = 0;
   const newId = () => `id-${(ids += 1)}`;
   const application = createApplication(
-    { engine, registry, clock, log, instance, newId },
+    { engine, registry, prober, clock, log, instance, newId },
     { ...defaultSettings, ...demoSettings },
   );
   const played: Record<string, string>[] = [];

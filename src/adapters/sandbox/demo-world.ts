@@ -1,5 +1,5 @@
 import type { ContainerRecipe } from '../../domain/container-recipe.ts';
-import type { Clock, Engine, Registry } from '../../domain/outside.ts';
+import type { Clock, Engine, Prober, Registry } from '../../domain/outside.ts';
 import type { ServiceSettings } from '../../domain/settings.ts';
 import type { Behaviour } from './behaviour.ts';
 import { demoContainers, demoRounds, type DemoContainer } from './demo-script.ts';
@@ -12,6 +12,7 @@ import type { Release } from './release.ts';
 export type DemoWorld = {
   readonly engine: Engine;
   readonly registry: Registry;
+  readonly prober: Prober;
   /** Publishes what the next round brings; tells it, one line each. */
   readonly nextRound: () => readonly string[];
   readonly census: () => { readonly containers: number; readonly running: number };
@@ -29,12 +30,13 @@ export async function createDemoWorld(clock: Clock): Promise<DemoWorld> {
   const releases = createReleases(store);
   await Promise.all(demoContainers.map((container) => provideImage(sandbox, releases, container)));
   for (const container of demoContainers) control.runContainer(container.name, bodyOf(container, releases));
-  const { engine } = sandbox.connect({ latencyMs: realisticLatencyMs });
+  const { engine, prober } = sandbox.connect({ latencyMs: realisticLatencyMs });
   let rounds = 0;
   let healed: (() => void) | undefined;
   return {
     engine,
     registry,
+    prober,
     nextRound: () => {
       healed?.();
       const { releases: published, trouble } = demoRounds[rounds++ % demoRounds.length] ?? { releases: [] };

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../domain/errors.ts';
-import type { Clock, Engine } from '../../domain/outside.ts';
+import type { Clock, Engine, Prober } from '../../domain/outside.ts';
 import type { Platform } from '../../domain/platform.ts';
 import { createCalls } from './calls.ts';
 import { createConnection } from './connection.ts';
@@ -10,6 +10,7 @@ import { createIdSource } from './ids.ts';
 import { createLater } from './later.ts';
 import { createNetwork } from './networks.ts';
 import { profiles, type EngineVersion } from './profile.ts';
+import { createSandboxProber } from './prober.ts';
 import type { RegistryStore } from './registry-store.ts';
 import { amd64 } from './release.ts';
 import type { World } from './world.ts';
@@ -23,6 +24,8 @@ export type SandboxEngine = SandboxConnection & {
 
 export type SandboxConnection = {
   readonly engine: Engine;
+  /** Asks its containers at their addresses. */
+  readonly prober: Prober;
   /** What this caller has changed, or tried to. */
   readonly calls: readonly SandboxCall[];
   readonly plan: (fault: PlannedFault) => void;
@@ -84,7 +87,14 @@ export function createSandboxEngine(options: SandboxEngineOptions): SandboxEngin
       unreachable: () => new ServiceError('engine-unreachable', 'Cannot reach the sandbox engine: connection refused'),
     });
     const { made, plan, crash, isDead } = calls;
-    return { engine: createConnection(world, calls), calls: made, plan, crash, isDead };
+    return {
+      engine: createConnection(world, calls),
+      prober: createSandboxProber(world),
+      calls: made,
+      plan,
+      crash,
+      isDead,
+    };
   };
   return { ...connect(options), connect, control };
 }

@@ -1,3 +1,4 @@
+import { acceptedProbes, parseHealthProbe } from '../../domain/health-probe.ts';
 import type { Option } from '../option.ts';
 
 const commands = ['run', 'update'] as const;
@@ -98,6 +99,19 @@ export const updateOptions = {
     maxMs: dayMs,
     meaning: 'How long a new container may take to become healthy before the old one comes back',
     example: '5m',
+    commands: commandsThatReplace,
+  },
+  healthProbe: {
+    group: 'update',
+    kind: 'text',
+    flag: 'health-probe',
+    env: ['HEALTH_PROBE'],
+    placeholder: 'PROBE',
+    default: 'none',
+    accepts: { test: (text) => parseHealthProbe(text) !== undefined, expected: acceptedProbes },
+    meaning:
+      'What a new container is asked, at its own address or inside of it, before the old one is given up: http://:PORT/PATH, tcp://:PORT or exec:COMMAND',
+    example: 'http://:8080/healthz',
     commands: commandsThatReplace,
   },
   pullTimeoutMs: {

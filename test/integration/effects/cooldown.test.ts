@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { createDockerEngine } from '../../../src/adapters/docker/engine.ts';
 import { createOciRegistry } from '../../../src/adapters/oci/registry.ts';
+import { createProber } from '../../../src/adapters/probe/prober.ts';
 import { createSystemClock } from '../../../src/adapters/process/clock.ts';
 import { createInstance } from '../../../src/adapters/process/instance.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
@@ -28,7 +29,15 @@ describeInLab('a cooldown', (lab) => {
     const insecureRegistries = () => Promise.resolve(['127.0.0.0/8']);
     const oci = createOciRegistry({ clock, version: 'test', insecureRegistries });
     const application = createApplication(
-      { engine: docker, registry: oci, clock, log: silent, instance: createInstance(), newId: randomUUID },
+      {
+        engine: docker,
+        registry: oci,
+        prober: createProber(),
+        clock,
+        log: silent,
+        instance: createInstance(),
+        newId: randomUUID,
+      },
       { ...defaultSettings, gateWindowMs: 200, cooldownMs },
     );
     onTestFinished(async () => {

@@ -133,6 +133,39 @@ describeInLab('how containers are stopped and started', (lab) => {
     expect(logOf(web)).toBe('ended by itself');
   });
 
+  test.each([
+    ['http://:8080/index.html', {}],
+    ['tcp://:8080', {}],
+    ['exec:wget -q -O - http://127.0.0.1:8080/ | grep v2', {}],
+    ['http://:8080/', { HostConfig: { NetworkMode: 'host' } }],
+  ])('the label health-probe lets a container through that passes %s, %j', async (probe, config) => {
+    const { next } = await stale('web', { config: { Labels: { 'upkeep.health-probe': probe }, ...config } });
+    const { outcomes } = await upkeep.update();
+    expect(outcomes['web']).toMatchObject({ outcome: 'updated', reason: '' });
+    expect(await inspect('web')).toMatchObject({ Image: expect.toBeOneOf([...idsOf(next)]), State: { Running: true } });
+    expect(await names()).toEqual(['web']);
+  });
+
+  test.each([
+    ['http://:8080/nothing-here', 'it answered with status 404'],
+    ['tcp://:8081', 'nobody listens on the port (ECONNREFUSED)'],
+    ['exec:echo not yet; exit 3', 'the command ended with code 3 (not yet)'],
+  ])('--health-probe brings the old container back where %s does not pass', async (probe, reason) => {
+    const { Id } = await stale('web');
+    const { outcomes } = await upkeep.update('--health-probe', probe, '--health-timeout', '3s');
+    expect(outcomes['web']).toMatchObject({ outcome: 'rolled_back', reason: expect.stringContaining(reason) });
+    expect(await inspect('web')).toMatchObject({ Id, State: { Running: true } });
+    expect(await names()).toEqual(['web']);
+  });
+
+  test('nothing is begun where a probe cannot be asked', async () => {
+    const { Id, State } = await stale('web', { config: { HostConfig: { NetworkMode: 'none' } } });
+    const { outcomes } = await upkeep.update('--health-probe', 'tcp://:8080');
+    const reason = expect.stringContaining('its health probe tcp://:8080 cannot be asked: it has no network');
+    expect(outcomes['web']).toMatchObject({ outcome: 'failed', reason });
+    expect(await inspect('web')).toMatchObject({ Id, State: { StartedAt: State.StartedAt } });
+  });
+
   test('the label health-timeout decides how long healthy may take', async () => {
     const patient = await stale('patient', { next: catalogue.slow });
     const hasty = await stale('hasty', {

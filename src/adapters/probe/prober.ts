@@ -1,0 +1,67 @@
+import { request } from 'node:http';
+import { connect, isIP } from 'node:net';
+import type { ProbeAnswer, Prober, ProbeQuestion } from '../../domain/outside.ts';
+
+/**
+ * Asks over real sockets. An HTTP answer is read to the end of its head and not further; no redirect
+ * is followed, no proxy used and no name looked up.
+ */
+export function createProber(): Prober {
+  return {
+    ask: async (question, signal) => {
+      signal?.throwIfAborted();
+      if (isIP(question.address) === 0) return silent('its address is not an IP address');
+      const deadline = AbortSignal.timeout(Math.ceil(question.timeoutMs));
+      const patience = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
+      try {
+        return await (question.path === undefined ? askTcp(question, patience) : askHttp(question, patience));
+      } catch (error) {
+        signal?.throwIfAborted();
+        return silent(deadline.aborted ? noAnswer : describeSocketError(error));
+      }
+    },
+  };
+}
+
+const noAnswer = 'there was no answer in time';
+
+function askTcp({ address, port }: ProbeQuestion, signal: AbortSignal): Promise<ProbeAnswer> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: address, port, signal });
+    socket.once('connect', () => resolve({ kind: 'accepted' }));
+    socket.once('error', reject);
+    socket.once('connect', () => socket.destroy());
+  });
+}
+
+function askHttp({ address, port, path }: ProbeQuestion, signal: AbortSignal): Promise<ProbeAnswer> {
+  return new Promise((resolve, reject) => {
+    const asking = request({ host: address, port, path, signal, agent: false, headers: { 'User-Agent': 'upkeep' } });
+    asking.once('response', (response) => {
+      response.on('error', () => undefined);
+      resolve({ kind: 'status', status: response.statusCode ?? 0 });
+      asking.destroy();
+    });
+    asking.on('error', reject);
+    asking.end();
+  });
+}
+
+/** Node's codes, with words for those that people meet: https://nodejs.org/api/errors.html#common-system-errors */
+function describeSocketError(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  return (
+    words.get(code) ?? (code.startsWith('HPE_') ? 'what it answers is not HTTP' : `it cannot be reached (${code})`)
+  );
+}
+
+const words: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'nobody listens on the port (ECONNREFUSED)'],
+  ['ECONNRESET', 'it closed the connection without an answer (ECONNRESET)'],
+  ['EHOSTUNREACH', 'there is no way to its address (EHOSTUNREACH)'],
+  ['ENETUNREACH', 'there is no way to its network (ENETUNREACH)'],
+]);
+
+function silent(reason: string): ProbeAnswer {
+  return { kind: 'silent', reason };
+}
