@@ -117,9 +117,10 @@ export function createCheck(
       const { name, image, status, reason, error } = checked;
       publish({ kind: 'container_checked', runId, container: name, image, status, reason: error ?? reason });
     };
+    const known = { references, images, failedVersions };
+    const manner = { ...settings, applyCooldown, retryFailed };
     const questions = named.flatMap((watched): Question[] => {
-      const known = { references, images, failedVersions };
-      const subject = subjectOf(watched, known, { ...settings, applyCooldown, retryFailed });
+      const subject = subjectOf(watched, known, manner);
       const verdict = 'status' in subject ? subject : judgeAlone(subject, images);
       if (verdict !== undefined) settle(watched, verdict);
       return 'status' in subject || verdict !== undefined ? [] : [{ subject, settle: (said) => settle(watched, said) }];

@@ -37,6 +37,9 @@ export const dropInPrefix = 'com.centurylinklabs.watchtower.';
 /** Every label of an update's journal begins with this; the user's own `upkeep.*` labels never do. */
 export const journalPrefix = 'upkeep.tx.';
 
+/** Every label that the Watchtower family gave a meaning begins with this. */
+export const familyPrefix = 'com.centurylinklabs.';
+
 /** `true` marks a container of the Watchtower family itself. */
 export const watchtowerLabel = 'com.centurylinklabs.watchtower';
 

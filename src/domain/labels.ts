@@ -1,6 +1,7 @@
 import type { HealthProbe } from './health-probe.ts';
 import {
   dropInPrefix,
+  familyPrefix,
   labelNames,
   type LabelName,
   originalImageLabel,
@@ -68,6 +69,15 @@ export function labelsInEffect(labels: Labels): Labels {
 type Reading = LabelReading & { readonly heard: readonly string[] };
 
 function readAll(labels: Labels): Reading {
+  return Object.keys(labels).some(mayBeHeard) ? readEach(labels) : silence;
+}
+
+/** Most containers carry none of these, and looking for each name on them would be most of a check's work. */
+function mayBeHeard(label: string): boolean {
+  return label.startsWith(ownPrefix) || label.startsWith(familyPrefix);
+}
+
+function readEach(labels: Labels): Reading {
   const warnings: string[] = [];
   const heard: string[] = [];
   const read = <Value>(name: LabelName, kind: kinds.ValueKind<Value>) =>
@@ -144,6 +154,9 @@ const spellings = Object.fromEntries(
 function valueOf(labels: Labels, label: string): string | undefined {
   return Object.hasOwn(labels, label) ? labels[label] : undefined;
 }
+
+/** What is read from a container that carries no label of ours. */
+const silence = readEach({});
 
 function warningsAboutNames(labels: Labels): readonly string[] {
   const warnings: string[] = [];

@@ -17,7 +17,8 @@ export type Route = {
 };
 
 export type Agents = {
-  readonly routeTo: (url: URL) => Promise<Route>;
+  /** At once where the way is known. */
+  readonly routeTo: (url: URL) => Route | Promise<Route>;
   /** Makes the next request to the origin begin anew: certificates may have changed. */
   readonly forget: (url: URL) => void;
   /** For good: what is under way ends, and nothing begins. */
@@ -35,7 +36,7 @@ export type AgentOptions = {
 /** Keeps connections alive between requests, per origin. */
 export function createAgents(options: AgentOptions): Agents {
   const { isInsecure, contextFor, proxyFor, maxSocketsPerOrigin, deadlineMs } = options;
-  const routes = createLru<Promise<Route>>(maxOrigins);
+  const routes = createLru<Route | Promise<Route>>(maxOrigins);
   let isClosed = false;
   const keeping = {
     keepAlive: true,
@@ -53,17 +54,27 @@ export function createAgents(options: AgentOptions): Agents {
       if (known !== undefined) return known;
       const route = url.protocol === 'https:' ? secureRoute(url) : plainRoute(url);
       routes.set(url.origin, route);
-      route.catch(() => routes.delete(url.origin));
+      route.then(
+        (found) => settle(url.origin, route, found),
+        () => settle(url.origin, route, undefined),
+      );
       return route;
     },
     forget: (url) => routes.delete(url.origin),
     async close() {
       isClosed = true;
-      for (const route of await Promise.allSettled(routes.values()))
+      for (const route of await Promise.allSettled([...routes.values()].map((each) => Promise.resolve(each))))
         if (route.status === 'fulfilled') route.value.options.agent.destroy();
       routes.clear();
     },
   };
+
+  /** Unless the way has been forgotten since. */
+  function settle(origin: string, sought: Promise<Route>, found: Route | undefined): void {
+    if (routes.get(origin) !== sought) return;
+    if (found === undefined) routes.delete(origin);
+    else routes.set(origin, found);
+  }
 
   async function secureRoute(url: URL): Promise<Route> {
     const proxy = proxyFor(url);

@@ -38,7 +38,9 @@ export function createExchange(agents: Agents, { deadlineMs, userAgent }: Exchan
     const { url } = wanted;
     try {
       for (let tries = 0; tries < maxStaleConnections; tries += 1) {
-        const answer = await attempt(await until(agents.routeTo(url), signal), wanted, deadlineMs, signal);
+        const route = agents.routeTo(url);
+        const known = route instanceof Promise ? await until(route, signal) : route;
+        const answer = await attempt(known, wanted, deadlineMs, signal);
         if (answer !== 'stale') return answer;
       }
       throw new RegistryFailure('registry-unreachable', 'it closes every connection', {

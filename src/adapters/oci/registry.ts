@@ -34,7 +34,11 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
       return state.digest;
     };
     const key = `${repositoryName(reference)}:${tag}`;
-    return resolving(key, (shared) => firstOf(reference, 'check', find, shared), signal);
+    const ask = async (shared: AbortSignal): Promise<Digest> => {
+      await turnOfItsOwn();
+      return firstOf(reference, 'check', find, shared);
+    };
+    return resolving(key, ask, signal);
   }
 
   /** Content that a digest names never changes, so it is asked for once. */
@@ -81,6 +85,11 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
     }
     throw failure;
   }
+}
+
+/** What is begun in one turn of the event loop goes in lockstep: no request would leave before the last is made. */
+function turnOfItsOwn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 const maxTags = 10_000;
