@@ -77,7 +77,11 @@ export async function dockerFixture(
       const known = `${registry.host}/${repository}`;
       return { repository: known, reference: `${known}:${tag}`, digest };
     },
-    connect: () => Promise.resolve(connect()),
+    connect: async () => {
+      const other = connect();
+      await other.info();
+      return other;
+    },
     addNetwork: async (name, subnet) => {
       const ipam = subnet === undefined ? {} : { IPAM: { Config: [{ Subnet: subnet }] } };
       const { body } = await raw.call('POST', '/networks/create', { Name: name, ...ipam });

@@ -10,7 +10,7 @@ export type EngineFixture = {
   readonly image: (program: Program) => string;
   /** Pushes an image to a registry from which the engine can pull; returns how it is known there. */
   readonly publish: (tag: string, image: PublishedImage) => Promise<Published>;
-  /** The same engine through connections of its own. */
+  /** The same engine through connections of its own, whose next call is sent at once: the version is agreed on. */
   readonly connect: () => Promise<Engine>;
   /** Resolves to the network's id. */
   readonly addNetwork: (name: string, subnet?: string) => Promise<string>;
