@@ -43,7 +43,7 @@ function campaignTable(rows) {
   });
   return table(
     'Campaigns',
-    ['', 'What happens at every call', 'Docker', 'Shapes', 'Points', 'Lost', 'By the engine'],
+    ['', 'What happens at every call', 'Engine', 'Shapes', 'Points', 'Lost', 'By the engine'],
     lines,
   );
 }

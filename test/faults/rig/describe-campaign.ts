@@ -2,8 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import type { LabEngine } from '../../lab/engine.ts';
-import { campaigns } from './campaigns.ts';
+import { hasContainerdStore } from '../../lab/image-id.ts';
 import { isPodman } from '../../lab/podman.ts';
+import { campaigns } from './campaigns.ts';
 import { type PointResult, runCampaign } from './run-campaign.ts';
 import type { Shape } from './shapes.ts';
 
@@ -21,7 +22,7 @@ export type CampaignScope = {
 export type CampaignRow = {
   readonly campaign: string;
   readonly title: string;
-  /** The engine's version. */
+  /** Its name and version. */
   readonly engine: string;
   readonly shape: string;
   readonly points: number;
@@ -42,7 +43,7 @@ export function describeCampaign(letter: string, { shapes, without = [], only, r
   describeInLab(`${letter}: ${campaign.title} at every call of an update`, (lab) => {
     const engines: LabEngine[] = [];
     const rows: CampaignRow[] = [];
-    let version = '';
+    let engineName = '';
 
     beforeAll(async () => {
       const { engineArgs: args = [], dataMiB } = campaign;
@@ -51,14 +52,14 @@ export function describeCampaign(letter: string, { shapes, without = [], only, r
           await lab.startEngine({ name: `kill${index}`, args, ...(dataMiB === undefined ? {} : { dataMiB }) }),
         );
       const { body } = (await engines[0]?.call('GET', '/version')) ?? {};
-      version = (body as { readonly Version: string }).Version;
+      engineName = nameOfEngine((body as { readonly Version: string }).Version);
     });
     afterAll(async () => {
       const total = (of: 'points' | 'lost' | 'byEngine'): number => rows.reduce((sum, row) => sum + row[of], 0);
       for (const { shape, points, lost } of rows) console.log(`RESULT ${shape}: ${points} points, ${lost} lost`);
       const byEngine = campaign.engineDies === true ? `, ${total('byEngine')} left down by the engine itself` : '';
       const sum = `${total('points')} points of ${rows.length} shapes: ${total('lost')} lost${byEngine}`;
-      console.log(`RESULT ${campaign.title} at ${sum} (Docker ${version})`);
+      console.log(`RESULT ${campaign.title} at ${sum} (${engineName})`);
       if (reportFile !== undefined) writeFileSync(reportFile, `${JSON.stringify(rows, undefined, 2)}\n`);
       for (const engine of engines) await engine.remove();
     });
@@ -71,7 +72,7 @@ export function describeCampaign(letter: string, { shapes, without = [], only, r
       const results = await runCampaign(lab, engines, { campaign, shape, only });
       const bad = results.filter(({ faults }) => faults.length > 0);
       rows.push({
-        ...{ campaign: letter, title: campaign.title, engine: version, shape: shape.name },
+        ...{ campaign: letter, title: campaign.title, engine: engineName, shape: shape.name },
         ...{ points: results.length, lost: bad.length, byEngine: count(results) },
       });
       if (campaign.updater === 'removing') return expect(bad.length).toBeGreaterThan(0);
@@ -79,6 +80,11 @@ export function describeCampaign(letter: string, { shapes, without = [], only, r
       expect(results.length).toBeGreaterThan(only === undefined ? 10 : 0);
     });
   });
+}
+
+function nameOfEngine(version: string): string {
+  if (isPodman) return `Podman ${version}`;
+  return `Docker ${version}${hasContainerdStore ? ", containerd's image store" : ''}`;
 }
 
 function count(results: readonly PointResult[]): number {
