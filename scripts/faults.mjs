@@ -2,7 +2,7 @@
 // every incident times every shape. It takes minutes to an hour; `npm test` has a short one.
 //   --campaign LETTER   which, several times for several; all of them without
 //   --engine NAME       on another engine of test/lab/engines.mjs
-//   --shape TEXT        only shapes with these words in their name
+//   --shape TEXT        only shapes with these words in their name, several times for several
 //   --point NAME        only this point, as a failure names it
 //   --mutations         instead: what breaks when a rule is taken out of the protocol
 //   --record            keeps the results for docs/reliability.md
@@ -18,7 +18,7 @@ const { values } = parseArgs({
   options: {
     campaign: { type: 'string', multiple: true, default: ['A', 'B', 'C', 'D', 'E', 'F', 'I', 'J', 'Z'] },
     engine: { type: 'string' },
-    shape: { type: 'string', default: '' },
+    shape: { type: 'string', multiple: true, default: [''] },
     point: { type: 'string' },
     mutations: { type: 'boolean', default: false },
     record: { type: 'boolean', default: false },
@@ -42,7 +42,7 @@ for (const letter of values.campaign) {
       env: {
         ...process.env,
         UPKEEP_CAMPAIGN: letter,
-        UPKEEP_SHAPE: values.shape,
+        UPKEEP_SHAPE: values.shape.join('\n'),
         UPKEEP_REPORT: join(folder, `${letter}-${values.engine ?? 'docker-20.10'}.json`),
         ...(values.point === undefined ? {} : { UPKEEP_POINT: values.point }),
         ...(values.engine === undefined ? {} : { LAB_ENGINE: values.engine }),

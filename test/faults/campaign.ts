@@ -5,7 +5,7 @@ import { moreShapes, shapes } from './rig/shapes.ts';
 const { UPKEEP_CAMPAIGN: letter = 'A', UPKEEP_SHAPE: shape = '', UPKEEP_POINT: only, UPKEEP_REPORT } = process.env;
 
 describeCampaign(letter, {
-  shapes: [...shapes, ...moreShapes].filter(({ name }) => name.includes(shape)),
+  shapes: [...shapes, ...moreShapes].filter(({ name }) => shape.split('\n').some((words) => name.includes(words))),
   only,
   reportFile: UPKEEP_REPORT,
 });
