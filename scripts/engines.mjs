@@ -1,8 +1,9 @@
 // `npm run test:engines`: the suites that meet a real engine, on every engine that is supported, one after another.
 //   npm run test:engines -- docker-28 podman-4.3     only these
-// One line for each engine. One that cannot be had here is a failure, never a silence.
+// One line for each engine. One that cannot be had here is a failure, never a silence. How far a run has come is
+// seen in test-results/engine-NAME.log.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { enterLab } from '../test/lab/enter.mjs';
@@ -20,7 +21,7 @@ const files = [
   'test/faults/kill.test.ts',
 ];
 /** Longer than the slowest engine takes on a loaded machine. */
-const deadlineMs = 20 * 60_000;
+const deadlineMs = 60 * 60_000;
 
 const names = process.argv.slice(2);
 const unknown = names.filter((name) => !Object.hasOwn(engines, name));
@@ -50,7 +51,9 @@ async function testOn(name) {
   const report = join(reports, `engine-${name}.json`);
   rmSync(report, { force: true });
   const startedAt = performance.now();
-  const { code, output } = await runTests(engine.environment, report);
+  const logFile = join(reports, `engine-${name}.log`);
+  const code = await runTests(engine.environment, { report, logFile });
+  const output = readFileSync(logFile, 'utf8');
   const { passed, failed, skipped, reasons, failures } = readReport(report);
   const good = code === 0 && failed === 0 && passed > 0;
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
@@ -61,25 +64,27 @@ async function testOn(name) {
   for (const line of new Set(output.match(/^RESULT .*$/gm))) console.log(`     ${line}`);
   if (good) return;
   for (const failure of failures) console.log(`     ${failure}`);
-  if (failures.length === 0) console.log(output.trimEnd());
+  if (failures.length === 0) console.log(output.trimEnd().split('\n').slice(-200).join('\n'));
   process.exitCode = 1;
 }
 
-/** Of the kill campaign two shapes, each killed at every call: the whole of it is `npm test` on the installed engine. */
-async function runTests(environment, report) {
-  const chunks = [];
-  const reporters = ['--reporter', 'dot', '--reporter', 'json', '--outputFile.json', report];
+/** Of the kill campaign one shape, killed at every call: the whole of it is `npm test` on the installed engine. */
+async function runTests(environment, { report, logFile }) {
+  const reporters = ['--reporter', 'verbose', '--reporter', 'json', '--outputFile.json', report];
   const command = [process.execPath, join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...reporters, ...files];
-  const code = await enterLab(command, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    environment: { ...environment, NO_COLOR: '1', UPKEEP_FAULTS: 'short' },
-    onChild: (child) => {
-      for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => chunks.push(chunk));
-      const timer = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
-      child.on('close', () => clearTimeout(timer));
-    },
-  });
-  return { code, output: Buffer.concat(chunks).toString() };
+  const output = openSync(logFile, 'w');
+  try {
+    return await enterLab(command, {
+      stdio: ['ignore', output, output],
+      environment: { ...environment, NO_COLOR: '1', UPKEEP_FAULTS: 'short' },
+      onChild: (child) => {
+        const timer = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
+        child.on('close', () => clearTimeout(timer));
+      },
+    });
+  } finally {
+    closeSync(output);
+  }
 }
 
 function readReport(file) {
