@@ -287,8 +287,9 @@ function apiOf(
         ...service,
         labelPrecedence: service.labelTakesPrecedence,
         runOnce: run.once,
-        // Its own container is refused: domain/replaceable.ts.
-        skipSelfUpdate: true,
+        get skipSelfUpdate() {
+          return !application.updatesItself();
+        },
       },
       metrics: metrics.text,
       assetsFolder: fileURLToPath(new URL('./swagger-ui/', import.meta.url)),

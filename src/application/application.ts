@@ -61,8 +61,15 @@ export type Application = {
    * one of them cannot go back. Waits for its turn.
    */
   readonly rollBack: (names: readonly string[], signal?: AbortSignal) => Promise<Session>;
-  /** Finishes or undoes what an interrupted update left in the engine. Every start begins with it. */
+  /**
+   * Finishes or undoes what an interrupted update left in the engine. Every start begins with it. Where
+   * a helper is replacing our own container it waits for the end of that.
+   */
   readonly recover: (signal?: AbortSignal) => Promise<RecoveryReport>;
+  /** As the helper that was made for it: brings one update of our own container to its end. */
+  readonly finishUpdate: (transaction: string) => Promise<RecoveryReport>;
+  /** Whether an update would replace our own container too; known once `recover` has come to an end. */
+  readonly updatesItself: () => boolean;
   /** Returns the way to stop listening. A listener that throws is logged and kept. */
   readonly subscribe: (listener: (event: ServiceEvent) => void) => () => void;
 
@@ -78,7 +85,7 @@ export type Application = {
   readonly eventLog: EventLog;
   /** Resolves when the engine answers; throws why it does not after 5 s at most. */
   readonly ready: (signal?: AbortSignal) => Promise<void>;
-  /** Ends what `follow` began. */
+  /** Ends what goes on by itself: what `follow` began, and the watch over a helper. */
   readonly close: () => Promise<void>;
 };
 

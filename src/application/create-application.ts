@@ -3,20 +3,22 @@ import type { ServiceEvent } from '../domain/event.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { Application, CheckRequest, Request, UpdateRequest } from './application.ts';
+import { recoverWithHelper, watchHelper } from './await-helper.ts';
 import { type Check, type CheckReport, createCheck } from './check.ts';
 import { checkAfterRepair } from './check-after-repair.ts';
 import { createEngineMirror } from './engine-mirror.ts';
 import { createEventLog } from './event-log.ts';
+import { finishUpdate } from './finish-update.ts';
 import { createHistory } from './history.ts';
 import { createInventory } from './inventory.ts';
 import { createLastChecks } from './last-checks.ts';
 import { makePlan, staleIn } from './make-plan.ts';
 import { createPublisher } from './publisher.ts';
 import { createReadiness } from './readiness.ts';
-import { recoverTransactions } from './recover.ts';
 import { rehearsePlan } from './rehearse.ts';
 import { createRollback } from './rollback.ts';
 import { createScheduler } from './scheduler.ts';
+import { createSelfUpdateState } from './self-update-state.ts';
 import { createStatus } from './status.ts';
 import { createUpdate } from './update.ts';
 import { createUpdateLock } from './update-lock.ts';
@@ -31,7 +33,15 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
   const checks = createLastChecks();
   const warnAboutUpdaters = createUpdaterWarnings(outside, settings);
   const check = notingChecks(createCheck(outside, settings, warnAboutUpdaters));
-  const update = createUpdate({ outside, settings, check: checkAfterRepair(outside, settings, check), lock });
+  const closing = new AbortController();
+  const update = createUpdate({
+    outside,
+    settings,
+    check: checkAfterRepair(outside, settings, check),
+    lock,
+    afterHandOver: () => watchHelper(outside, settings, closing.signal),
+  });
+  const self = createSelfUpdateState(outside, settings);
   const scheduler = createScheduler({
     ...outside,
     update: (trigger, signal) => update({ ...everything, trigger }, signal),
@@ -61,11 +71,15 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
     recover: async (signal) => {
       const leave = await lock.enterInTurn(signal);
       try {
-        return await recoverTransactions(outside, settings, signal, warnAboutUpdaters);
+        const report = await recoverWithHelper(outside, settings, signal, warnAboutUpdaters);
+        await self.look(signal);
+        return report;
       } finally {
         leave();
       }
     },
+    finishUpdate: (transaction) => finishUpdate(outside, settings, transaction),
+    updatesItself: self.isOn,
     subscribe,
     keepUpdating: scheduler.keepUpdating,
     follow: mirror.follow,
@@ -74,7 +88,10 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
     status: status.read,
     eventLog,
     ready: createReadiness(outside),
-    close: mirror.close,
+    close: async () => {
+      closing.abort();
+      await mirror.close();
+    },
   };
 
   async function plan(

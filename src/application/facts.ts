@@ -7,7 +7,7 @@ import type { HookName } from '../domain/labels.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import { type Course, type MemberFacts, placeOf, type Standing, type TransactionFacts } from '../domain/transaction.ts';
-import { standingPrefix } from '../domain/transaction-names.ts';
+import { isHelperName, standingPrefix } from '../domain/transaction-names.ts';
 
 /** One container's part in a transaction, as the plan or the journal tells it. */
 export type Member = {
@@ -177,7 +177,9 @@ function missingNetworks({ laterNetworks }: Member, successor: Container): strin
 /** The lock of a name is its `.upkeep-new`; anything else in progress on the same name is another's. */
 async function rivalsOf({ engine }: Outside, name: string, own: readonly (string | undefined)[]): Promise<string[]> {
   const standing = await engine.listContainers({ namePrefix: standingPrefix(name) });
-  return standing.filter(({ id }) => !own.includes(id)).map((container) => container.name);
+  return standing
+    .filter((container) => !own.includes(container.id) && !isHelperName(container.name))
+    .map((container) => container.name);
 }
 
 /** Whether a container was made by a transaction; says nothing about whether that is still open. */

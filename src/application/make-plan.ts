@@ -3,6 +3,7 @@ import { buildDependencyGraph } from '../domain/dependency-graph.ts';
 import type { Outside } from '../domain/outside.ts';
 import { quoted } from '../domain/printable.ts';
 import { whyOptedOut } from '../domain/opted-out.ts';
+import type { SelfUpdate } from '../domain/self-update.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import { planUpdate, type StaleContainer, type UpdatePlan } from '../domain/update-plan.ts';
 import type { CheckReport } from './check.ts';
@@ -58,10 +59,15 @@ export async function makePlan(
       optedOut: new Map([...needed, ...optedOut]),
       imageIds,
       ownId: outside.instance.containerId,
-      settings,
+      settings: { ...settings, selfUpdate: ownSelfUpdate(outside.instance, settings) },
     }),
     listing: listed.map(({ id }) => id),
   };
+}
+
+/** What is not the container's own process would not be begun by its successor. */
+function ownSelfUpdate({ isMainProcess }: Outside['instance'], { selfUpdate }: ServiceSettings): SelfUpdate {
+  return isMainProcess || selfUpdate === 'not-by-this-command' ? selfUpdate : 'not-main-process';
 }
 
 /** The list tells of a shared network what an inspection would; of other ties it does not. */

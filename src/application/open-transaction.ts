@@ -9,12 +9,15 @@ import type { PreparedMember, PreparedTransaction } from './prepare.ts';
 
 /** A transaction that is about to begin, of which nothing is in the engine yet. */
 export function openTransaction(
-  { newId, log }: Pick<Outside, 'newId' | 'log'>,
+  { newId, log, instance }: Pick<Outside, 'newId' | 'log' | 'instance'>,
   settings: ServiceSettings,
   { members, info }: PreparedTransaction,
   planned: PlannedTransaction,
 ): OpenTransaction {
-  const startsFirst = (member: PreparedMember) => members.length === 1 && mayStartFirst(member.planned, settings, log);
+  // Two of Upkeep at once would both work on what they find.
+  const isOwn = members.some(({ planned: { container } }) => container.id === instance.containerId);
+  const startsFirst = (member: PreparedMember) =>
+    members.length === 1 && !isOwn && mayStartFirst(member.planned, settings, log);
   return {
     id: newId(),
     members: members.map((member) => ({ ...memberOf(member, planned), startsFirst: startsFirst(member) })),

@@ -9,7 +9,8 @@ import { rememberFailures } from './failed-versions.ts';
 import { openTransaction } from './open-transaction.ts';
 import { createPhaseWatch } from './phase-times.ts';
 import { PreparationError, type PreparedMember, type PreparedTransaction, prepareTransaction } from './prepare.ts';
-import { transact, type TransactResult } from './transact.ts';
+import { handOver } from './hand-over.ts';
+import { transact, type TransactOptions, type TransactResult } from './transact.ts';
 
 /**
  * Moves one group to its new images, or leaves it as it was; never throws for what the world does,
@@ -19,7 +20,7 @@ export async function runTransaction(
   outside: Outside,
   settings: ServiceSettings,
   planned: PlannedTransaction,
-  { runId }: { readonly runId: string },
+  { runId, onHandedOver }: TransactionRun,
   signal?: AbortSignal,
 ): Promise<readonly ContainerOutcome[]> {
   const { publish, clock } = outside;
@@ -39,7 +40,7 @@ export async function runTransaction(
     phases.enter(container, phase);
     publish({ kind: 'phase_entered', runId, container, phase });
   };
-  const reached = await move(outside, settings, planned, { runId, enter }, signal);
+  const reached = await move(outside, settings, planned, { runId, enter, onHandedOver }, signal);
   const outcomes = reached.map((outcome) => {
     const times = phases.read(outcome.name);
     return times === undefined ? outcome : { ...outcome, phases: times };
@@ -49,6 +50,12 @@ export async function runTransaction(
   }
   return outcomes;
 }
+
+export type TransactionRun = {
+  readonly runId: string;
+  /** Given for the update of our own container: called once a helper has taken it over. */
+  readonly onHandedOver?: (() => void) | undefined;
+};
 
 type EnterPhase = (container: string, phase: UpdatePhase) => void;
 
@@ -67,7 +74,7 @@ async function move(
   outside: Outside,
   settings: ServiceSettings,
   planned: PlannedTransaction,
-  { runId, enter }: { readonly runId: string; readonly enter: EnterPhase },
+  { runId, enter, onHandedOver }: TransactionRun & { readonly enter: EnterPhase },
   signal?: AbortSignal,
 ): Promise<readonly ContainerOutcome[]> {
   let prepared: PreparedTransaction;
@@ -90,22 +97,47 @@ async function move(
       newImageId: member.image.id,
     }));
   }
-  const result = await transact({
-    outside,
-    settings,
-    prepared,
-    signal,
-    transaction: openTransaction(outside, settings, prepared, planned),
-    onPhase: (phase) => {
-      for (const { planned: member } of prepared.members) enter(member.container.name, phase);
-    },
-  });
+  const transaction = openTransaction(outside, settings, prepared, planned);
+  const onPhase = (phase: UpdatePhase) => {
+    for (const { planned: member } of prepared.members) enter(member.container.name, phase);
+  };
+  const handedOver = onHandedOver && ('begun' as const);
+  const result = await transact({ outside, settings, prepared, signal, transaction, handedOver, onPhase });
+  if (result.result === 'aside')
+    return [await letHelperFinish({ outside, settings, prepared, transaction, onPhase, onHandedOver })];
   const failures = prepared.members.flatMap(({ planned: { container } }) => {
     const failedImageId = result.failedImages.get(container.id);
     return failedImageId === undefined ? [] : [{ name: container.name, oldImageId: container.imageId, failedImageId }];
   });
   await rememberFailures(outside, failures);
   return prepared.members.map((member, index) => outcomeOf(member, result, index));
+}
+
+type Handing = Pick<TransactOptions, 'outside' | 'settings' | 'transaction' | 'onPhase'> &
+  Pick<TransactionRun, 'onHandedOver'> & { readonly prepared: PreparedTransaction };
+
+/** For our own container, which is alone in its transaction. Without a helper nothing has been touched, and what is aside goes. */
+async function letHelperFinish({ prepared, onHandedOver, ...options }: Handing): Promise<ContainerOutcome> {
+  const [member] = prepared.members;
+  if (member === undefined) throw new Error('a transaction without members');
+  const { container, reference } = member.planned;
+  const base = { ...describe(member), newImageId: member.image.id };
+  const failure = await handOver(options.outside, {
+    transaction: options.transaction.id,
+    name: container.name,
+    oldId: container.id,
+    oldImageId: container.imageId,
+    newImageId: member.image.id,
+    reference,
+  });
+  if (failure === undefined) {
+    onHandedOver?.();
+    const reason = 'Upkeep itself: a helper container finishes this update, and the next start tells how it ended';
+    return { ...base, outcome: 'deferred', reason };
+  }
+  const undone = await transact({ ...options, prepared: undefined });
+  const left = undone.result === 'undone' ? '' : `; ${undone.reason}: the next run or start of Upkeep tries again`;
+  return { ...base, outcome: 'failed', reason: `${failure}${left}` };
 }
 
 function unprepared(

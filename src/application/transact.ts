@@ -27,13 +27,16 @@ export type TransactOptions = {
   readonly prepared: PreparedTransaction | undefined;
   /** Goes back as soon as something would be done to a container that was there before. */
   readonly isRehearsal?: boolean;
+  /** `begun`: ends as `aside` there, too, because another process goes on. `taken`: goes on where that was. */
+  readonly handedOver?: 'begun' | 'taken' | undefined;
   readonly onPhase: (phase: UpdatePhase) => void;
   /** Heard only while nothing has been stopped: then everything goes back. */
   readonly signal?: AbortSignal | undefined;
 };
 
 export type TransactResult = {
-  readonly result: 'committed' | 'undone' | 'stuck';
+  /** `aside`: what comes next would touch our own container, which only a helper can do. */
+  readonly result: 'committed' | 'undone' | 'stuck' | 'aside';
   /** Why it went back or got stuck; empty otherwise. */
   readonly reason: string;
   /** A rehearsal came as far as it was to come. */
@@ -66,6 +69,7 @@ export async function transact(options: TransactOptions): Promise<TransactResult
     const facts = await factsWhenReachable(options, journey);
     if (facts === undefined) return conclude(journey, 'stuck');
     journey.observe(facts);
+    if (journey.takesUp(facts)) continue;
     const decision = endRehearsal(options, heedAbort(options, decide(facts)));
     switch (decision.kind) {
       case 'turn':
@@ -79,6 +83,7 @@ export async function transact(options: TransactOptions): Promise<TransactResult
       case 'step':
         break;
     }
+    if (isForHelper(options, decision)) return conclude(journey, 'aside');
     if (phase !== decision.phase) onPhase((phase = decision.phase));
     const outcome = await perform(options, decision.step);
     outside.log.debug('transaction step', { step: decision.step, outcome });
@@ -91,11 +96,12 @@ type StepDecision = Extract<Decision, { kind: 'step' }>;
 type Journey = ReturnType<typeof beginJourney>;
 
 /** What this process has seen of the transaction so far; everything else is read from the engine each time. */
-function beginJourney({ outside, prepared, transaction }: TransactOptions) {
+function beginJourney({ outside, prepared, transaction, handedOver }: TransactOptions) {
   let wish: Course['wish'] = prepared === undefined ? 'recover' : 'forward';
   let reason = '';
   let busy = false;
   let isRehearsed = false;
+  let isTakenUp = false;
   let stopped = false;
   let facts: TransactionFacts | undefined;
   const engaged = new Set<string>();
@@ -144,6 +150,24 @@ function beginJourney({ outside, prepared, transaction }: TransactOptions) {
       failedImages,
       warnings,
     }),
+    /**
+     * A transaction that was handed over with all prepared goes forward from there. Later it is
+     * recovered like any other: true once, when that has been decided.
+     */
+    takesUp(now: TransactionFacts): boolean {
+      const isPrepared = now.members.every(
+        ({ old, new: successor }) => old?.place === 'name' && successor?.place === 'new',
+      );
+      if (handedOver !== 'taken' || isTakenUp) return false;
+      isTakenUp = true;
+      if (!isPrepared) return false;
+      wish = 'forward';
+      for (const member of now.members) {
+        if (member.new !== undefined) compared.add(member.new.id);
+        if (member.old !== undefined) hooked.add(member.old.id);
+      }
+      return true;
+    },
     disturbed: () => undisturbed.clear(),
     blame: (why: string) => {
       reason = reason === '' ? why : `${reason}; then ${why}`;
@@ -297,6 +321,12 @@ function endRehearsal({ isRehearsal }: TransactOptions, decision: Decision): Dec
 }
 
 const asideSteps: readonly StepKind[] = ['create', 'standIn', 'connect', 'compare'];
+
+/** Once our own container has been stopped there is nobody to go on; before, all is left as one who comes finds it best. */
+function isForHelper({ outside, handedOver }: TransactOptions, { step, phase }: StepDecision): boolean {
+  if (step.kind === 'stop' && step.id === outside.instance.containerId) return true;
+  return handedOver === 'begun' && phase !== 'rolling back' && step.kind !== 'hook' && !asideSteps.includes(step.kind);
+}
 
 /** How long an engine that has gone away is waited for; what was begun is finished by the next start then. */
 const reconnectLimitMs = 600_000;

@@ -15,6 +15,7 @@ import { makePlan, type MadePlan, staleIn } from './make-plan.ts';
 import { removeOldVolumes } from './old-volumes.ts';
 import { cancelledBeforeTurn, type Outcomes, runPlan, untouched } from './run-plan.ts';
 import { runSession } from './run-session.ts';
+import type { TransactionRun } from './run-transaction.ts';
 import type { UpdateLock } from './update-lock.ts';
 
 export type Update = (request: UpdateRequest, signal?: AbortSignal) => Promise<Session>;
@@ -24,18 +25,21 @@ export type UpdateParts = {
   readonly settings: ServiceSettings;
   readonly check: Check;
   readonly lock: UpdateLock;
+  /** Resolves when a helper that our own container was handed over to has come to its end; never throws. */
+  readonly afterHandOver: () => Promise<void>;
 };
 
 /**
  * One run: its turn, the check, the plan, the transactions, the clean-up, the session. It throws when
  * the run as a whole failed; what fails for one container is its outcome.
  */
-export function createUpdate({ outside, settings, check, lock }: UpdateParts): Update {
+export function createUpdate({ outside, settings, check, lock, afterHandOver }: UpdateParts): Update {
   const { publish, clock } = outside;
 
   return async (request, signal) => {
     const { trigger, images, containers, retryFailed = false } = request;
     const leave = isFull(request) ? enterNow(trigger) : await lock.enterInTurn(signal);
+    let isHandedOver = false;
     try {
       return await runSession(outside, trigger, async (runId) => {
         request.onBegin?.(runId);
@@ -43,12 +47,22 @@ export function createUpdate({ outside, settings, check, lock }: UpdateParts): U
           runPreCheckHooks(outside, settings, selected, signal);
         const report = await check({ runId, images, containers, applyCooldown: true, retryFailed, onSelected }, signal);
         for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
-        return replaceBetweenHooks(report, runId, signal);
+        const { made, outcomes } = await replaceBetweenHooks(report, runId, signal);
+        const onHandedOver = () => (isHandedOver = true);
+        const own = await replaceItself(made.plan, { runId, onHandedOver }, signal);
+        return inListingOrder(report, made, new Map([...outcomes, ...own]));
       });
     } finally {
-      leave();
+      if (isHandedOver) void afterHandOver().finally(leave);
+      else leave();
     }
   };
+
+  /** Last of all: from then on this process touches nothing, and is going to be stopped. */
+  async function replaceItself({ self }: UpdatePlan, run: TransactionRun, signal?: AbortSignal): Promise<Outcomes> {
+    if (self === undefined) return new Map();
+    return runPlan(outside, settings, { transactions: [self], refused: [], restarts: [] }, run, signal);
+  }
 
   function enterNow(trigger: Trigger): () => void {
     try {
@@ -72,7 +86,7 @@ export function createUpdate({ outside, settings, check, lock }: UpdateParts): U
     report: CheckReport,
     runId: string,
     signal?: AbortSignal,
-  ): Promise<readonly ContainerOutcome[]> {
+  ): Promise<{ readonly made: MadePlan; readonly outcomes: Outcomes }> {
     const made = await planUnlessStopped(report, signal);
     const outcomes = await runPlan(outside, settings, made.plan, { runId }, signal);
     await forgetFailures(outside, [...report.obsoleteFailures, ...overcomeFailures(report, outcomes)]);
@@ -81,7 +95,7 @@ export function createUpdate({ outside, settings, check, lock }: UpdateParts): U
       const images = await cleanUpImages(outside, made.plan, outcomes);
       if (images.length > 0) publish({ kind: 'image_cleanup', runId, images, atMs: clock.nowMs() });
     }
-    return inListingOrder(report, made, outcomes);
+    return { made, outcomes };
   }
 
   async function planUnlessStopped(report: CheckReport, signal: AbortSignal | undefined): Promise<MadePlan> {

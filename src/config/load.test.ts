@@ -50,6 +50,7 @@ const effects: Readonly<
   updateAutoRemove: ['true', true, (s) => s.service.updateAutoRemove],
   noRestart: ['true', true, (s) => s.service.noRestart],
   rollingRestart: ['true', true, (s) => s.service.rollingRestart],
+  noSelfUpdate: ['true', 'off', (s) => s.service.selfUpdate],
   removeVolumes: ['true', true, (s) => s.service.removeVolumes],
   disableMemorySwappiness: ['true', true, (s) => s.service.disableMemorySwappiness],
   cpuCopyMode: ['None', 'none', (s) => s.service.cpuCopyMode],
@@ -65,6 +66,7 @@ const effects: Readonly<
   schedule: ['@every 6h', 21_600_000, everyMs],
   updateOnStart: ['true', true, (s) => s.run.updateOnStart],
   runOnce: ['true', true, (s) => s.run.once],
+  finishUpdate: ['one', 'one', (s) => s.run.finishUpdate],
   timeZone: ['Europe/Berlin', true, () => true],
   healthCheck: ['true', true, (s) => s.run.healthCheck],
   rounds: ['3', 3, (s) => s.run.rounds],
@@ -534,6 +536,17 @@ describe('the schedule', () => {
         /^Cannot use --schedule ".+": expected a schedule that comes up/,
       );
   });
+});
+
+test.each([
+  [['run'], 'on'],
+  [['run', '--http-api-endpoints', 'health'], 'unless-published'],
+  [['run', '--no-self-update', '--http-api-endpoints', 'health'], 'off'],
+  [['run', '--run-once'], 'not-by-this-command'],
+  [['update'], 'not-by-this-command'],
+  [['rollback', 'upkeep'], 'not-by-this-command'],
+])('%j: self-update is %s', (argv, expected) => {
+  expect(settingsOf(argv).service.selfUpdate).toBe(expected);
 });
 
 test('the defaults of the options are those of the domain', async () => {

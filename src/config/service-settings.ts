@@ -1,9 +1,13 @@
 import { parseHealthProbe } from '../domain/health-probe.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
+import type { SelfUpdate } from '../domain/self-update.ts';
 import type { Given } from './settings.ts';
 
 /** What the service itself wants to know. The names on the command line are what `run` watches, and what other commands are about. */
-export function serviceSettings({ command, names, values }: Given): ServiceSettings {
+export function serviceSettings(
+  { command, names, values }: Given,
+  { servesApi }: { readonly servesApi: boolean },
+): ServiceSettings {
   return {
     names: command === 'run' ? names : [],
     labelEnable: values.labelEnable,
@@ -23,6 +27,7 @@ export function serviceSettings({ command, names, values }: Given): ServiceSetti
     updateAutoRemove: values.updateAutoRemove,
     startFirst: values.startFirst,
     rollingRestart: values.rollingRestart,
+    selfUpdate: selfUpdate(command, values, servesApi),
     cleanup: values.cleanup,
     removeVolumes: values.removeVolumes,
     cooldownMs: values.cooldownMs,
@@ -40,4 +45,15 @@ export function serviceSettings({ command, names, values }: Given): ServiceSetti
     lifecycleUserId: values.lifecycleUserId,
     lifecycleGroupId: values.lifecycleGroupId,
   };
+}
+
+/** Only the service is begun again by its successor. The HTTP API and published ports together keep it from replacing itself. */
+function selfUpdate(
+  command: Given['command'],
+  { noSelfUpdate, runOnce }: Given['values'],
+  servesApi: boolean,
+): SelfUpdate {
+  if (command !== 'run' || runOnce) return 'not-by-this-command';
+  if (noSelfUpdate) return 'off';
+  return servesApi ? 'unless-published' : 'on';
 }

@@ -41,6 +41,8 @@ export type RunSettings = {
   readonly healthCheck: boolean;
   readonly schedule: Schedule;
   readonly updateOnStart: boolean;
+  /** The update of our own container that we are the helper for; undefined: we are none. */
+  readonly finishUpdate: string | undefined;
   /** Whether the schedule counts though the HTTP API is on. */
   readonly periodicPolls: boolean;
   /** Of the demonstration; undefined: until it is interrupted. */
@@ -117,8 +119,9 @@ export function makeSettings(given: Given): MadeSettings {
   const warnings: string[] = [];
   const canMoveCursor = values.terminalType !== 'dumb';
   const colour = canMoveCursor && !values.noColor;
+  const http = makeHttpSettings(given, { faults, warnings });
   const settings: Settings = {
-    service: serviceSettings(given),
+    service: serviceSettings(given, { servesApi: http.groups.length > 0 }),
     request: {
       images: values.images,
       containers: command === 'run' ? [] : names,
@@ -131,6 +134,7 @@ export function makeSettings(given: Given): MadeSettings {
       healthCheck: values.healthCheck,
       schedule: scheduleOf(given, faults),
       updateOnStart: values.updateOnStart,
+      finishUpdate: values.finishUpdate,
       periodicPolls: values.httpPeriodicPolls,
       rounds: values.rounds,
     },
@@ -149,7 +153,7 @@ export function makeSettings(given: Given): MadeSettings {
       extraCa: registryCa(given, faults),
       proxy: { http: values.httpProxy, https: values.httpsProxy, no: values.noProxy },
     },
-    http: makeHttpSettings(given, { faults, warnings }),
+    http,
     remote: remoteSettings(given, { faults, warnings }),
     log: {
       level: logLevel(values),

@@ -34,7 +34,7 @@ describe('an option without effect', () => {
   test('shares its line with others of the same reason', () => {
     const environment = { WATCHTOWER_NOTIFICATION_URL: 'slack://a@b', WATCHTOWER_NOTIFICATION_REPORT: 'true' };
     expect(load(['--ephemeral-self-update', '-n', 'email'], environment).warnings).toEqual([
-      '--ephemeral-self-update has no effect: Upkeep does not replace its own container',
+      '--ephemeral-self-update has no effect: Upkeep replaces its own container by way of a helper in any case; --no-self-update leaves it',
       'WATCHTOWER_NOTIFICATION_URL, WATCHTOWER_NOTIFICATION_REPORT, -n have no effect: notifications are not sent yet',
     ]);
   });

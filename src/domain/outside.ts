@@ -285,6 +285,8 @@ export type Instance = {
   readonly owner: string;
   /** Of the container that this process runs in; undefined outside of one. The engine in use need not know it. */
   readonly containerId: string | undefined;
+  /** Whether it is what that container is there for: a successor of the container begins it anew. */
+  readonly isMainProcess: boolean;
   /** `unknown` when it cannot be told from here (another host, another kind of owner). */
   readonly ownerState: (owner: string) => 'self' | 'alive' | 'dead' | 'unknown';
 };

@@ -5,6 +5,7 @@ import type { DependencyGraph, HardDependency } from './dependency-graph.ts';
 import { readLabels } from './labels.ts';
 import { quoted } from './printable.ts';
 import { swarmTaskLabel } from './selection.ts';
+import { whyNotItself } from './self-update.ts';
 import type { ServiceSettings } from './settings.ts';
 import { isParkedName } from './transaction-names.ts';
 
@@ -18,7 +19,7 @@ export type ReplacementContext = {
   readonly moved: ReadonlyMap<string, Afterwards>;
   /** Of the container that we run in ourselves. */
   readonly ownId: string | undefined;
-  readonly settings: Pick<ServiceSettings, 'updateAutoRemove'>;
+  readonly settings: Pick<ServiceSettings, 'updateAutoRemove' | 'selfUpdate'>;
 };
 
 /**
@@ -27,9 +28,9 @@ export type ReplacementContext = {
  */
 export function whyNotReplaceable(container: Container, context: ReplacementContext): string | undefined {
   const { Config } = container.settings;
-  if (container.id === context.ownId) {
-    return 'is Upkeep itself, which cannot stop itself and go on: pull its image and re-create it by hand';
-  }
+  const whyNotOwn =
+    container.id === context.ownId ? whyNotItself(container, { ...context.settings, ...context }) : undefined;
+  if (whyNotOwn !== undefined) return whyNotOwn;
   if (isParkedName(container.name)) return 'belongs to an update that is not finished';
   if (Config.Labels?.[swarmTaskLabel] !== undefined) {
     return 'is a task of a Swarm service, and Swarm replaces those itself: update the service';

@@ -1,4 +1,5 @@
 import type { HealthProbe } from './health-probe.ts';
+import type { SelfUpdate } from './self-update.ts';
 
 /** What the user wants, after flags, environment and defaults: the same for every run of the process. */
 export type ServiceSettings = {
@@ -31,6 +32,8 @@ export type ServiceSettings = {
   readonly startFirst: boolean;
   /** One transaction at a time, whatever `updateConcurrency` says. */
   readonly rollingRestart: boolean;
+  /** Whether Upkeep replaces the container that it runs in. */
+  readonly selfUpdate: SelfUpdate;
   readonly cleanup: boolean;
   /** Anonymous volumes go with the old container; its successor gets fresh ones. */
   readonly removeVolumes: boolean;
@@ -84,6 +87,7 @@ export const defaultSettings: ServiceSettings = {
   updateAutoRemove: false,
   startFirst: false,
   rollingRestart: false,
+  selfUpdate: 'on',
   cleanup: false,
   removeVolumes: false,
   cooldownMs: 0,

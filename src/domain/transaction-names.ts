@@ -9,6 +9,9 @@ import type { RestartPolicy } from './container.ts';
  * - `web.upkeep-drop-u`: the same after the commit: the successor is proven, this one may go
  * - `web.upkeep-bad`: a successor that failed, on its way out
  * - `web.upkeep-standin`: plays the old one where the engine removes that as soon as it stops (`--rm`)
+ *
+ * `web.upkeep-helper` stands beside them and takes no part: in it Upkeep finishes the update of its own
+ * container `web`.
  */
 export type StandingName =
   | { readonly role: 'new' | 'bad'; readonly name: string }
@@ -70,7 +73,15 @@ export function parseStandingName(text: string): StandingName | undefined {
 
 /** Whether a name belongs to a transaction, so that its container is nobody's to select. */
 export function isParkedName(name: string): boolean {
-  return parseStandingName(name) !== undefined;
+  return parseStandingName(name) !== undefined || isHelperName(name);
+}
+
+export function helperName(name: string): string {
+  return `${name}.upkeep-helper`;
+}
+
+export function isHelperName(text: string): boolean {
+  return text.length > helperName('').length && text.endsWith(helperName(''));
 }
 
 /** What every name that a transaction on `name` gives begins with. */

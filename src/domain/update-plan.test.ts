@@ -30,6 +30,19 @@ const plan = (containers: readonly Container[], stale: readonly string[], more: 
   planUpdate(inputOf(containers, stale, more));
 
 /** `vpn*+app after db`: members in order, the stale ones starred, and the leaders waited for. */
+test('the container that Upkeep itself runs in comes apart from the others, and nobody waits for it', () => {
+  const containers = [one('upkeep', after('db')), one('db'), one('web', after('upkeep'))];
+  const own = { ownId: id('upkeep'), settings: { ...defaultSettings, selfUpdate: 'unless-published' as const } };
+  const planned = plan(containers, ['upkeep', 'db', 'web'], own);
+  expect(planned.self?.members.map(({ container }) => container.name)).toEqual(['upkeep']);
+  expect(planned.self?.after).toEqual([]);
+  expect(planned.transactions.map(({ members, after: first }) => [members[0]?.container.name, first])).toEqual([
+    ['db', []],
+    ['web', [id('db')]],
+  ]);
+  expect(planned.refused).toEqual([]);
+});
+
 function sketch({ transactions }: Pick<UpdatePlan, 'transactions'>): readonly string[] {
   const leader = new Map(transactions.map((transaction) => [transaction.id, transaction.members[0]?.container.name]));
   return transactions.map(({ members, after: waits }) => {
@@ -281,8 +294,18 @@ describe('planUpdate() refuses', () => {
     expect(reasonFor({}, { imageIds: new Set() })).toContain('runs an image that is gone');
   });
 
-  test('the container that Upkeep itself runs in', () => {
-    expect(reasonFor({}, { ownId: id('app') })).toContain('is Upkeep itself');
+  test.each([
+    [{}, 'off', 'and self-update is off'],
+    [{ host: { AutoRemove: true } }, 'on', 'is removed by the engine as soon as it stops (--rm)'],
+    [{ host: { PublishAllPorts: true } }, 'unless-published', 'the container publishes ports'],
+    [{ host: { PortBindings: { '80/tcp': [{}] } } }, 'unless-published', 'the container publishes ports'],
+    [{}, 'not-by-this-command', 'which only the running service replaces'],
+    [{}, 'not-main-process', 'which is not what the container was started for'],
+  ] as const)('the container that Upkeep itself runs in, made with %j, self-update %s', (parts, selfUpdate, why) => {
+    const settings = { ...defaultSettings, selfUpdate, updateAutoRemove: true };
+    const reason = reasonFor(parts, { ownId: id('app'), settings });
+    expect(reason).toContain('is Upkeep itself');
+    expect(reason).toContain(why);
   });
 
   test('one that could not be inspected', () => {

@@ -12,6 +12,8 @@ import { strongComponents } from './strong-components.ts';
 export type UpdatePlan = {
   /** In an order that respects `after`. */
   readonly transactions: readonly PlannedTransaction[];
+  /** The update of the container that we run in: begun once all else has ended, and finished by a helper. */
+  readonly self?: PlannedTransaction;
   /** Stale containers that must not be touched, each with the reason. */
   readonly refused: readonly { readonly name: string; readonly id: string; readonly reason: string }[];
   /** What is done once the transactions have ended; in order. */
@@ -96,11 +98,26 @@ export function planUpdate(given: PlanInput): UpdatePlan {
   const members = transactions.flatMap((transaction) => transaction.members);
   const startedAnew = members.filter(({ afterwards }) => afterwards !== 'stopped').map(({ container }) => container.id);
   return {
-    transactions: inOrder(transactions, graph),
+    ...ownLast(inOrder(transactions, graph), input.ownId),
     restarts: planRestarts(startedAnew, input),
     refused: input.stale
       .filter(({ id }) => refusals.has(id) || !graph.containers.has(id))
       .map(({ id, name }) => ({ id, name, reason: refusals.get(id) ?? 'It could not be inspected, or is gone' })),
+  };
+}
+
+/** Nobody waits for the updater: it cannot go on once its own turn has come. */
+function ownLast(
+  transactions: readonly PlannedTransaction[],
+  ownId: string | undefined,
+): Pick<UpdatePlan, 'transactions' | 'self'> {
+  const self = transactions.find(({ members }) => members.some(({ container }) => container.id === ownId));
+  if (self === undefined) return { transactions };
+  const others = transactions.filter((transaction) => transaction !== self);
+  const around = (after: readonly string[]) => after.flatMap((id) => (id === self.id ? self.after : [id]));
+  return {
+    transactions: others.map((other) => ({ ...other, after: [...new Set(around(other.after))] })),
+    self: { ...self, after: [] },
   };
 }
 

@@ -28,7 +28,7 @@ const application = createApplication(
     registry: createOciRegistry({ clock, version: 'bench' }),
     clock,
     log: silent,
-    instance: { owner: 'bench', containerId: undefined, ownerState: () => 'self' },
+    instance: { owner: 'bench', containerId: undefined, isMainProcess: false, ownerState: () => 'self' },
     newId: () => 'run',
   },
   defaultSettings,

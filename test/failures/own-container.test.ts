@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { inNetworkOf, restart, setStage, type Stage, type UpdateOptions } from './rig/stage.ts';
+import type { SandboxCall } from '../../src/adapters/sandbox/faults.ts';
+import type { ServiceSettings } from '../../src/domain/settings.ts';
+import { faultsOfService, type ServiceShape, setServiceStage } from '../faults/memory/service-itself.ts';
+import { everything, inNetworkOf, restart, setStage, type Stage, type UpdateOptions } from './rig/stage.ts';
 
-/** The container that the updater itself runs in: it is never touched, whatever anybody says. */
+/** The container that the updater itself runs in: a helper replaces it, or nobody does. */
 
 const labels = {
   Labels: {
@@ -12,40 +15,54 @@ const labels = {
 };
 const own = { body: { ...labels, HostConfig: restart('unless-stopped') } };
 
-/** The service in the container `upkeep` of the stage. */
-function inside(stage: Stage): Pick<UpdateOptions, 'outside'> {
+/** The service, begun by the container `upkeep` of the stage; with `settings`, others than its defaults. */
+function inside(
+  stage: Stage,
+  settings: Partial<ServiceSettings> = {},
+  isMainProcess = true,
+): Pick<UpdateOptions, 'outside' | 'settings'> {
   const containerId = stage.before.get('upkeep')!.id;
-  return { outside: ({ instance }) => ({ instance: { ...instance, containerId } }) };
+  return { settings, outside: ({ instance }) => ({ instance: { ...instance, containerId, isMainProcess } }) };
 }
 
+const shape: ServiceShape = { name: 'good', next: {}, good: true, policy: 'unless-stopped' };
+
 describe('its own container', () => {
-  test('failure 31: has a newer image: it is told so with the reason, and no successor is made', async () => {
+  test('failure 31: has a newer image: all others come first, then it is handed to a helper', async () => {
     const stage = await setStage({ upkeep: own, web: {} });
     const { outcomes, of, connection } = await stage.update(inside(stage));
-    expect(outcomes).toEqual({ upkeep: 'skipped', web: 'updated' });
-    expect(of('upkeep').reason).toBe(
-      'It is Upkeep itself, which cannot stop itself and go on: pull its image and re-create it by hand',
-    );
-    expect(connection.calls.filter(({ target, detail }) => `${target} ${detail}`.includes('upkeep:1'))).toEqual([]);
+    expect(outcomes).toEqual({ upkeep: 'deferred', web: 'updated' });
+    expect(of('upkeep').reason).toContain('a helper container finishes this update');
+    expect(connection.calls.at(-1)).toMatchObject({ kind: 'startContainer', target: 'upkeep.upkeep-helper' });
     expect(stage.isReplaced('upkeep')).toBe(false);
-    expect(stage.harm()).toEqual([]);
   });
 
-  test('failure 32: is named in the request: it keeps its name, its policy and its process', async () => {
-    const stage = await setStage({ upkeep: own });
-    const { outcomes, connection } = await stage.update({ ...inside(stage), request: { containers: ['upkeep'] } });
-    expect(outcomes).toEqual({ upkeep: 'skipped' });
-    expect(connection.calls).toEqual([]);
-    expect(stage.harm()).toEqual([]);
-  });
+  test.each([
+    ['self-update is off', { selfUpdate: 'off' }, true, 'It is Upkeep itself, and self-update is off'],
+    ['an update by hand', { selfUpdate: 'not-by-this-command' }, true, 'which only the running service replaces'],
+    ['not its main process', {}, false, 'which is not what the container was started for'],
+    ['no-restart', { noRestart: true }, true, 'which is not left stopped'],
+  ] as const)(
+    'failure 32: is asked for by name, and %s: it is told so, and not touched',
+    async (_, set, isMain, reason) => {
+      const stage = await setStage({ upkeep: own });
+      const order = { ...inside(stage, set, isMain), request: { containers: ['upkeep'] } };
+      const { outcomes, of, connection } = await stage.update(order);
+      expect(outcomes).toEqual({ upkeep: 'skipped' });
+      expect(of('upkeep').reason).toContain(reason);
+      expect(connection.calls).toEqual([]);
+      expect(stage.harm()).toEqual([]);
+    },
+  );
 
   test('failure 33: is killed in the middle of an update of others: it has its name and its policy all the time', async () => {
     const names: string[] = [];
+    const webOnly = { upkeep: { ...own, next: 'none' }, web: {} } as const;
     for (let at = 1; ; at += 1) {
-      const stage = await setStage({ upkeep: own, web: {} });
+      const stage = await setStage(webOnly);
       const { connection } = await stage.update(inside(stage));
       if (at > connection.calls.length) break;
-      const killed = await setStage({ upkeep: own, web: {} });
+      const killed = await setStage(webOnly);
       await killed.updateKilled({ ...inside(killed), faults: [{ at, fault: { kind: 'crash', when: 'after' } }] });
       const { name, running, settings } = killed.now('upkeep');
       names.push(`${name} ${running} ${settings.HostConfig.RestartPolicy?.Name}`);
@@ -56,11 +73,60 @@ describe('its own container', () => {
     expect(new Set(names)).toEqual(new Set(['upkeep true unless-stopped']));
   });
 
-  test('failure 34: needs no helper: an update makes no container but the successor of the one it replaces', async () => {
-    const stage = await setStage({ upkeep: own, web: {} });
-    const { connection } = await stage.update(inside(stage));
-    const created = connection.calls.filter(({ kind }) => kind === 'createContainer').map(({ target }) => target);
-    expect(created).toEqual(['web.upkeep-new']);
+  test('failure 34: has a helper that is killed: the engine starts it again, and it goes on', async () => {
+    const stage = await setServiceStage(shape, (kind, nth) =>
+      kind === 'helper' && nth === 1 ? [{ at: 'startContainer', fault: { kind: 'crash', when: 'after' } }] : [],
+    );
+    await stage.settle();
+    stage.close();
+    expect(stage.lives.map(({ kind }) => kind)).toEqual(['service', 'helper', 'service', 'helper']);
+    expect(stage.scene.sandbox.control.snapshot().containers['upkeep']?.imageId).toBe(stage.newImageId);
+    expect(faultsOfService(stage, shape)).toEqual([]);
+  });
+
+  test('failure 34: has a helper that never begins: it is given up after two minutes, and nothing has happened', async () => {
+    const stage = await setStage({ upkeep: own });
+    const life = stage.live(inside(stage));
+    await stage.scene.clock.run(async () => {
+      await life.application.update(everything);
+      await stage.scene.clock.sleep(100_000);
+      expect(Object.keys(stage.scene.sandbox.control.snapshot().containers)).toContain('upkeep.upkeep-helper');
+      await stage.scene.clock.sleep(30_000);
+    });
+    expect(life.complaints).toEqual(['The helper that was to update Upkeep itself is given up']);
+    expect(stage.harm()).toEqual([]);
+  });
+
+  test.each([
+    ['the engine refuses to create one', { at: ({ target }: SandboxCall) => target === 'upkeep.upkeep-helper' }],
+    ['it cannot be started', { at: 'startContainer' as const }],
+  ])('failure 34: gets no helper, because %s: it stays as it is, and the report says why', async (_, fault) => {
+    const stage = await setStage({ upkeep: own });
+    const refusal = { ...fault, fault: { kind: 'refuse', status: 403, message: 'forbidden by the proxy' } as const };
+    const { of } = await stage.update({ ...inside(stage), faults: [refusal] });
+    expect(of('upkeep')).toMatchObject({
+      outcome: 'failed',
+      reason: expect.stringContaining('forbidden by the proxy') as string,
+    });
+    expect(stage.harm()).toEqual([]);
+  });
+
+  test('failure 34: gets no helper, because a stranger has its name: both stay', async () => {
+    const stage = await setStage({ upkeep: own, 'upkeep.upkeep-helper': { next: 'none' } });
+    const { of } = await stage.update(inside(stage));
+    expect(of('upkeep')).toMatchObject({
+      outcome: 'failed',
+      reason: '"upkeep.upkeep-helper" is somebody else\'s container',
+    });
+    expect(stage.harm()).toEqual([]);
+  });
+
+  test('publishes ports: with the HTTP API on it is not touched', async () => {
+    const HostConfig = { ...restart('always'), PortBindings: { '8080/tcp': [{ HostPort: '8080' }] } };
+    const stage = await setStage({ upkeep: { body: { HostConfig } } });
+    const { of } = await stage.update(inside(stage, { selfUpdate: 'unless-published' }));
+    expect(of('upkeep').reason).toContain('self-update is off because the HTTP API is on');
+    expect(stage.harm()).toEqual([]);
   });
 
   test('failure 35: is in the network of a stale container: neither is touched, however long it takes', async () => {
@@ -68,25 +134,34 @@ describe('its own container', () => {
     const stage = await setStage({ vpn: {}, upkeep: { body, next: 'none' }, web: {} });
     const { outcomes, of } = await stage.update(inside(stage));
     expect(outcomes).toMatchObject({ vpn: 'skipped', web: 'updated' });
-    expect(of('vpn').reason).toContain('2 containers have to move together, and "upkeep" is Upkeep itself');
+    expect(of('vpn').reason).toContain(
+      '2 containers have to move together, and "upkeep" is Upkeep itself, which is only replaced alone',
+    );
     expect(stage.isReplaced('vpn')).toBe(false);
     expect(stage.harm()).toEqual([]);
   });
 
-  test('pitfall 5: is never renamed nor doubled, so that no start can leave two of it', async () => {
-    const stage = await setStage({ upkeep: own, web: { next: { behaviour: { startError: 'exec: not found' } } } });
-    for (let run = 0; run < 3; run += 1) await stage.update(inside(stage));
-    expect(Object.keys(stage.scene.sandbox.control.snapshot().containers).toSorted()).toEqual(['upkeep', 'web']);
-    expect(stage.isReplaced('upkeep')).toBe(false);
-    expect(stage.harm()).toEqual([]);
+  test.each([
+    ['good', {}, true],
+    ['bad', { startError: 'exec: not found' }, false],
+  ])('pitfall 5: gets a %s version: at no time two of it run, and afterwards one does', async (_, next, good) => {
+    const stage = await setServiceStage({ ...shape, next, good });
+    await stage.settle();
+    stage.close();
+    expect(stage.mostAtOnce()).toBe(1);
+    expect(faultsOfService(stage, { ...shape, next, good })).toEqual([]);
   });
 
   test.each(['web', 'watchtower', 'watchtower-old-1'])(
     'pitfall 15: a container "%s" of somebody else carries the label of an updater: it is one like any other',
     async (name) => {
-      const stage = await setStage({ upkeep: own, [name]: { body: labels }, quiet: { body: labels, next: 'none' } });
+      const stage = await setStage({
+        upkeep: { ...own, next: 'none' },
+        [name]: { body: labels },
+        quiet: { body: labels, next: 'none' },
+      });
       const { outcomes } = await stage.update(inside(stage));
-      expect(outcomes).toEqual({ upkeep: 'skipped', [name]: 'updated', quiet: 'fresh' });
+      expect(outcomes).toEqual({ upkeep: 'fresh', [name]: 'updated', quiet: 'fresh' });
       await stage.startAgain();
       expect(stage.isReplaced('quiet')).toBe(false);
       expect(stage.harm()).toEqual([]);

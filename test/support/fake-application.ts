@@ -57,6 +57,11 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
       asked.push(['recover', undefined]);
       return recover();
     },
+    finishUpdate: async (transaction) => {
+      asked.push(['finishUpdate', transaction]);
+      return recover();
+    },
+    updatesItself: () => true,
     keepUpdating: () => Promise.resolve(),
     follow: () => Promise.resolve(),
     inventory: () => ({ revision: 0, known: false, scope: '', containers: [], images: [], updatesAvailable: 0 }),

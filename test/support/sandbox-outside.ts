@@ -42,6 +42,7 @@ export function createSandboxScene(options: Partial<SandboxEngineOptions> = {}):
       const instance: Instance = {
         owner,
         containerId: undefined,
+        isMainProcess: false,
         ownerState: (other) => {
           if (other === owner) return 'self';
           const known = owners.get(other);

@@ -41,6 +41,7 @@ export async function startWholeService(options: WholeServiceOptions = {}): Prom
       instance: {
         owner: 'test',
         containerId: undefined,
+        isMainProcess: false,
         ownerState: (other) => (other === 'test' ? 'self' : 'unknown'),
       },
       newId: () => `id-${(ids += 1)}`,

@@ -105,4 +105,14 @@ describe('createInstance() where the kernel tells nothing', () => {
     expect(self.ownerState('process:elsewhere::::1::')).toBe('unknown');
     expect(self.ownerState('process:elsewhere:::999999::')).toBe('unknown');
   });
+
+  test.each([
+    [[1, 0], true],
+    [[7, 1], true],
+    [[812, 640], false],
+    [[812, 0], false],
+  ] as const)('with the pids %j, itself and its parent, is the main process of its container: %j', (pids, expected) => {
+    expect(createInstance({ containerId: 'c0ffee', pids }).isMainProcess).toBe(expected);
+    expect(createInstance({ pids }).isMainProcess).toBe(false);
+  });
 });

@@ -6,6 +6,8 @@ import type { Instance } from '../../domain/outside.ts';
 export type InstanceOptions = {
   /** Of the container that this process runs in, where that is known: tells its own restarts from other instances. */
   readonly containerId?: string | undefined;
+  /** Its own and its parent's, as the process sees them. */
+  readonly pids?: readonly [number, number];
   /** Where the kernel and the system tell who we are; other places are for tests. */
   readonly procDir?: string;
   readonly machineIdFile?: string;
@@ -14,6 +16,7 @@ export type InstanceOptions = {
 /** Who this process is, from what the kernel tells: https://man7.org/linux/man-pages/man5/proc.5.html */
 export function createInstance(options: InstanceOptions = {}): Instance {
   const { containerId, procDir = '/proc', machineIdFile = '/etc/machine-id' } = options;
+  const { pids = [process.pid, process.ppid] } = options;
   const self: Identity = {
     machine: (readText(machineIdFile) || hostname()).replaceAll(/[^A-Za-z0-9.-]/g, '_').slice(0, 63),
     boot: readText(join(procDir, 'sys/kernel/random/boot_id')).slice(0, 36),
@@ -26,6 +29,8 @@ export function createInstance(options: InstanceOptions = {}): Instance {
   return {
     owner,
     containerId,
+    // Itself, or below a small init or a shell. What `docker exec` begins has the parent 0.
+    isMainProcess: containerId !== undefined && pids.includes(1),
     ownerState(other) {
       if (other === owner) return 'self';
       const identity = parse(other);

@@ -6,6 +6,7 @@ import { startContainer, stopContainer } from './lifecycle.ts';
 import { getContainer } from './lookup.ts';
 import { renameContainer } from './names.ts';
 import { createNetwork } from './networks.ts';
+import { endProcess } from './processes.ts';
 import { buildRelease, type Release, type SandboxImage } from './release.ts';
 import { removeContainer } from './remove.ts';
 import { takeSnapshot, type Snapshot } from './snapshot.ts';
@@ -26,6 +27,8 @@ export type SandboxControl = {
   readonly startContainer: (idOrName: string) => void;
   /** `docker stop`; `docker kill` with a timeout of 0. */
   readonly stopContainer: (idOrName: string, timeoutSeconds?: number) => Promise<void>;
+  /** Its process ends by itself: what follows is the restart policy's matter. */
+  readonly endProcess: (idOrName: string, exitCode: number) => void;
   readonly renameContainer: (idOrName: string, name: string) => void;
   /** `docker rm -f`, with `-v` where asked. */
   readonly removeContainer: (idOrName: string, options?: { readonly withVolumes: boolean }) => void;
@@ -74,6 +77,7 @@ export function createControl(world: World): SandboxControl {
     stopContainer: async (idOrName, timeoutSeconds) => {
       await stopContainer(world, getContainer(world, idOrName), timeoutSeconds === undefined ? {} : { timeoutSeconds });
     },
+    endProcess: (idOrName, exitCode) => endProcess(world, getContainer(world, idOrName), exitCode),
     renameContainer: (idOrName, name) => renameContainer(world, getContainer(world, idOrName), name),
     removeContainer: (idOrName, { withVolumes } = { withVolumes: false }) =>
       removeContainer(world, getContainer(world, idOrName), { withVolumes }),

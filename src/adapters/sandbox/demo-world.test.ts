@@ -10,7 +10,12 @@ test('each round of the demonstration comes out as its story says, and every con
   const { engine, registry, prober } = world;
   const silent = () => {};
   const log = { debug: silent, info: silent, warn: silent, error: silent };
-  const instance = { owner: 'demo', containerId: undefined, ownerState: () => 'unknown' as const };
+  const instance = {
+    owner: 'demo',
+    containerId: undefined,
+    isMainProcess: false,
+    ownerState: () => 'unknown' as const,
+  };
   let ids = 0;
   const newId = () => `id-${(ids += 1)}`;
   const application = createApplication(

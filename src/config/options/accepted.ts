@@ -3,7 +3,7 @@ import type { Option } from '../option.ts';
 const commands = ['run'] as const;
 const commandsThatDecide = ['run', 'check', 'update'] as const;
 
-const noSelfUpdate = 'Upkeep does not replace its own container';
+const alwaysByHelper = 'Upkeep replaces its own container by way of a helper in any case; --no-self-update leaves it';
 const ownPlatform = 'the age that counts is that of the image for the platform that the container runs on';
 
 /** Options of the Watchtower family for what is not done here, or not by an option. */
@@ -16,7 +16,7 @@ export const acceptedOptions = {
     default: false,
     meaning: 'Update the updater itself by way of a helper container',
     example: 'true',
-    withoutEffect: noSelfUpdate,
+    withoutEffect: alwaysByHelper,
     commands,
   },
   selfUpdateOrchestrator: {
@@ -26,7 +26,7 @@ export const acceptedOptions = {
     default: false,
     meaning: 'Be that helper container',
     example: 'true',
-    withoutEffect: noSelfUpdate,
+    withoutEffect: alwaysByHelper,
     commands,
   },
   cooldownPlatformOs: platformOption('OS', 'linux'),

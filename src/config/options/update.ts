@@ -168,6 +168,29 @@ export const updateOptions = {
     example: 'true',
     commands,
   },
+  noSelfUpdate: {
+    group: 'update',
+    kind: 'boolean',
+    flag: 'no-self-update',
+    env: ['NO_SELF_UPDATE'],
+    default: false,
+    meaning:
+      "Leave Upkeep's own container as it is, instead of having a helper container replace it; so it is anyway while the HTTP API is on and the container publishes ports",
+    example: 'true',
+    commands: ['run'],
+  },
+  finishUpdate: {
+    group: 'update',
+    kind: 'text',
+    env: ['FINISH_UPDATE'],
+    placeholder: 'ID',
+    default: undefined,
+    defaultMeaning: 'none: it is not for people',
+    meaning:
+      "Finish this one update of Upkeep's own container, then exit: Upkeep says so to the helper container that it makes for that",
+    example: '6f1f3c1e-0d5c-4f5e-9d0e-1a2b3c4d5e6f',
+    commands: ['run'],
+  },
   cleanup: {
     group: 'update',
     kind: 'boolean',

@@ -81,6 +81,23 @@ describe('run()', () => {
     expect(await code).toBe(0);
   });
 
+  test.each([
+    ['finished', 0, 'Finished the update of upkeep'],
+    ['undone', 0, 'Undid the update of upkeep: boom'],
+    ['failed', 1, 'Cannot repair the update of upkeep: boom'],
+  ] as const)('as a helper it brings one update to its end (%s), and exits with %d', async (result, code, told) => {
+    const scene = createCommandScene(['run'], {
+      recover: () => ({
+        transactions: [{ containers: ['upkeep'], result, reason: result === 'finished' ? '' : 'boom' }],
+      }),
+    });
+    const settings = { ...scene.context.settings, run: { ...scene.context.settings.run, finishUpdate: 'one' } };
+    const serve = () => Promise.reject(new Error('a helper serves nothing'));
+    expect(await run({ ...scene.context, settings, serve })).toBe(code);
+    expect(scene.application.asked).toEqual([['finishUpdate', 'one']]);
+    expect(scene.logged.map(([, message]) => message)).toContain(told);
+  });
+
   test('asked to stop while it waits for the engine, it ends with 0', async () => {
     const scene = createCommandScene(['run', '--http-api-endpoints', 'health'], { recover: engineAway });
     const code = run({ ...scene.context, serve: () => Promise.resolve(servedApi) });

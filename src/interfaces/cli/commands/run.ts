@@ -3,13 +3,14 @@ import { exitCodes, type CommandContext } from '../context.ts';
 import { exitCodeOfSession } from '../exit-code-of-session.ts';
 import { logEvents } from '../log-events.ts';
 import { printOutcomes } from '../porcelain.ts';
-import { recoverFirst } from '../recover-first.ts';
+import { recoverFirst, tellRecovered } from '../recover-first.ts';
 import { recoverWhenReachable } from '../recover-when-reachable.ts';
 
 /** `upkeep run`: the service. It speaks through the log; asked to stop, it ends at the next safe point. */
 export async function run(context: CommandContext): Promise<number> {
   const { application, settings, log, signal } = context;
   if (settings.run.healthCheck) return checkHealth(context);
+  if (settings.run.finishUpdate !== undefined) return finishUpdate(context, settings.run.finishUpdate);
   const stopLogging = logEvents(application, log, settings.log);
   const stopPrinting = printOutcomes(context);
   const api = settings.run.once ? undefined : await context.serve?.();
@@ -24,9 +25,18 @@ export async function run(context: CommandContext): Promise<number> {
     return exitCodes.done;
   } finally {
     await api?.stop();
+    await application.close();
     stopPrinting();
     stopLogging();
   }
+}
+
+/** In a helper container. With another code than 0 the engine starts it again. */
+async function finishUpdate({ application, log }: CommandContext, transaction: string): Promise<number> {
+  const { transactions } = await application.finishUpdate(transaction);
+  if (transactions.length === 0) log.info('The update of Upkeep itself has come to its end already');
+  tellRecovered(log, transactions, 'the update');
+  return transactions.some(({ result }) => result === 'failed') ? exitCodes.failed : exitCodes.done;
 }
 
 async function checkHealth({ application, signal }: CommandContext): Promise<number> {

@@ -1,0 +1,22 @@
+import type { Outside } from '../domain/outside.ts';
+import type { ServiceSettings } from '../domain/settings.ts';
+import { recoverTransactions, type RecoveryReport } from './recover.ts';
+
+/**
+ * What a helper does: brings one transaction to its end, forward from where it was handed over, and
+ * sees to it that the engine does not start the helper again. Throws, or reports `failed`, where the
+ * engine shall start it again.
+ */
+export async function finishUpdate(
+  outside: Outside,
+  settings: ServiceSettings,
+  transaction: string,
+): Promise<RecoveryReport> {
+  const report = await recoverTransactions(outside, settings, undefined, { asHelperFor: transaction });
+  const { engine, instance } = outside;
+  const isDone = report.transactions.every(({ result }) => result !== 'failed');
+  if (isDone && instance.containerId !== undefined) {
+    await engine.updateRestartPolicy(instance.containerId, { Name: 'no', MaximumRetryCount: 0 });
+  }
+  return report;
+}
