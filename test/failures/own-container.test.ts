@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { SandboxCall } from '../../src/adapters/sandbox/faults.ts';
 import type { ServiceSettings } from '../../src/domain/settings.ts';
-import { faultsOfService, type ServiceShape, setServiceStage } from '../faults/memory/service-itself.ts';
+import {
+  faultsOfService,
+  type ServiceShape,
+  type ServiceStage,
+  setServiceStage,
+} from '../faults/memory/service-itself.ts';
 import { everything, inNetworkOf, restart, setStage, type Stage, type UpdateOptions } from './rig/stage.ts';
 
 /** The container that the updater itself runs in: a helper replaces it, or nobody does. */
@@ -82,6 +87,19 @@ describe('its own container', () => {
     expect(stage.lives.map(({ kind }) => kind)).toEqual(['service', 'helper', 'service', 'helper']);
     expect(stage.scene.sandbox.control.snapshot().containers['upkeep']?.imageId).toBe(stage.newImageId);
     expect(faultsOfService(stage, shape)).toEqual([]);
+  });
+
+  test('failure 34: has a helper that somebody removes when only the new version runs, which fails: that makes another', async () => {
+    const sick: ServiceShape = { ...shape, next: { sick: true }, good: false };
+    const stage: ServiceStage = await setServiceStage(sick, (kind, nth) => {
+      const at = ({ detail }: SandboxCall) => detail === 'upkeep.upkeep-bad';
+      const act = () => stage.scene.sandbox.control.removeContainer('upkeep.upkeep-helper');
+      return kind === 'helper' && nth === 1 ? [{ at, fault: { kind: 'third-party', when: 'after', act } }] : [];
+    });
+    await stage.settle();
+    stage.close();
+    expect(stage.lives.map(({ kind }) => kind)).toEqual(['service', 'helper', 'service', 'helper', 'service']);
+    expect(faultsOfService(stage, sick)).toEqual([]);
   });
 
   test('failure 34: has a helper that never begins: it is given up after two minutes, and nothing has happened', async () => {

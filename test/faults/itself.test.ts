@@ -120,6 +120,31 @@ describe.each(shapes)('an update of its own container: $name', (shape) => {
     expect(lost).toEqual([]);
   });
 
+  test('somebody removes the helper at any of its calls, and starts Upkeep where none runs: nothing is lost', async () => {
+    const { calls } = await clean(shape);
+    const lost: string[] = [];
+    for (const [index, call] of calls.helper.entries()) {
+      for (const when of ['before', 'after'] as const) {
+        let removed = false;
+        const act = () => {
+          removed = true;
+          stage.scene.sandbox.control.removeContainer('upkeep.upkeep-helper');
+        };
+        const stage: ServiceStage = await setServiceStage(
+          shape,
+          first('helper', { at: index + 1, fault: { kind: 'third-party', when, act } }),
+        );
+        await stage.settle();
+        await stage.startByHand();
+        const faults = faultsOfService(stage, shape);
+        stage.close();
+        if (!removed) faults.push('nobody removed it');
+        if (faults.length > 0) lost.push(`${when} ${call}: ${faults.join('; ')}`);
+      }
+    }
+    expect(lost).toEqual([]);
+  });
+
   test.each([
     ['the answer is lost', { kind: 'lose-answer' }],
     ['the request is lost', { kind: 'lose-request' }],

@@ -33,8 +33,8 @@ export type ServiceStage = {
   readonly mostAtOnce: () => number;
   /** Lets everything come to rest. */
   readonly settle: () => Promise<void>;
-  /** A person starts what the engine has left down, as it does after its own crash: with us or without. */
-  readonly startByHand: () => Promise<boolean>;
+  /** Where no Upkeep runs at all, a person starts one: what has the name, else what is parked. */
+  readonly startByHand: () => Promise<void>;
   readonly close: () => void;
 };
 
@@ -167,10 +167,14 @@ export async function setServiceStage(
     mostAtOnce: () => most,
     settle: () => scene.clock.run(() => scene.clock.sleep(settleMs)),
     startByHand: async () => {
-      if (control.snapshot().containers['upkeep']?.running !== false) return false;
-      control.startContainer('upkeep');
-      await scene.clock.run(() => scene.clock.sleep(settleMs));
-      return true;
+      for (const isOne of [/^upkeep$/, /^upkeep\.upkeep-(?:old|drop)-/]) {
+        const containers = Object.values(control.snapshot().containers).filter(({ name }) => /^upkeep/.test(name));
+        if (containers.some(({ running, name }) => running && !isHelperName(name))) return;
+        for (const { name } of containers.filter((container) => isOne.test(container.name))) {
+          await engine.startContainer(name);
+          await scene.clock.run(() => scene.clock.sleep(settleMs));
+        }
+      }
     },
     close: () => {
       listening.abort();
