@@ -168,7 +168,7 @@ export async function setServiceStage(
     settle: () => scene.clock.run(() => scene.clock.sleep(settleMs)),
     startByHand: async () => {
       for (const isOne of [/^upkeep$/, /^upkeep\.upkeep-(?:old|drop)-/]) {
-        const containers = Object.values(control.snapshot().containers).filter(({ name }) => /^upkeep/.test(name));
+        const containers = Object.values(control.snapshot().containers).filter(({ name }) => name.startsWith('upkeep'));
         if (containers.some(({ running, name }) => running && !isHelperName(name))) return;
         for (const { name } of containers.filter((container) => isOne.test(container.name))) {
           await engine.startContainer(name);
