@@ -2,7 +2,13 @@
 // measured in the same run, and fail only when they cannot measure.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { installBench } from '../test/lab/install.mjs';
 
+const lack = installBench({ log: console.log });
+if (lack) {
+  console.error(`Cannot measure: ${lack}`);
+  process.exit(1);
+}
 const enter = fileURLToPath(new URL('../test/lab/enter.mjs', import.meta.url));
 const vitest = [
   'npx',

@@ -34,6 +34,8 @@ const browserNeeds = [
   ['/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf', 'fonts-dejavu-core'],
 ];
 
+const benchNeeds = [['wrk', 'wrk']];
+
 const aptOptions = [
   '-qq',
   '--yes',
@@ -63,6 +65,11 @@ export function installPodman({ log = () => {} } = {}) {
 export function installBrowser({ log = () => {} } = {}) {
   if (process.platform !== 'linux') return 'no browser is looked for but on Linux';
   return install(browserNeeds, log);
+}
+
+/** Likewise for what asks a server faster than it can answer. */
+export function installBench({ log = () => {} } = {}) {
+  return install(benchNeeds, log);
 }
 
 /** Undefined when all is there now; otherwise the reason why not. */

@@ -1,5 +1,6 @@
 import { printable, printableJson } from '../../domain/printable.ts';
 import type { Field } from './redact.ts';
+import { remembering } from './remembering.ts';
 
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
 
@@ -28,14 +29,15 @@ function pretty({ atMs, level, message, fields }: LogLine, colour: boolean): str
   return parts.filter((part) => part !== '').join(' ');
 }
 
-/** A field that would hide one of the line's own three gets an underscore. Written piece by piece, which is twice as fast. */
+/** Written piece by piece, which is twice as fast. */
 function json({ atMs, level, message, fields }: LogLine): string {
-  let text = `{"time":"${utcTime(atMs)}","level":"${level}","msg":${JSON.stringify(message)}`;
-  for (const [name, value] of fields) {
-    text += `,${inJson(ownNames.has(name) ? `${name}_` : name)}:${inJson(value)}`;
-  }
+  let text = `{"time":"${utcTime(atMs)}","level":"${level}","msg":${inJson(message)}`;
+  for (const [name, value] of fields) text += keyInJson(name) + inJson(value);
   return `${printableJson(text)}}`;
 }
+
+/** A field that would hide one of the line's own three gets an underscore. */
+const keyInJson = remembering((name) => `,${JSON.stringify(ownNames.has(name) ? `${name}_` : name)}:`);
 
 /** What most values are needs no escape. */
 function inJson(value: unknown): string {

@@ -1,4 +1,5 @@
 import type { LogFields } from '../../domain/outside.ts';
+import { remembering } from './remembering.ts';
 
 /** Takes out of messages and fields what must not be written down. */
 export type Redaction = {
@@ -15,10 +16,11 @@ export function createRedaction(secrets: readonly string[]): Redaction {
   const known = secrets.filter(({ length }) => length >= 4);
   const text = (raw: string): string => {
     let shown = raw.slice(0, longestText);
-    for (const secret of known) shown = shown.replaceAll(secret, hidden);
+    for (const secret of known) if (shown.includes(secret)) shown = shown.replaceAll(secret, hidden);
     return shown.includes('://') ? shown.replace(passwordInUrl, `$1${hidden}@`) : shown;
   };
-  return { text, fields: (fields) => plainEntries(fields, text, 1) };
+  const name = remembering((raw): Name => ({ shown: text(raw), isTelling: tellingName.test(raw) }));
+  return { text, fields: (fields) => plainEntries(fields, { text, name }, 1) };
 }
 
 const hidden = '***';
@@ -29,33 +31,34 @@ const deepest = 4;
 const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/)[^\s/@:]{0,256}:[^\s/@]{0,1024}@/gi;
 const tellingName = /pass(?:word|wd)?$|secret|token|authorization|credential|cookie|api-?key/i;
 
-type TextRedaction = (text: string) => string;
+/** A field's name; what stands under a telling one is a secret. */
+type Name = { readonly shown: string; readonly isTelling: boolean };
+
+type Redact = { readonly text: (raw: string) => string; readonly name: (raw: string) => Name };
 
 /** A name, and plain data. */
 export type Field = readonly [string, unknown];
 
-function plainEntries(entries: LogFields, text: TextRedaction, depth: number): readonly Field[] {
+function plainEntries(entries: LogFields, redact: Redact, depth: number): readonly Field[] {
   const shown: Field[] = [];
   for (const name of Object.keys(entries)) {
     const value = entries[name];
     if (value === undefined) continue;
     if (shown.length === mostEntries) break;
-    shown.push([text(name), isSecret(name, value) ? hidden : plainValue(value, text, depth)]);
+    const { shown: shownName, isTelling } = redact.name(name);
+    const isSecret = isTelling && typeof value === 'string' && value !== '';
+    shown.push([shownName, isSecret ? hidden : plainValue(value, redact, depth)]);
   }
   return shown;
 }
 
-function isSecret(name: string, value: unknown): boolean {
-  return typeof value === 'string' && value !== '' && tellingName.test(name);
-}
-
-function plainValue(value: unknown, text: TextRedaction, depth: number): unknown {
-  if (typeof value === 'string') return text(value);
+function plainValue(value: unknown, redact: Redact, depth: number): unknown {
+  if (typeof value === 'string') return redact.text(value);
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
-  if (value instanceof Error) return text(value.message);
+  if (value instanceof Error) return redact.text(value.message);
   if (typeof value !== 'object') return typeof value === 'bigint' ? String(value) : typeof value;
   if (depth >= deepest) return Array.isArray(value) ? '[…]' : '{…}';
   if (Array.isArray(value))
-    return value.slice(0, mostEntries).map((item: unknown) => plainValue(item, text, depth + 1));
-  return Object.fromEntries(plainEntries({ ...value }, text, depth + 1));
+    return value.slice(0, mostEntries).map((item: unknown) => plainValue(item, redact, depth + 1));
+  return Object.fromEntries(plainEntries({ ...value }, redact, depth + 1));
 }

@@ -1,6 +1,7 @@
+import type { FastifyReply } from 'fastify';
 import type { Inventory } from '../../domain/inventory.ts';
 import type { Clock } from '../../domain/outside.ts';
-import { HttpError } from './errors.ts';
+import { HttpError, jsonType } from './errors.ts';
 import { stamp } from './stamp.ts';
 
 export type ListOf<Item> = {
@@ -10,14 +11,10 @@ export type ListOf<Item> = {
   readonly entry: (item: Item) => object;
 };
 
-/** The replies of a list, as JSON texts. */
-export type CachedList<Item> = {
-  /** Of all items: written once for each change of the inventory and each second. */
-  readonly all: () => Buffer;
-  readonly only: (keep: (item: Item) => boolean) => string;
-};
+/** Replies with the list: all of it without a filter. Throws 503 before there is one. */
+export type CachedList<Item> = (reply: FastifyReply, keep?: (item: Item) => boolean) => FastifyReply;
 
-/** Serves large lists from text that is made once: a reader costs no more than copying it. Before there is one, 503. */
+/** Serves large lists from text that is made once for each change of the inventory and each second: a reader costs no more than copying it. */
 export function createCachedList<Item>(
   { name, items, entry }: ListOf<Item>,
   inventory: () => Inventory,
@@ -26,7 +23,7 @@ export function createCachedList<Item>(
   let revision = -1;
   let entries = '';
   let madeInSecond = -1;
-  let reply = Buffer.alloc(0);
+  let body = Buffer.alloc(0);
 
   const known = (): Inventory => {
     const view = inventory();
@@ -37,17 +34,26 @@ export function createCachedList<Item>(
     `{"${name}":${JSON.stringify(chosen.map(entry))},"count":${chosen.length}`;
   const finish = (text: string): string => `${text},${JSON.stringify(stamp(clock)).slice(1)}`;
 
-  return {
-    all() {
-      const view = known();
-      const second = Math.floor(clock.nowMs() / 1000);
-      if (view.revision === revision && second === madeInSecond) return reply;
-      if (view.revision !== revision) entries = write(items(view));
-      revision = view.revision;
-      madeInSecond = second;
-      reply = Buffer.from(finish(entries));
-      return reply;
-    },
-    only: (keep) => finish(write(items(known()).filter(keep))),
+  const all = (): Buffer => {
+    const view = known();
+    const second = Math.floor(clock.nowMs() / 1000);
+    if (view.revision === revision && second === madeInSecond) return body;
+    if (view.revision !== revision) entries = write(items(view));
+    revision = view.revision;
+    madeInSecond = second;
+    body = Buffer.from(finish(entries));
+    return body;
   };
+  return (reply, keep) =>
+    keep === undefined
+      ? sendBytes(reply, all())
+      : reply.header('Content-Type', jsonType).send(finish(write(items(known()).filter(keep))));
+}
+
+/** Past the framework, which would look for what it could still do to bytes that are finished. */
+function sendBytes(reply: FastifyReply, bytes: Buffer): FastifyReply {
+  reply.hijack();
+  reply.raw.writeHead(200, { 'Cache-Control': 'no-store', 'Content-Type': jsonType, 'Content-Length': bytes.length });
+  reply.raw.end(bytes);
+  return reply;
 }

@@ -1,11 +1,12 @@
-import type { Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { FrontResponse } from './front-response.ts';
 
 /** Who is connected, and who of them waits for a reply. */
 export type Connections = {
   /** To be told of every request, and of the end of its reply. */
-  readonly begin: (response: ServerResponse) => void;
-  readonly end: (response: ServerResponse) => void;
+  readonly begin: (response: FrontResponse) => void;
+  readonly end: (response: FrontResponse) => void;
   /** Whether a reply is on its way there. */
   readonly isAnswering: (socket: unknown) => boolean;
   /** Closes those that wait for nothing, silent ones too, and each of the others once it has its reply. */
@@ -17,7 +18,7 @@ export type Connections = {
 export function trackConnections(server: Server): Connections {
   /** By the peer's address, since a connection under TLS has two sockets; the upper one takes the lower one's place. */
   const open = new Map<string, Socket>();
-  const replies = new Set<ServerResponse>();
+  const replies: FrontResponse[] = [];
   let isClosing = false;
 
   function onConnection(socket: Socket): void {
@@ -31,17 +32,23 @@ export function trackConnections(server: Server): Connections {
   server.on('secureConnection', onConnection);
 
   return {
-    begin: (response) => void replies.add(response),
+    begin(response) {
+      response.place = replies.push(response) - 1;
+    },
     end(response) {
-      replies.delete(response);
+      const last = replies.pop();
+      if (last !== undefined && last !== response) {
+        replies[response.place] = last;
+        last.place = response.place;
+      }
       if (!isClosing) return;
       const { socket } = response.req;
-      if (![...replies].some(({ req }) => req.socket === socket)) socket.destroySoon();
+      if (!replies.some(({ req }) => req.socket === socket)) socket.destroySoon();
     },
-    isAnswering: (socket) => [...replies].some(({ req, headersSent }) => req.socket === socket && headersSent),
+    isAnswering: (socket) => replies.some(({ req, headersSent }) => req.socket === socket && headersSent),
     closeIdle() {
       isClosing = true;
-      const waiting = new Set([...replies].map(({ req }) => peerOf(req.socket)));
+      const waiting = new Set(replies.map(({ req }) => peerOf(req.socket)));
       for (const response of replies) if (!response.headersSent) response.setHeader('Connection', 'close');
       for (const [peer, socket] of open) if (!waiting.has(peer)) socket.destroy();
     },

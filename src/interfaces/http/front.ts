@@ -55,7 +55,7 @@ export function createFront(
     if (preflight) return end(response, 204);
 
     const verdict = limiter.take(address);
-    response.frontHeaders.push(...rateHeaders(settings.rateLimit, verdict));
+    addRateHeaders(response.frontHeaders, settings.rateLimit, verdict);
     if (!verdict.allowed) return refuse(request, response, verdict);
 
     if (request.headers.host === undefined && request.httpVersion === '1.1') {
@@ -88,12 +88,10 @@ export function createFront(
 /** https://www.rfc-editor.org/rfc/rfc9112#section-3.2: Node would answer by itself, without a body. */
 const noHost: Problem = { status: 400, message: 'the request names no host' };
 
-function rateHeaders(limit: number, { remaining, resetMs }: RateVerdict): readonly string[] {
-  return [
-    ...['X-RateLimit-Limit', String(limit)],
-    ...['X-RateLimit-Remaining', String(remaining)],
-    ...['X-RateLimit-Reset', String(Math.ceil(resetMs / 1000))],
-  ];
+function addRateHeaders(headers: string[], limit: number, { remaining, resetMs }: RateVerdict): void {
+  headers.push('X-RateLimit-Limit', String(limit));
+  headers.push('X-RateLimit-Remaining', String(remaining));
+  headers.push('X-RateLimit-Reset', String(Math.ceil(resetMs / 1000)));
 }
 
 function refuse(request: IncomingMessage, response: ServerResponse, { resetMs }: RateVerdict): void {

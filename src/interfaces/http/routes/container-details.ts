@@ -1,6 +1,5 @@
 import { createCachedList } from '../cached-list.ts';
 import { containerFilter, containerParameters } from '../container-filter.ts';
-import { jsonType } from '../errors.ts';
 import type { HttpParts } from '../parts.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { array, choice, integer, map, object, stamped, text, time, truth } from '../schemas.ts';
@@ -21,10 +20,7 @@ export function containerDetailsRoute({ service, clock }: HttpParts): Route {
     description: 'Lists the watched containers with their state and what is in force for them, from memory.',
     query: containerParameters,
     replies: { 200: { description: 'The watched containers', schema: listSchema } },
-    answer: ({ query }, reply) => {
-      const filter = containerFilter(query);
-      return reply.header('Content-Type', jsonType).send(filter === undefined ? list.all() : list.only(filter));
-    },
+    answer: ({ query }, reply) => list(reply, containerFilter(query)),
   });
 }
 

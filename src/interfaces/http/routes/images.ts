@@ -1,7 +1,6 @@
 import type { TrackedImage } from '../../../domain/inventory.ts';
 import { createCachedList } from '../cached-list.ts';
 import { isOfImage } from '../container-filter.ts';
-import { jsonType } from '../errors.ts';
 import type { HttpParts } from '../parts.ts';
 import { text as textParameter } from '../query.ts';
 import { defineRoute, type Route } from '../route.ts';
@@ -22,15 +21,13 @@ export function imagesRoute({ service, clock }: HttpParts): Route {
     },
     replies: { 200: { description: 'The tracked images', schema: listSchema } },
     answer: ({ query: { name, id } }, reply) => {
-      reply.header('Content-Type', jsonType);
-      if (name === undefined && id === undefined) return reply.send(list.all());
+      if (name === undefined && id === undefined) return list(reply);
       const wanted = id === undefined ? undefined : imageIdMeant(id, service.inventory().images);
-      return reply.send(
-        list.only(
-          (image) =>
-            (name === undefined || image.name === name || isOfImage(image.name, name)) &&
-            (id === undefined || image.imageId === wanted),
-        ),
+      return list(
+        reply,
+        (image) =>
+          (name === undefined || image.name === name || isOfImage(image.name, name)) &&
+          (id === undefined || image.imageId === wanted),
       );
     },
   });
