@@ -11,7 +11,7 @@ import type { Outcomes } from './run-plan.ts';
  * an error: the image stays.
  */
 export async function cleanUpImages(
-  { engine, log }: Outside,
+  outside: Outside,
   plan: UpdatePlan,
   outcomes: Outcomes,
 ): Promise<readonly RemovedImage[]> {
@@ -22,13 +22,21 @@ export async function cleanUpImages(
     if (outcome?.outcome !== 'updated' || outcome.newImageId === imageId) continue;
     superseded.set(imageId, { imageId, imageName: reference, containerId, containerName });
   }
-  if (superseded.size === 0) return [];
+  return removeUnusedImages(outside, [...superseded.values()]);
+}
+
+/** The same for images that are known to have been superseded. */
+export async function removeUnusedImages(
+  { engine, log }: Pick<Outside, 'engine' | 'log'>,
+  superseded: readonly RemovedImage[],
+): Promise<readonly RemovedImage[]> {
+  if (superseded.length === 0) return [];
   const removed: RemovedImage[] = [];
   try {
     const [containers, images] = await Promise.all([engine.listContainers(), engine.listImages()]);
     const inUse = new Set(containers.map(({ imageId }) => imageId));
     const tagged = new Set(images.filter((image) => tagsByPeople(image).length > 0).map(({ id }) => id));
-    for (const image of superseded.values()) {
+    for (const image of superseded) {
       if (inUse.has(image.imageId) || tagged.has(image.imageId)) continue;
       const { kind, ...said } = await engine.removeImage(image.imageId);
       if (kind === 'done') removed.push(image);

@@ -7,7 +7,7 @@ import type { HookName } from '../domain/labels.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import { type Course, type MemberFacts, placeOf, type Standing, type TransactionFacts } from '../domain/transaction.ts';
-import { isHelperName, standingPrefix } from '../domain/transaction-names.ts';
+import { isHelperName, parseKeptName, standingPrefix } from '../domain/transaction-names.ts';
 
 /** One container's part in a transaction, as the plan or the journal tells it. */
 export type Member = {
@@ -33,6 +33,8 @@ export type Member = {
   /** As in `MemberFacts`. */
   readonly vanishes: boolean;
   readonly startsFirst: boolean;
+  /** As in `Journal`. */
+  readonly keepMs: number;
   /** The networks that are connected after the create. */
   readonly laterNetworks: readonly { readonly networkId: string; readonly networkName: string }[];
 };
@@ -113,6 +115,7 @@ async function readMember(
     missingOfSpare: spare === undefined ? [] : missingNetworks(member, spare),
     vanishes: member.vanishes,
     startsFirst: member.startsFirst,
+    keeps: member.keepMs > 0,
     nameHeldBy: spareStanding?.place === 'name' ? 'old' : await holderOf(outside, member, oldStanding, newStanding),
     policy: member.policy,
     policyIsFixed: !changesRestartPolicies,
@@ -178,7 +181,7 @@ function missingNetworks({ laterNetworks }: Member, successor: Container): strin
 async function rivalsOf({ engine }: Outside, name: string, own: readonly (string | undefined)[]): Promise<string[]> {
   const standing = await engine.listContainers({ namePrefix: standingPrefix(name) });
   return standing
-    .filter((container) => !own.includes(container.id) && !isHelperName(container.name))
+    .filter(({ id, name: other }) => !own.includes(id) && !isHelperName(other) && parseKeptName(other) === undefined)
     .map((container) => container.name);
 }
 

@@ -74,6 +74,7 @@ export async function findOpen(
       isStandIn: isStandIn(container.labels),
       vanishes: false,
       startsFirst: false,
+      keepMs: 0,
       laterNetworks: [],
     };
     open.set(container.id, { id: '', members: [member], owner: '', ownerContainer: '', createdAtMs: 0 });
@@ -111,9 +112,9 @@ function inOrder(members: readonly Member[], journal: Journal): readonly Member[
 }
 
 /** Of the journals of a transaction that has a stand-in in it the container's own is found by its label, as its successor is. */
-function memberOf(journal: Journal): Member {
-  const { name, oldId, policy, wasRunning, afterwards, reference, oldImageId, newImageId, vanishes } = journal;
-  const told = { name, oldId, policy, wasRunning, afterwards, reference, oldImageId, newImageId, vanishes };
+export function memberOf(journal: Journal): Member {
+  const { name, oldId, policy, wasRunning, afterwards, keepMs, reference, oldImageId, newImageId, vanishes } = journal;
+  const told = { name, oldId, policy, wasRunning, afterwards, keepMs, reference, oldImageId, newImageId, vanishes };
   const taggedBefore = journal.taggedBefore;
   return {
     ...told,

@@ -1,5 +1,6 @@
 import type { ContainerSummary } from '../domain/container.ts';
 import { buildDependencyGraph } from '../domain/dependency-graph.ts';
+import { withoutKept } from '../domain/kept-containers.ts';
 import type { Outside } from '../domain/outside.ts';
 import { quoted } from '../domain/printable.ts';
 import { whyOptedOut } from '../domain/opted-out.ts';
@@ -37,7 +38,7 @@ export async function makePlan(
     outside.engine.listContainers({}, signal),
     outside.engine.listImages(signal),
   ]);
-  const { containers, unreadable } = await inspectContainers(outside, listed, signal);
+  const { containers, unreadable } = await inspectContainers(outside, withoutKept(listed), signal);
   const graph = buildDependencyGraph(containers, settings);
   for (const warning of graph.warnings) outside.log.warn(warning);
   const optedOut = listed.flatMap((container) => {

@@ -2,6 +2,7 @@ import { hasSelfRemovingSuccessor, removesItself } from '../domain/auto-remove.t
 import { isAlive, restartPolicyOf } from '../domain/container.ts';
 import type { Log, Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
+import { keepOrderOf } from '../domain/keep-old.ts';
 import { startOrderOf } from '../domain/start-first.ts';
 import type { PlannedMember, PlannedTransaction } from '../domain/update-plan.ts';
 import type { Member, OpenTransaction } from './facts.ts';
@@ -20,7 +21,11 @@ export function openTransaction(
     members.length === 1 && !isOwn && mayStartFirst(member.planned, settings, log);
   return {
     id: newId(),
-    members: members.map((member) => ({ ...memberOf(member, planned), startsFirst: startsFirst(member) })),
+    members: members.map((member) => {
+      const told = memberOf(member, planned);
+      const parts = { ...told, info, settings, log, isOwn, isInGroup: members.length > 1 };
+      return { ...told, startsFirst: startsFirst(member), keepMs: keepMsOf(member.planned, parts) };
+    }),
     liveRestore: info.liveRestore,
     changesRestartPolicies: info.abilities.changesRestartPolicies,
     successors: new Map(),
@@ -43,10 +48,26 @@ function mayStartFirst(
   return order.kind === 'start-first' && afterwards === 'running';
 }
 
+type KeepParts = Pick<Member, 'needsStandIn' | 'vanishes'> & {
+  readonly info: PreparedTransaction['info'];
+  readonly settings: ServiceSettings;
+  readonly isInGroup: boolean;
+  readonly isOwn: boolean;
+  readonly log: Pick<Log, 'info'>;
+};
+
+function keepMsOf({ container }: PlannedMember, { needsStandIn, info, log, ...parts }: KeepParts): number {
+  const vanishes = parts.vanishes || needsStandIn;
+  const { keepMs, reason } = keepOrderOf(container, { ...parts, vanishes, abilities: info.abilities });
+  if (reason !== undefined)
+    log.info('A container is not kept after its update', { container: container.name, because: `It ${reason}` });
+  return keepMs;
+}
+
 function memberOf(
   { planned, image, laterEndpoints }: PreparedMember,
   { members }: PlannedTransaction,
-): Omit<Member, 'startsFirst'> {
+): Omit<Member, 'startsFirst' | 'keepMs'> {
   const { container, reference, afterwards, waitsFor } = planned;
   return {
     name: container.name,

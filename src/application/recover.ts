@@ -2,11 +2,13 @@ import { type ContainerSummary, isAlive } from '../domain/container.ts';
 import { describeError } from '../domain/errors.ts';
 import type { EngineInfo, Outside } from '../domain/outside.ts';
 import { readJournal } from '../domain/journal.ts';
+import { withoutKept } from '../domain/kept-containers.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import { rememberFailures } from './failed-versions.ts';
 import type { OpenTransaction } from './facts.ts';
 import { findOpen, type FoundTransaction } from './find-open.ts';
 import { handOver } from './hand-over.ts';
+import { removeOverdue } from './kept-containers.ts';
 import { concludeHelper, dismissHelper, type Helper, helpersIn, isHelperOf, lastWordsOf } from './helpers.ts';
 import { longestTransactionMs, whyNotOurs } from './owners.ts';
 import { transact } from './transact.ts';
@@ -44,11 +46,9 @@ export async function recoverTransactions(
   signal?: AbortSignal,
   { asHelperFor, waitedMs = 0, onListed }: RecoveryOrder = {},
 ): Promise<RecoveryReport> {
-  const [info, containers] = await Promise.all([
-    outside.engine.info(signal),
-    outside.engine.listContainers({}, signal),
-  ]);
-  onListed?.(containers);
+  const [info, listed] = await Promise.all([outside.engine.info(signal), outside.engine.listContainers({}, signal)]);
+  onListed?.(listed);
+  const containers = withoutKept(listed);
   const found = await findOpen(outside, containers, info.nowMs);
   const helpers = helpersIn(containers);
   const own = containers.find(({ id }) => id === outside.instance.containerId);
@@ -75,6 +75,8 @@ export async function recoverTransactions(
     else transactions.push(recovered);
   }
   if (own !== undefined) await concludeHelpers(outside, own, helpers, found.open);
+  const isSweeper = asHelperFor === undefined && containers.length < listed.length;
+  if (isSweeper) await removeOverdue(outside, settings, signal);
   return awaitsHelper ? { transactions, awaitsHelper } : { transactions };
 }
 

@@ -7,11 +7,13 @@ import type { Outside } from '../domain/outside.ts';
 import { quoted } from '../domain/printable.ts';
 import type { ContainerOutcome, Session } from '../domain/session.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
-import type { StaleContainer } from '../domain/update-plan.ts';
+import type { StaleContainer, UpdatePlan } from '../domain/update-plan.ts';
 import { forgetFailures, rememberFailures } from './failed-versions.ts';
 import { makePlan } from './make-plan.ts';
+import { findReturning, returnToKept } from './return-to-kept.ts';
 import { runPlan, untouched } from './run-plan.ts';
 import { runSession } from './run-session.ts';
+import { runTransaction } from './run-transaction.ts';
 import type { UpdateLock } from './update-lock.ts';
 
 export type RollbackParts = {
@@ -22,7 +24,8 @@ export type RollbackParts = {
 
 /**
  * An update the other way: the same transaction, whose new image is the one from before the last
- * update, as its journal on the container tells. What moved together goes back together.
+ * update, as its journal on the container tells. What moved together goes back together. Where that update has
+ * kept the old container itself, it comes back as it was.
  */
 export function createRollback({ outside, settings, lock }: RollbackParts) {
   return async (names: readonly string[], signal?: AbortSignal): Promise<Session> => {
@@ -31,7 +34,8 @@ export function createRollback({ outside, settings, lock }: RollbackParts) {
       const previous = await findPrevious(outside, names, signal);
       return await runSession(outside, 'command', async (runId) => {
         const { plan } = await makePlan(outside, settings, previous, signal);
-        const reached = await runPlan(outside, settings, plan, { runId }, signal);
+        const perform = returnToKept(await returningIn(outside, plan, signal), runTransaction);
+        const reached = await runPlan(outside, settings, plan, { runId, perform }, signal);
         const outcomes = [...reached.values()].map(inWords);
         await rememberWhatWasLeft(outside, outcomes);
         const refused = plan.refused.map(({ name, reason }) => untouched(imageOf(name, previous), 'skipped', reason));
@@ -41,6 +45,17 @@ export function createRollback({ outside, settings, lock }: RollbackParts) {
       leave();
     }
   };
+}
+
+async function returningIn(outside: Outside, { transactions }: UpdatePlan, signal: AbortSignal | undefined) {
+  const alone = transactions.flatMap(({ members }) => (members.length === 1 ? members : []));
+  const listed = await outside.engine.listContainers({}, signal);
+  return findReturning(
+    outside,
+    alone.map(({ container }) => container),
+    listed,
+    signal,
+  );
 }
 
 function imageOf(name: string, previous: readonly StaleContainer[]) {

@@ -7,7 +7,7 @@ import type { PlannedMember, PlannedTransaction, UpdatePlan } from '../domain/up
 import { createSlots } from './concurrency.ts';
 import { whyNotReady } from './requirements.ts';
 import { restartDependents } from './restart-dependents.ts';
-import { runTransaction, type TransactionRun } from './run-transaction.ts';
+import { type RunTransaction, runTransaction, type TransactionRun } from './run-transaction.ts';
 
 /** By container id. */
 export type Outcomes = ReadonlyMap<string, ContainerOutcome>;
@@ -21,7 +21,7 @@ export async function runPlan(
   outside: Outside,
   settings: ServiceSettings,
   plan: UpdatePlan,
-  run: TransactionRun,
+  { perform = runTransaction, ...run }: TransactionRun & { readonly perform?: RunTransaction },
   signal?: AbortSignal,
 ): Promise<Outcomes> {
   const slots = createSlots(settings.rollingRestart ? 1 : settings.updateConcurrency);
@@ -37,7 +37,7 @@ export async function runPlan(
       try {
         const notReady = await whyNotReady(outside, settings, transaction.requires, signal);
         if (notReady !== undefined) return left(transaction, notReady, 'deferred');
-        return await runTransaction(outside, settings, transaction, run, signal);
+        return await perform(outside, settings, transaction, run, signal);
       } catch (error) {
         if (signal?.aborted) return left(transaction, cancelledBeforeTurn);
         outside.log.error('An update failed for a reason of our own', { error });

@@ -12,6 +12,8 @@ import { PreparationError, type PreparedMember, type PreparedTransaction, prepar
 import { handOver } from './hand-over.ts';
 import { transact, type TransactOptions, type TransactResult } from './transact.ts';
 
+export type RunTransaction = typeof runTransaction;
+
 /**
  * Moves one group to its new images, or leaves it as it was; never throws for what the world does,
  * but says it in the outcomes, one for each member in the plan's order.

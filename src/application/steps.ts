@@ -7,7 +7,7 @@ import { type Journal, writeJournal } from '../domain/journal.ts';
 import type { CallOutcome, Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { StepKind, StepOf } from '../domain/transaction.ts';
-import { standInName, successorName } from '../domain/transaction-names.ts';
+import { keptName, standInName, successorName } from '../domain/transaction-names.ts';
 import { passCompletion } from './completion.ts';
 import type { Member, OpenTransaction } from './facts.ts';
 import { passGate } from './health.ts';
@@ -82,6 +82,7 @@ export const performers: { readonly [K in StepKind]: (context: StepContext, step
     },
     tag: ({ outside }, { imageId, reference }) => outside.engine.tagImage(imageId, reference),
     remove: ({ outside }, { id }) => outside.engine.removeContainer(id),
+    keep: keepOld,
   };
 
 function gateOf(successorId: string, transaction: OpenTransaction): typeof passGate {
@@ -160,6 +161,7 @@ function recipeOf(
       policy: member.policy ?? { Name: '', MaximumRetryCount: 0 },
       wasRunning: member.wasRunning,
       afterwards: member.afterwards,
+      keepMs: member.keepMs,
       owner: outside.instance.owner,
       ownerContainer: prepared.ownContainer,
       members: transaction.members.map(({ name, oldId }) => ({ name, oldId })),
@@ -179,6 +181,15 @@ function recipeOf(
 async function renameContainer({ outside }: StepContext, { id, to }: StepOf<'rename'>): Promise<StepOutcome> {
   const outcome = await outside.engine.renameContainer(id, to);
   return outcome.kind === 'refused' && outcome.status === 404 ? { kind: 'unknown', message: outcome.message } : outcome;
+}
+
+/** Its time begins now, by the engine's clock. */
+async function keepOld({ outside, transaction }: StepContext, { id }: StepOf<'keep'>): Promise<StepOutcome> {
+  const member = transaction.members.find(({ oldId }) => oldId === id);
+  if (member === undefined) return nothingPrepared;
+  const { name, policy = { Name: '', MaximumRetryCount: 0 }, wasRunning, keepMs } = member;
+  const { nowMs } = await outside.engine.info();
+  return outside.engine.renameContainer(id, keptName({ name, policy, wasRunning, untilMs: nowMs + keepMs }));
 }
 
 /** A refusal for the sake of the command is the image's fault; others (a port, a full disk) are the host's. */

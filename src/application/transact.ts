@@ -25,6 +25,8 @@ export type TransactOptions = {
   readonly transaction: OpenTransaction;
   /** With it the transaction goes forward; without, it is a recovery. */
   readonly prepared: PreparedTransaction | undefined;
+  /** A transaction that was committed goes back to the old container that it has kept. */
+  readonly reopens?: boolean;
   /** Goes back as soon as something would be done to a container that was there before. */
   readonly isRehearsal?: boolean;
   /** `begun`: ends as `aside` there, too, because another process goes on. `taken`: goes on where that was. */
@@ -96,8 +98,8 @@ type StepDecision = Extract<Decision, { kind: 'step' }>;
 type Journey = ReturnType<typeof beginJourney>;
 
 /** What this process has seen of the transaction so far; everything else is read from the engine each time. */
-function beginJourney({ outside, prepared, transaction, handedOver }: TransactOptions) {
-  let wish: Course['wish'] = prepared === undefined ? 'recover' : 'forward';
+function beginJourney({ outside, prepared, transaction, handedOver, reopens = false }: TransactOptions) {
+  let wish: Course['wish'] = prepared === undefined ? (reopens ? 'back' : 'recover') : 'forward';
   let reason = '';
   let busy = false;
   let isRehearsed = false;
@@ -128,12 +130,13 @@ function beginJourney({ outside, prepared, transaction, handedOver }: TransactOp
   return {
     course: (): Course => ({
       wish,
+      reopens,
       engaged: recovering ? 'all' : engaged,
       parked: recovering ? 'any' : parked,
       compared,
       proven,
       hooked,
-      stopsInDoubt: recovering ? 'any' : doubtful,
+      stopsInDoubt: recovering && !reopens ? 'any' : doubtful,
       outwaited,
       givenUp,
     }),
@@ -298,6 +301,7 @@ const limits: { readonly [K in StepKind]: { readonly inVain: number; readonly fa
   outwait: { inVain: 2, failures: 8 },
   tag: { inVain: 2, failures: 3 },
   remove: { inVain: 3, failures: 5 },
+  keep: { inVain: 3, failures: 5 },
 };
 
 /** 0.1, 0.2, 0.4 … 5 s: eight attempts take about 20 s, long enough for an engine that has just booted. */
@@ -392,6 +396,7 @@ const descriptions: { readonly [K in StepKind]: (step: StepOf<K>, facts: Transac
   outwait: ({ id }, facts) => `watching "${nameOf(facts, id)}"`,
   tag: ({ reference }) => `tagging "${reference}"`,
   remove: ({ id }, facts) => `removing "${nameOf(facts, id)}"`,
+  keep: ({ id }, facts) => `keeping the old "${nameOf(facts, id)}"`,
 };
 
 function nameOf(facts: TransactionFacts, id: string | undefined): string {

@@ -4,6 +4,7 @@ import type { Outside } from '../domain/outside.ts';
 import type { ContainerOutcome, OutcomeKind, Session, Trigger } from '../domain/session.ts';
 import type { WatchedContainer } from '../domain/selection.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
+import { parseKeptName } from '../domain/transaction-names.ts';
 import type { UpdatePlan } from '../domain/update-plan.ts';
 import type { Staleness } from '../domain/verdict.ts';
 import type { UpdateRequest } from './application.ts';
@@ -12,6 +13,7 @@ import { cleanUpImages } from './cleanup.ts';
 import { forgetFailures } from './failed-versions.ts';
 import { runPostCheckHooks, runPreCheckHooks } from './hooks.ts';
 import { makePlan, type MadePlan, staleIn } from './make-plan.ts';
+import { removeOverdue } from './kept-containers.ts';
 import { removeOldVolumes } from './old-volumes.ts';
 import { cancelledBeforeTurn, type Outcomes, runPlan, untouched } from './run-plan.ts';
 import { runSession } from './run-session.ts';
@@ -89,6 +91,8 @@ export function createUpdate({ outside, settings, check, lock, afterHandOver }: 
   ): Promise<{ readonly made: MadePlan; readonly outcomes: Outcomes }> {
     const made = await planUnlessStopped(report, signal);
     const outcomes = await runPlan(outside, settings, made.plan, { runId }, signal);
+    if (report.unwatched.some(({ name }) => parseKeptName(name) !== undefined))
+      await removeOverdue(outside, settings, signal);
     await forgetFailures(outside, [...report.obsoleteFailures, ...overcomeFailures(report, outcomes)]);
     if (settings.removeVolumes) await removeOldVolumes(outside, made.plan, outcomes);
     if (settings.cleanup) {

@@ -48,6 +48,7 @@ const labels: Readonly<Record<LabelName, readonly [meaning: string, example: str
     'Like --start-first, for this container; true also where both would write to the same volumes',
     'true',
   ],
+  'keep-old': ['Like --keep-old, for this container; 0 for not at all', '2d'],
   'update-auto-remove': ['Like --update-auto-remove, for this container', 'true'],
   'no-restart': ['Leave the new container stopped: it is created, and not proven', 'true'],
   'depends-on': ['Names of the containers it needs, separated by commas; replaces what is found elsewhere', 'db,cache'],

@@ -46,6 +46,7 @@ const effects: Readonly<
   healthProbe: ['tcp://:80', { kind: 'tcp', port: 80 }, (s) => s.service.healthProbe],
   pullTimeoutMs: ['1.5m', 90_000, (s) => s.service.pullTimeoutMs],
   cleanup: ['true', true, (s) => s.service.cleanup],
+  keepOldMs: ['2d', 172_800_000, (s) => s.service.keepOldMs],
   startFirst: ['true', true, (s) => s.service.startFirst],
   updateAutoRemove: ['true', true, (s) => s.service.updateAutoRemove],
   noRestart: ['true', true, (s) => s.service.noRestart],

@@ -26,6 +26,7 @@ export function serviceSettings(
     noRestart: values.noRestart,
     updateAutoRemove: values.updateAutoRemove,
     startFirst: values.startFirst,
+    keepOldMs: values.keepOldMs,
     rollingRestart: values.rollingRestart,
     selfUpdate: selfUpdate(command, values, servesApi),
     cleanup: values.cleanup,

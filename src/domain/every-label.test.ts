@@ -21,6 +21,7 @@ const rows: Readonly<Record<LabelName, Row>> = {
   'no-pull': { text: 't', expected: true, of: (wishes) => wishes.noPull, bad: 'yes' },
   'no-restart': { text: '1', expected: true, of: (wishes) => wishes.noRestart, bad: 'yes' },
   'start-first': { text: 'f', expected: false, of: (wishes) => wishes.startFirst, bad: 'yes' },
+  'keep-old': { text: '2d', expected: 172_800_000, of: (wishes) => wishes.keepOldMs, bad: 'long' },
   'update-auto-remove': { text: 'T', expected: true, of: (wishes) => wishes.updateAutoRemove, bad: 'yes' },
   'depends-on': { text: 'db, /cache', expected: ['db', 'cache'], of: (wishes) => wishes.dependsOn, bad: 'a b' },
   scope: { text: 'blue', expected: 'blue', of: (wishes) => wishes.scope, bad: 'a\u0007' },

@@ -19,6 +19,7 @@ const journal: Journal = {
   policy: { Name: 'on-failure', MaximumRetryCount: 3 },
   wasRunning: true,
   afterwards: 'completed',
+  keepMs: 86_400_000,
   owner: 'process:m:b:1:2:3',
   ownerContainer: id('c'),
   members: [

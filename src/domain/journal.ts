@@ -29,6 +29,8 @@ export type Journal = {
   readonly policy: RestartPolicy;
   readonly wasRunning: boolean;
   readonly afterwards: Afterwards;
+  /** For how long the old container is kept after the commit, milliseconds; 0: it is removed. */
+  readonly keepMs: number;
   /** See `Instance` in `outside.ts`. */
   readonly owner: string;
   /** The container that the owner runs in, where this engine knows it; empty otherwise. */
@@ -60,6 +62,7 @@ export function writeJournal(journal: Journal): Record<string, string> {
     [`${journalPrefix}policy`]: policyCode(journal.policy),
     [`${journalPrefix}run`]: journal.wasRunning ? '1' : '0',
     [`${journalPrefix}then`]: journal.afterwards,
+    [`${journalPrefix}keep`]: String(journal.keepMs),
     [`${journalPrefix}owner`]: journal.owner,
     [`${journalPrefix}owner-container`]: journal.ownerContainer,
     [`${journalPrefix}members`]: journal.members.map(({ name, oldId }) => `${name}=${oldId}`).join(','),
@@ -106,6 +109,7 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
       policy,
       wasRunning: read('run') !== '0',
       afterwards: readAfterwards(read('then'), read('run') !== '0'),
+      keepMs: readKeep(read('keep')),
       owner: read('owner'),
       ownerContainer: isId(read('owner-container')) ? read('owner-container') : '',
       members,
@@ -116,6 +120,11 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
 /** Earlier versions did not write it: then what ran is to run. */
 function readAfterwards(text: string, wasRunning: boolean): Afterwards {
   return afterwards.find((one) => one === text) ?? (wasRunning ? 'running' : 'stopped');
+}
+
+/** What cannot be read, and what earlier versions did not write, is nothing. */
+function readKeep(text: string): number {
+  return /^\d{1,12}$/.test(text) ? Number(text) : 0;
 }
 
 function parseMembers(text: string): readonly JournalMember[] | undefined {

@@ -6,6 +6,7 @@ export const labelNames = [
   'no-restart',
   'update-auto-remove',
   'start-first',
+  'keep-old',
   'depends-on',
   'scope',
   'stop-signal',

@@ -10,6 +10,7 @@ const nothing: LabelWishes = {
   noRestart: undefined,
   updateAutoRemove: undefined,
   startFirst: undefined,
+  keepOldMs: undefined,
   dependsOn: undefined,
   scope: undefined,
   stopSignal: undefined,

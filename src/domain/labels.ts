@@ -20,6 +20,8 @@ export type LabelWishes = {
   readonly noRestart: boolean | undefined;
   readonly updateAutoRemove: boolean | undefined;
   readonly startFirst: boolean | undefined;
+  /** 0: it is not kept, whatever the setting. */
+  readonly keepOldMs: number | undefined;
   /** Container names. When given, even empty, they replace every other source of dependencies. */
   readonly dependsOn: readonly string[] | undefined;
   /** Undefined for unscoped, also where the label says `none`. */
@@ -93,6 +95,7 @@ function readEach(labels: Labels): Reading {
     noRestart: read('no-restart', kinds.truthOrEmpty),
     updateAutoRemove: read('update-auto-remove', kinds.truth),
     startFirst: read('start-first', kinds.truth),
+    keepOldMs: read('keep-old', kinds.delay),
     dependsOn: read('depends-on', kinds.containerNames),
     scope: read('scope', kinds.scope) || undefined,
     stopSignal: read('stop-signal', kinds.stopSignal),

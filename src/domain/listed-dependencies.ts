@@ -1,6 +1,7 @@
 import type { ContainerSummary } from './container.ts';
 import { createContainerLookup, type LinkedContainer } from './container-lookup.ts';
 import { dependenciesOf, type GraphOptions } from './dependency-graph.ts';
+import { withoutKept } from './kept-containers.ts';
 import type { WatchedContainer } from './selection.ts';
 
 /** The names of the containers that one of the list needs. */
@@ -14,7 +15,7 @@ export function readListedDependencies(
   containers: readonly ContainerSummary[],
   options: GraphOptions,
 ): ListedDependencies {
-  const linked = new Map(containers.map((container) => [container.id, link(container)]));
+  const linked = new Map(withoutKept(containers).map((container) => [container.id, link(container)]));
   const lookup = createContainerLookup([...linked.values()]);
   return ({ container, wishes: { dependsOn } }) => {
     const ids = dependenciesOf(link(container), lookup, { ...options, dependsOn });

@@ -5,7 +5,7 @@ import { type LabelWishes, readLabels } from './labels.ts';
 import { anyOf, namePattern, type NamePattern } from './name-pattern.ts';
 import { quoted } from './printable.ts';
 import type { ServiceSettings } from './settings.ts';
-import { isParkedName } from './transaction-names.ts';
+import { isParkedName, parseKeptName } from './transaction-names.ts';
 
 export type Selection = {
   /** In listing order. */
@@ -113,6 +113,7 @@ function readRules(settings: SelectionSettings): Rules {
 
 function whyUnwatched(container: ContainerSummary, wishes: LabelWishes, rules: Rules): string | undefined {
   if (isParkedName(container.name)) return 'belongs to an update that is not finished';
+  if (parseKeptName(container.name) !== undefined) return 'was replaced by an update, and is kept for a rollback';
   if (container.labels[swarmTaskLabel] !== undefined)
     return 'is a task of a Swarm service, and Swarm replaces those itself';
   if (wishes.enable === false) return 'is disabled by its label';

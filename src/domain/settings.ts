@@ -30,6 +30,8 @@ export type ServiceSettings = {
   readonly updateAutoRemove: boolean;
   /** Where it is safe, the old container runs on until its successor is proven. */
   readonly startFirst: boolean;
+  /** For how long a replaced container is kept, stopped; 0: not at all. */
+  readonly keepOldMs: number;
   /** One transaction at a time, whatever `updateConcurrency` says. */
   readonly rollingRestart: boolean;
   /** Whether Upkeep replaces the container that it runs in. */
@@ -86,6 +88,7 @@ export const defaultSettings: ServiceSettings = {
   noRestart: false,
   updateAutoRemove: false,
   startFirst: false,
+  keepOldMs: 0,
   rollingRestart: false,
   selfUpdate: 'on',
   cleanup: false,

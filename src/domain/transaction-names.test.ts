@@ -5,7 +5,9 @@ import {
   droppedName,
   failedName,
   isParkedName,
+  keptName,
   parkedName,
+  parseKeptName,
   parsePolicyCode,
   parseStandingName,
   policyCode,
@@ -39,6 +41,33 @@ test('parseStandingName() reads back every name that a transaction gives', () =>
     }),
   );
 });
+
+test('parseKeptName() reads back what was kept until when, of names of any length, and no transaction claims it', () => {
+  const until = fc.integer({ min: 0, max: 4e9 }).map((seconds) => seconds * 1000);
+  const longName = fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9_.-]{1,300}$/);
+  fc.assert(
+    fc.property(longName, policy, fc.boolean(), until, (name, restartPolicy, wasRunning, untilMs) => {
+      const kept = { name, policy: restartPolicy, wasRunning, untilMs };
+      const given = keptName(kept);
+      expect(parseKeptName(given)).toEqual(kept);
+      expect(parseStandingName(given)).toBeUndefined();
+      expect(given).toMatch(/^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/);
+      for (const other of [parkedName(name, restartPolicy, wasRunning), droppedName(name, restartPolicy, wasRunning)])
+        expect(parseKeptName(other)).toBeUndefined();
+    }),
+  );
+});
+
+test.each([
+  'web.upkeep-kept',
+  'web.upkeep-kept-u',
+  'web.upkeep-kept-x-1',
+  'web.upkeep-kept-u-',
+  'web.upkeep-kept-u-1A',
+  'web.upkeep-kept-u-1-1',
+  'web.upkeep-kept-u-0123456789',
+  '.upkeep-kept-u-1',
+])('parseKeptName() leaves "%s" to its owner', (name) => expect(parseKeptName(name)).toBeUndefined());
 
 test('a transaction gives only names that an engine accepts, all with one prefix', () => {
   fc.assert(

@@ -10,8 +10,9 @@ import type { RestartPolicy } from './container.ts';
  * - `web.upkeep-bad`: a successor that failed, on its way out
  * - `web.upkeep-standin`: plays the old one where the engine removes that as soon as it stops (`--rm`)
  *
- * `web.upkeep-helper` stands beside them and takes no part: in it Upkeep finishes the update of its own
- * container `web`.
+ * Two take no part and stand beside them: in `web.upkeep-helper` Upkeep finishes the update of its own
+ * container `web`, and `web.upkeep-kept-u-t5z2kw` is what was `web` before the last update, stopped and
+ * without a restart policy, until the time at the end of its name.
  */
 export type StandingName =
   | { readonly role: 'new' | 'bad'; readonly name: string }
@@ -47,6 +48,31 @@ export function parkedName(name: string, policy: RestartPolicy, wasRunning: bool
 
 export function droppedName(name: string, policy: RestartPolicy, wasRunning: boolean): string {
   return `${name}.upkeep-drop-${policyCode(policy)}${wasRunning ? '' : '-s'}`;
+}
+
+/** A container that the last update has replaced, and that may come back as it was. */
+export type KeptName = {
+  readonly name: string;
+  readonly policy: RestartPolicy;
+  readonly wasRunning: boolean;
+  /** Milliseconds since the epoch by the engine's clock, in whole seconds: then it goes. */
+  readonly untilMs: number;
+};
+
+export function keptName({ name, policy, wasRunning, untilMs }: KeptName): string {
+  const until = Math.max(0, Math.ceil(untilMs / 1000)).toString(36);
+  return `${name}.upkeep-kept-${policyCode(policy)}${wasRunning ? '' : '-s'}-${until}`;
+}
+
+/** Seconds in base 36: nine digits last for three million years. */
+const keptPattern = /^(?<name>.+)\.upkeep-kept-(?<policy>[neau]|f\d{1,9})(?<stopped>-s)?-(?<until>[\da-z]{1,9})$/;
+
+/** Undefined for every other name. */
+export function parseKeptName(text: string): KeptName | undefined {
+  const { name, policy: code = '', stopped, until = '' } = keptPattern.exec(text)?.groups ?? {};
+  const policy = parsePolicyCode(code);
+  if (name === undefined || policy === undefined) return undefined;
+  return { name, policy, wasRunning: stopped === undefined, untilMs: Number.parseInt(until, 36) * 1000 };
 }
 
 const standingPattern =

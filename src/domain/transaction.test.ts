@@ -10,9 +10,10 @@ import {
   samePolicy,
   type Standing,
   type Step,
+  stepKey,
   type TransactionFacts,
 } from './transaction.ts';
-import { droppedName, failedName, parkedName, successorName } from './transaction-names.ts';
+import { droppedName, failedName, keptName, parkedName, parseKeptName, successorName } from './transaction-names.ts';
 
 const unlessStopped: RestartPolicy = { Name: 'unless-stopped', MaximumRetryCount: 0 };
 const no: RestartPolicy = { Name: 'no', MaximumRetryCount: 0 };
@@ -141,6 +142,59 @@ test('decide() stops what crashes over and over before it renames it, and starts
   expect(next('exited', 'recover')).toMatchObject({ step: { kind: 'start', id: 'old' } });
 });
 
+describe('decide() on what is kept', () => {
+  const kept = keptName({ name: 'web', policy: unlessStopped, wasRunning: true, untilMs: 1000 });
+  const committed = (name: string, policy: RestartPolicy): World => {
+    const old = { ...running(name, policy), status: 'exited' } as const;
+    return {
+      ...start('unless-stopped'),
+      old,
+      new: { ...running('web', unlessStopped), imageId: 'image-2' },
+      keeps: true,
+    };
+  };
+
+  test('opens the update again, and goes back from there: at any moment one of the two comes up by itself, or none', () => {
+    const world = committed(kept, no);
+    const course: Course = { ...recovering(), wish: 'back', reopens: true, stopsInDoubt: new Set() };
+    const steps: string[] = [];
+    for (let count = 0; count < 30; count += 1) {
+      const decision = decide(factsOf(world, course));
+      if (decision.kind !== 'step') break;
+      steps.push(describeCall(decision.step).trim());
+      apply(world, decision.step);
+    }
+    expect(steps).toEqual([
+      `rename old to ${parkedName('web', unlessStopped, true)}`,
+      'policy new no',
+      'policy old always',
+      `rename new to ${failedName('web')}`,
+      'stop new',
+      'rename old to web',
+      'start old',
+      'policy old unless-stopped',
+      'tag',
+      'remove new',
+    ]);
+  });
+
+  test('sees nothing of it otherwise', () => {
+    expect(decide(factsOf(committed(kept, no), recovering()))).toEqual({ kind: 'end', result: 'committed' });
+  });
+
+  test('keeps only what is stopped and has no policy', () => {
+    const dropped = droppedName('web', unlessStopped, true);
+    const next = (world: World, ...givenUp: Step[]) =>
+      decide(factsOf(world, { ...recovering(), givenUp: new Set(givenUp.map(stepKey)) }));
+    expect(next(committed(dropped, no))).toMatchObject({ step: { kind: 'keep', id: 'old' } });
+    const unable: Step = { kind: 'policy', id: 'old', policy: no, afterPause: false };
+    expect(next(committed(dropped, always), unable)).toMatchObject({ step: { kind: 'remove', id: 'old' } });
+    const alive = committed(dropped, no);
+    alive.old!.status = 'running';
+    expect(next(alive, { kind: 'stop', id: 'old' })).toMatchObject({ step: { kind: 'remove', id: 'old' } });
+  });
+});
+
 describe('decide() on a group', () => {
   test('starts a member only when those it waits for have passed the gate', () => {
     const course: Course = { ...recovering(), wish: 'forward', compared: new Set(['new']) };
@@ -265,6 +319,34 @@ describe('decide() under every interleaving of crashes', () => {
     },
   );
 
+  test.each(shapes)(
+    'policy "$policy", live-restore $liveRestore, new version healthy $healthy: what was replaced is kept, and never runs',
+    ({ policy, liveRestore, healthy }) => {
+      const explored = explore({ ...start(policy), liveRestore, healthy, keeps: true });
+      expect(explored.states).toBeGreaterThan(100);
+      expect(explored.faults).toEqual([]);
+    },
+  );
+
+  test.each(shapes)(
+    'policy "$policy", live-restore $liveRestore, new version healthy $healthy: what was kept comes back',
+    ({ policy: policyName, liveRestore, healthy }) => {
+      const begin = start(policyName);
+      const { policy } = begin;
+      const name = keptName({ name: 'web', policy, wasRunning: true, untilMs: 1000 });
+      const old = { ...running(name, no), status: 'exited', manuallyStopped: true } as const;
+      const successor = { ...running('web', policy), imageId: 'image-2' };
+      const world = { ...begin, liveRestore, healthy, keeps: true, wasProven: true, old, new: successor };
+      const explored = explore(world, { wish: 'back', reopens: true });
+      expect(explored.states).toBeGreaterThan(100);
+      expect(explored.faults).toEqual([]);
+      expect(undisturbed(world, { wish: 'back', reopens: true })).toMatchObject({
+        new: undefined,
+        old: { name: 'web' },
+      });
+    },
+  );
+
   const stopped = (policy: RestartPolicy) => ({
     wasRunning: false,
     old: { ...running('web', policy), status: 'exited', manuallyStopped: true } as const,
@@ -311,6 +393,10 @@ type World = {
   healthy: boolean;
   tag: string;
   stranger: boolean;
+  /** The old one is to be kept. */
+  keeps: boolean;
+  /** The new one has been proven by an earlier commit. */
+  wasProven: boolean;
 };
 
 function running(name: string, policy: RestartPolicy): ModelContainer {
@@ -338,12 +424,15 @@ function start(policyName: string): World {
     healthy: true,
     tag: 'image-2',
     stranger: false,
+    keeps: false,
+    wasProven: false,
   };
 }
 
 function recovering(): Course {
   return {
     wish: 'recover',
+    reopens: false,
     engaged: 'all',
     parked: 'any',
     compared: new Set(),
@@ -378,6 +467,7 @@ function factsOf(world: World, course: Course, name = 'web'): TransactionFacts {
     policy: world.policy,
     wasRunning: world.wasRunning,
     afterwards: world.afterwards,
+    keeps: world.keeps,
     waitsFor: [],
     reference: 'web:1',
     taggedBefore: 'image-1',
@@ -426,6 +516,9 @@ function apply(world: World, step: Step, name = 'web', halfway = false): void {
     case 'tag':
       world.tag = step.imageId;
       return;
+    case 'keep':
+      target!.name = keptName({ name, policy: world.policy, wasRunning: world.wasRunning, untilMs: 1000 });
+      return;
     case 'remove':
       if (step.id === 'old') world.old = undefined;
       else world.new = undefined;
@@ -470,17 +563,18 @@ type Life = {
 };
 
 /** Depth first over everything that can happen; a state is the world and what the living process knows. */
-function explore(begin: World): { states: number; faults: string[] } {
+function explore(begin: World, course: Partial<Course> = { wish: 'forward' }): { states: number; faults: string[] } {
   const seen = new Set<string>();
   const faults: string[] = [];
   const pending: Life[] = [
-    { world: begin, course: { ...recovering(), wish: 'forward', stopsInDoubt: new Set() }, trail: [], cuts: 0 },
+    { world: begin, course: { ...recovering(), stopsInDoubt: new Set(), ...course }, trail: [], cuts: 0 },
   ];
   while (pending.length > 0 && faults.length < 3) {
     const life = pending.pop()!;
     const key = JSON.stringify([
       life.world,
       life.course.wish,
+      life.course.reopens,
       [...life.course.proven],
       [...life.course.compared],
       [...life.course.hooked],
@@ -501,14 +595,30 @@ function explore(begin: World): { states: number; faults: string[] } {
   return { states: seen.size, faults };
 }
 
+/** Where it ends when nothing comes in between. */
+function undisturbed(begin: World, course: Partial<Course>): World {
+  const world = structuredClone(begin);
+  const known = { ...recovering(), stopsInDoubt: new Set<string>(), ...course };
+  for (let steps = 0; steps < 30; steps += 1) {
+    const decision = decide(factsOf(world, known));
+    if (decision.kind !== 'step') break;
+    apply(world, decision.step);
+  }
+  return world;
+}
+
 function whatIsWrong({ world, course, trail, cuts }: Life): string | undefined {
   if (trail.length > 200) return 'no end';
   if (world.old && world.new && isAlive(world.old.status) && isAlive(world.new.status)) return 'two run at once';
+  if (isKept(world.old) && isAlive(world.old.status)) return 'what is kept runs';
   const decision = decide(factsOf(world, course));
   if (decision.kind === 'step') return whatIsUntimely(decision.step, world, course);
   if (decision.kind !== 'end') return undefined;
   if (world.old?.dying || world.new?.dying) return 'a stop is still going on when nobody watches any more';
-  const left = [world.old, world.new].filter((container) => container !== undefined);
+  const kept = isKept(world.old) ? world.old : undefined;
+  if (world.keeps && !world.policyIsFixed && world.new !== undefined && kept === undefined) return 'nothing is kept';
+  if (kept !== undefined && !samePolicy(kept.policy, no)) return 'what is kept may come up';
+  const left = [world.old, world.new].filter((container) => container !== undefined && container !== kept);
   const [only] = left;
   if (left.length !== 1 || only === undefined) return `${left.length} containers are left`;
   if (only.name !== 'web') return `it is called ${only.name}`;
@@ -518,8 +628,12 @@ function whatIsWrong({ world, course, trail, cuts }: Life): string | undefined {
   if (isAlive(only.status) !== runs && !mayHaveComeUp) return `it is ${only.status}`;
   if (isNew && world.afterwards === 'completed' && only.startedAt === '') return 'its work was never begun';
   if (!samePolicy(only.policy, world.policy)) return `its policy is ${only.policy.Name}`;
-  if (only.imageId === 'image-2' && !world.healthy) return 'the unhealthy version stayed';
+  if (only.imageId === 'image-2' && !world.healthy && !world.wasProven) return 'the unhealthy version stayed';
   return undefined;
+}
+
+function isKept(container: ModelContainer | undefined): container is ModelContainer {
+  return container !== undefined && parseKeptName(container.name) !== undefined;
 }
 
 /** Hooks decide while nothing has been touched, and hear of a success before it is final. */

@@ -1,7 +1,7 @@
 import type { Afterwards } from './afterwards.ts';
 import { type ContainerStatus, isAlive, type RestartPolicy } from './container.ts';
 import type { UpdatePhase } from './event.ts';
-import { droppedName, failedName, parkedName, standInName, successorName } from './transaction-names.ts';
+import { droppedName, failedName, parkedName, parseKeptName, standInName, successorName } from './transaction-names.ts';
 
 /**
  * `decide` names the next step of a transaction from what the engine says now. The executor of an
@@ -17,9 +17,13 @@ import { droppedName, failedName, parkedName, standInName, successorName } from 
  * 4. stop the olds (unless two may run at once: then after the commit), start the successors unless they are to stay stopped, wait for the health gate, run
  *    the post-update hooks
  * 5. rename the leader's old once more: the commit. Before it everything goes back, after it forward
- * 6. move the restart policies over, remove the olds
+ * 6. move the restart policies over, remove the olds, or keep them for a while
+ *
+ * One that is kept is no part of a transaction any more, unless it is to come back: then it is parked
+ * again, as it was before the commit, and everything goes back from there.
  */
-export function decide(facts: TransactionFacts): Decision {
+export function decide({ members, ...rest }: TransactionFacts): Decision {
+  const facts = { ...rest, members: rest.course.reopens ? members : members.map(withoutKept) };
   const ours = { ...facts, members: facts.members.filter((member) => isEngaged(member, facts.course)) };
   const halfRemoved = buryDead(ours);
   if (halfRemoved !== undefined) return halfRemoved;
@@ -34,7 +38,7 @@ export function decide(facts: TransactionFacts): Decision {
 }
 
 /** Where a container stands, by its name; `elsewhere`: somebody gave it a name of their own. */
-export type Place = 'name' | 'new' | 'old' | 'drop' | 'bad' | 'elsewhere';
+export type Place = 'name' | 'new' | 'old' | 'drop' | 'kept' | 'bad' | 'elsewhere';
 
 export type Standing = {
   readonly id: string;
@@ -74,6 +78,8 @@ export type MemberFacts = {
   readonly policyIsFixed: boolean;
   readonly wasRunning: boolean;
   readonly afterwards: Afterwards;
+  /** The old container is kept after the commit, where it cannot come up by itself. */
+  readonly keeps: boolean;
   /** Places in the list of the members that must have passed the gate before this one is started. */
   readonly waitsFor: readonly number[];
   readonly reference: string;
@@ -102,6 +108,8 @@ export type TransactionFacts = {
 export type Course = {
   /** `recover`: a transaction found at start; the facts tell which way it goes. */
   readonly wish: 'forward' | 'back' | 'recover';
+  /** What an earlier commit has kept is to come back. */
+  readonly reopens: boolean;
   /** Ids of olds whose successor this transaction has created: nothing else is ours to touch. */
   readonly engaged: 'all' | ReadonlySet<string>;
   /** Ids of olds that this transaction has renamed: those of other updaters are not ours to bring back. */
@@ -137,6 +145,8 @@ type StepArguments = {
   readonly outwait: { readonly id: string };
   readonly tag: { readonly imageId: string; readonly reference: string };
   readonly remove: { readonly id: string };
+  /** Name an old container that is done with so that it stays for a while. */
+  readonly keep: { readonly id: string };
 };
 
 export type StepKind = keyof StepArguments;
@@ -376,7 +386,12 @@ function commit({ members, course }: TransactionFacts): Decision {
       (member) => member.new !== undefined && needsStart(member) && start(member.new),
     ) ??
     next(({ spare }) => spare !== undefined && remove(spare)) ??
-    firstStep('committing', replaced.toReversed(), ({ old }) => old !== undefined && remove(old), course) ??
+    firstStep(
+      'committing',
+      replaced.toReversed(),
+      (member) => member.old !== undefined && letGo(member, member.old),
+      course,
+    ) ??
     restoreOrphans(orphaned, course) ?? { kind: 'end', result: 'committed' }
   );
 }
@@ -397,7 +412,7 @@ function restoreOrphans(orphaned: readonly MemberFacts[], course: Course): Decis
   );
 }
 
-function back({ members, course }: TransactionFacts): Decision {
+function back({ members, course, liveRestore }: TransactionFacts): Decision {
   const present = members.filter((member) => member.old !== undefined);
   const returning = present.filter((member) => isOursToReturn(member, course));
   const stranded = members.filter((member) => member.old === undefined);
@@ -406,6 +421,12 @@ function back({ members, course }: TransactionFacts): Decision {
   const next = (choose: (member: MemberFacts) => Step | false | undefined, order = returning) =>
     firstStep('rolling back', order, choose, course);
   return (
+    next((member) => member.old?.place === 'kept' && park(member, member.old)) ??
+    next(({ new: successor, old }) => {
+      const isUnproven = successor?.place === 'name' && old?.place === 'old';
+      return isUnproven && !samePolicy(successor.policy, noRestart) && setPolicy(successor, noRestart);
+    }) ??
+    next((member) => awaitReturn(member, liveRestore)) ??
     next(
       ({ name, new: successor }) => successor?.place === 'name' && rename(successor, failedName(name)),
       dependentsFirst,
@@ -427,6 +448,14 @@ function back({ members, course }: TransactionFacts): Decision {
       result: 'undone',
     }
   );
+}
+
+/** What was kept comes up by itself from here on, should the host lose power, as any old container does in this place. */
+function awaitReturn({ old, new: successor, policy, wasRunning }: MemberFacts, liveRestore: boolean): Step | false {
+  if (old?.place !== 'old' || successor?.place !== 'name' || policy === undefined) return false;
+  if (!wasRunning || isAlive(old.status) || !isAlive(successor.status)) return false;
+  const waiting = deadManPolicy(policy, liveRestore);
+  return !samePolicy(old.policy, waiting) && setPolicy(old, waiting);
 }
 
 /** Somebody removed the old container, so that its successor is all there is: it stays, unless the name is taken. */
@@ -495,6 +524,17 @@ function drop({ name, policy, wasRunning }: MemberFacts, old: Standing): Step {
   return rename(old, droppedName(name, policy ?? old.policy, wasRunning));
 }
 
+/** Only what is stopped, and that nothing but a person starts again, can be kept. */
+function letGo({ keeps }: MemberFacts, old: Standing): Step {
+  return keeps && !isAlive(old.status) && samePolicy(old.policy, noRestart)
+    ? { kind: 'keep', id: old.id }
+    : remove(old);
+}
+
+function withoutKept(member: MemberFacts): MemberFacts {
+  return member.old?.place === 'kept' ? { ...member, old: undefined } : member;
+}
+
 const rename = ({ id }: Standing, to: string): Step => ({ kind: 'rename', id, to });
 const setPolicy = ({ id }: Standing, policy: RestartPolicy): Step => ({
   kind: 'policy',
@@ -557,5 +597,5 @@ export function placeOf(actual: string, name: string): Place {
   if (actual === failedName(name)) return 'bad';
   if (actual.startsWith(`${name}.upkeep-old-`) || actual === standInName(name)) return 'old';
   if (actual.startsWith(`${name}.upkeep-drop-`)) return 'drop';
-  return 'elsewhere';
+  return parseKeptName(actual)?.name === name ? 'kept' : 'elsewhere';
 }

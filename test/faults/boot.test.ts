@@ -48,7 +48,7 @@ function countRunning({ scene, before }: Stage): ReadonlyMap<string, number> {
 /** Once the update is decided, the old policy is taken away before the new one is given: rather none than both. */
 function betweenPolicies(calls: readonly string[], index: number, when: 'before' | 'during' | 'after'): boolean {
   const policies = calls.flatMap((call, at) => (call.startsWith('updateRestartPolicy') ? [at] : []));
-  const decided = calls.findLastIndex((call) => call.startsWith('renameContainer') && call.includes('.upkeep-drop-'));
+  const decided = calls.findLastIndex((call) => /^renameContainer .*\.upkeep-drop-\S+$/.test(call));
   const commit = policies.filter((at) => at > decided);
   const [first = Infinity, last = -1] = [commit[0], commit.at(-1)];
   return when === 'before' ? index > first && index <= last : index >= first && index <= last;

@@ -1,4 +1,5 @@
 import { acceptedProbes, parseHealthProbe } from '../../domain/health-probe.ts';
+import { longestKeepMs } from '../../domain/keep-old.ts';
 import type { Option } from '../option.ts';
 
 const commands = ['run', 'update'] as const;
@@ -135,6 +136,19 @@ export const updateOptions = {
     meaning:
       'Stop the old container only when the new one has proven itself, where two can run at once: without fixed ports and addresses, without volumes to write to',
     example: 'true',
+    commands: commandsThatReplace,
+  },
+  keepOldMs: {
+    group: 'update',
+    kind: 'duration',
+    flag: 'keep-old',
+    env: ['KEEP_OLD'],
+    default: 0,
+    minMs: 0,
+    maxMs: longestKeepMs,
+    meaning:
+      'Keep the container that an update has replaced for so long, stopped and under another name, so that upkeep rollback starts it again as it was',
+    example: '2d',
     commands: commandsThatReplace,
   },
   updateAutoRemove: {

@@ -7,6 +7,7 @@ import { type Container, isAlive } from '../../../src/domain/container.ts';
 import { isFailedVersionTag } from '../../../src/domain/failed-version.ts';
 import type { OutcomeKind } from '../../../src/domain/session.ts';
 import { defaultSettings } from '../../../src/domain/settings.ts';
+import { parseKeptName } from '../../../src/domain/transaction-names.ts';
 import type { PlannedTransaction } from '../../../src/domain/update-plan.ts';
 import { createSandboxScene, type SandboxScene } from '../../support/sandbox-outside.ts';
 
@@ -22,6 +23,8 @@ export type Shape = {
   readonly dependent?: boolean;
   /** `--rm`: what comes back is another container, and an engine that restarts removes what is not replaced just then. */
   readonly selfRemoving?: boolean;
+  /** What was replaced is kept. */
+  readonly keeps?: boolean;
 };
 
 const restart = (Name: string) => ({ RestartPolicy: { Name, MaximumRetryCount: 0 } });
@@ -99,6 +102,23 @@ export const shapes: readonly Shape[] = [
     good: false,
     body: { HostConfig: { AutoRemove: true } },
     selfRemoving: true,
+  },
+  {
+    name: 'kept after its update, with volumes',
+    next: {},
+    good: true,
+    body: {
+      Labels: { 'upkeep.keep-old': '1h' },
+      Volumes: { '/scratch': {} },
+      HostConfig: { ...restart('always'), Binds: ['kept:/data'] },
+    },
+    keeps: true,
+  },
+  {
+    name: 'kept after its update, had it not been a bad version',
+    next: { exitsAfterMs: 5000, exitCode: 4 },
+    good: false,
+    body: { Labels: { 'upkeep.keep-old': '1h' }, HostConfig: restart('on-failure') },
   },
   {
     name: 'with a container in its network namespace',
@@ -214,7 +234,14 @@ export function faultsIn({ scene, before, newImageId }: Stage, shape: Shape): st
   const { containers, volumes, tags } = scene.sandbox.control.snapshot();
   const faults: string[] = [];
   if (shape.good && Object.keys(tags).some(isFailedVersionTag)) faults.push('a good version is held to have failed');
-  const names = Object.keys(containers).sort().join();
+  const kept = Object.values(containers).filter(({ name }) => parseKeptName(name) !== undefined);
+  const isNew = containers['web']?.imageId === newImageId;
+  if (kept.length !== (shape.keeps && isNew ? 1 : 0)) faults.push(`${kept.length} containers are kept`);
+  for (const { name, running } of kept) if (running) faults.push(`"${name}" runs`);
+  const names = Object.keys(containers)
+    .filter((name) => parseKeptName(name) === undefined)
+    .sort()
+    .join();
   if (names !== [...before.keys()].sort().join()) faults.push(`the containers are ${names}`);
   for (const [name, old] of before) {
     const now = containers[name];

@@ -49,10 +49,13 @@ export async function faultsAfter(
   running: Running = before.running,
 ): Promise<string[]> {
   const { engine } = stage;
-  const names = await containerNames(engine);
+  const all = await containerNames(engine);
+  const kept = all.filter((name) => name.includes('.upkeep-kept-'));
+  const names = all.filter((name) => !kept.includes(name));
   const expected = Object.keys(shape.containers).sort();
   const faults: string[] = [];
   if (names.join() !== expected.join()) faults.push(`the containers are ${names.join(', ') || 'gone'}`);
+  faults.push(...(await wrongOfKept(stage, shape, before, kept)));
   const images = new Set<string>();
   for (const [name, state] of Object.entries(shape.containers)) {
     const container = await engine.inspect(name);
@@ -64,6 +67,26 @@ export async function faultsAfter(
   if (images.size > 1) faults.push('the group is of two minds: one member is new, one is old');
   if (!shape.overlaps) faults.push(...(await doubleRuns(engine, running)));
   return faults;
+}
+
+/** What was replaced is kept if anything was, and nothing of it runs or would start by itself. */
+async function wrongOfKept(
+  { engine, versions }: Stage,
+  { keeps = false, containers }: Shape,
+  before: Before,
+  kept: readonly string[],
+): Promise<string[]> {
+  const [name = ''] = Object.keys(containers);
+  const isNew = (await engine.inspect(name))?.Image === imageIdOf(versions.next);
+  if (kept.length !== (keeps && isNew ? 1 : 0)) return [`kept are ${kept.join(', ') || 'none'}`];
+  const found = await Promise.all(kept.map((one) => engine.inspect(one)));
+  return found.flatMap((container) => {
+    const policy = (container?.HostConfig['RestartPolicy'] as { readonly Name?: string } | undefined)?.Name ?? '';
+    const isStill = container?.State.Running === false && (policy === '' || policy === 'no');
+    return isStill && container.Id === before.containers.get(name)?.Id
+      ? []
+      : [`what is kept is ${container?.State.Status}, "${policy}"`];
+  });
 }
 
 function compare(

@@ -15,6 +15,8 @@ export type Shape = {
   readonly selfRemoving?: boolean;
   /** Old and new run at once for a while. */
   readonly overlaps?: boolean;
+  /** What was replaced stays, stopped, under a name of its own. */
+  readonly keeps?: boolean;
   /** More flags for the updater. */
   readonly flags?: readonly string[];
   /** Sets the scene, from an image that is pulled already; `address` is a loopback address of the engine's own. */
@@ -147,6 +149,13 @@ const loopback = (address: string, port: string) => ({ HostIp: address, HostPort
 
 /** Those of the whole campaigns. */
 export const moreShapes: readonly Shape[] = [
+  {
+    ...simple,
+    name: 'kept after its update, always, a named volume',
+    keeps: true,
+    flags: ['--keep-old', '1h'],
+    scene: web({ ...restart('always'), Binds: ['kept:/data'] }),
+  },
   {
     ...simple,
     name: 'unless-stopped, started before the old one is stopped',
