@@ -219,6 +219,7 @@ async function compareCreated(context: StepContext, { id, member: index }: StepO
   const found = differences(withAutoRemove(parts.planned.container, !isStandIn && member.vanishes), created, {
     oldImage: parts.oldImage,
     newImage: isStandIn ? parts.oldImage : parts.image,
+    reference: parts.planned.reference,
     replacedIds: successorsByIdAndName(transaction),
     freshVolumes: !isStandIn && getsFreshVolumes(parts.planned, settings),
     leftOut: leftOutFields(settings),

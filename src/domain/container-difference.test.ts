@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { idOf } from '../../test/support/builders.ts';
 import { imageOf, networkOf, recipeScene } from '../../test/support/recipe-scene.ts';
+import { differences } from './container-difference.ts';
 import type { Container, ContainerConfig, ContainerSettings, Endpoint, HostConfig } from './container.ts';
 
 const image = imageOf('old', {
@@ -228,6 +229,16 @@ describe('differences()', () => {
   test('an image given by digest or id is another one for another image', () => {
     const pinned = changed(before, { Config: { Image: 'repo@sha256:1' } });
     expect(scene.compare(pinned, changed(after, { Config: { Image: 'repo@sha256:2' } }), image)).toEqual([]);
+  });
+
+  test('where another reference was asked for, that is the one to be found', () => {
+    const update = scene.update(before, image, newImage, { image: 'noted:1' });
+    const context = { oldImage: image, newImage, replacedIds: new Map<string, string>() };
+    expect(differences(before, update, { ...context, reference: 'noted:1' })).toEqual([]);
+    const unasked = scene.update(before, image, newImage);
+    expect(differences(before, unasked, { ...context, reference: 'noted:1' })).toMatchObject([
+      { field: 'Config.Image', before: 'noted:1', after: before.settings.Config.Image },
+    ]);
   });
 
   test('the default bridge has another id whenever the engine starts', () => {

@@ -8,6 +8,8 @@ import { networkDifferences } from './container-difference/networks.ts';
 export type DifferenceContext = {
   readonly oldImage: Image;
   readonly newImage: Image;
+  /** The reference that the successor was to be created from; default: the predecessor's. */
+  readonly reference?: string;
   /** As in the request of the recipe. */
   readonly replacedIds: ReadonlyMap<string, string>;
   readonly freshVolumes?: boolean;

@@ -53,7 +53,8 @@ const comparisons: ReadonlyMap<string, Comparison> = new Map<string, Comparison>
 /** A digest or id is another one for another image. */
 function imageDifference(pair: Pair): readonly Difference[] {
   const [before, after] = configsOf(pair);
-  return /@|^(?:sha256:)?[0-9a-f]{12,64}$/.test(before.Image) ? [] : compare('Config.Image', before.Image, after.Image);
+  const { reference = before.Image } = pair;
+  return /@|^(?:sha256:)?[0-9a-f]{12,64}$/.test(before.Image) ? [] : compare('Config.Image', reference, after.Image);
 }
 
 /** Each has its own short id, unless it was told otherwise; in another's network, that one's host name. */

@@ -15,6 +15,7 @@ export type Pair = {
   readonly after: Container;
   readonly oldImage: Image;
   readonly newImage: Image;
+  readonly reference?: string;
   readonly replacedIds: ReadonlyMap<string, string>;
   /** As in the request of the recipe. */
   readonly freshVolumes?: boolean;
