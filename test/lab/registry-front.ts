@@ -2,6 +2,7 @@ import http from 'node:http';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import type { SecureVersion } from 'node:tls';
 import { readFileSync } from 'node:fs';
 import type { Pki } from './pki.ts';
 
@@ -37,6 +38,8 @@ export type FrontOptions = {
   readonly otherwise?: string;
   /** With the certificate of the lab's authority. */
   readonly tls?: Pki;
+  /** The newest TLS that it speaks. */
+  readonly maxTls?: SecureVersion;
   /** Default: a free one. */
   readonly port?: number;
   readonly says?: (call: FrontCall) => Said;
@@ -50,7 +53,8 @@ export type Front = {
   readonly close: () => Promise<void>;
 };
 
-export async function startFront({ upstreams, otherwise, tls, port = 0, says }: FrontOptions): Promise<Front> {
+export async function startFront(options: FrontOptions): Promise<Front> {
+  const { upstreams, otherwise, tls, maxTls, port = 0, says } = options;
   const calls: FrontCall[] = [];
   const answer: RequestListener = (request, response) => {
     const { method = 'GET', url: path = '/', headers } = request;
@@ -74,7 +78,7 @@ export async function startFront({ upstreams, otherwise, tls, port = 0, says }: 
   const server =
     tls === undefined
       ? http.createServer(answer)
-      : https.createServer({ cert: readFileSync(tls.serverCertificate), key: readFileSync(tls.serverKey) }, answer);
+      : https.createServer({ ...certificateOf(tls), ...(maxTls === undefined ? {} : { maxVersion: maxTls }) }, answer);
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -93,6 +97,10 @@ export async function startFront({ upstreams, otherwise, tls, port = 0, says }: 
         for (const socket of sockets) socket.destroy();
       }),
   };
+}
+
+function certificateOf({ serverCertificate, serverKey }: Pki): https.ServerOptions {
+  return { cert: readFileSync(serverCertificate), key: readFileSync(serverKey) };
 }
 
 /** The name that was asked for goes along: registries write it into their answers. */
