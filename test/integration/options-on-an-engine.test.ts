@@ -1,6 +1,8 @@
+import { existsSync, mkdtempSync, renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { describeInLab } from '../lab/describe-in-lab.ts';
+import { createFaultProxy } from '../lab/fault-proxy.ts';
 import { runUpkeep } from '../support/run-upkeep.ts';
 import { upkeepScene } from '../support/upkeep-scene.ts';
 
@@ -40,6 +42,36 @@ describeInLab('options on a real engine', (lab) => {
     expect(stderr.split('\n').filter((line) => line.includes('cannot be used'))).toEqual([
       expect.stringContaining(`API version \\"${version}\\" cannot be used`),
     ]);
+  });
+
+  test('--api-version is the version of every call that has one', async () => {
+    const proxied = join(lab.dir, 'pinned.sock');
+    const proxy = await createFaultProxy({ listen: { socketPath: proxied }, upstream: { socketPath: socket } });
+    onTestFinished(() => proxy.close());
+    await engine.pull(image);
+    await engine.run('web', image);
+    expect(await upkeepScene({ socket: proxied }).check('--api-version', '1.41')).toMatchObject({
+      web: { status: 'fresh' },
+    });
+    const paths = proxy.calls.map(({ path }) => path).filter((path) => !/^\/(?:_ping|version)\b/.test(path));
+    expect(paths.length).toBeGreaterThan(0);
+    for (const path of paths) expect(path).toMatch(/^\/v1\.41\//);
+  });
+
+  test('the socket of a rootless engine is found in XDG_RUNTIME_DIR, where there is no other', async () => {
+    await engine.pull(image);
+    await engine.run('web', image);
+    const XDG_RUNTIME_DIR = mkdtempSync(join(lab.dir, 'runtime-'));
+    symlinkSync(socket, join(XDG_RUNTIME_DIR, 'docker.sock'));
+    const hidden = ['/run/docker.sock', '/run/podman'].filter((path) => existsSync(path));
+    for (const path of hidden) renameSync(path, `${path}.hidden`);
+    try {
+      expect((await runUpkeep(['check'])).stderr).toContain('Cannot find a container engine');
+      const found = await runUpkeep(['check'], { env: { XDG_RUNTIME_DIR } });
+      expect(found.stdout, found.stderr).toContain('web');
+    } finally {
+      for (const path of hidden) renameSync(`${path}.hidden`, path);
+    }
   });
 
   test('--porcelain v1 prints a line for each container, and nothing else', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
+import { catalogue } from '../../lab/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import { upkeepScene } from '../../support/upkeep-scene.ts';
 import { effectsScene, idsOf } from './scene.ts';
@@ -44,6 +45,13 @@ describeInLab('what must not be touched', (lab) => {
     const held = await upkeep.update('--no-pull');
     expect(held.outcomes).toMatchObject({ yes: { outcome: 'fresh' }, silent: { outcome: 'updated' } });
     expect(idsOf(next)).toContain((await inspect('silent')).Image);
+  });
+
+  test('--cooldown-delay leaves an image that is too young for later', async () => {
+    const next = { ...catalogue['plain-v2'], created: new Date().toISOString() };
+    const { Id, State } = await stale('web', { next });
+    expect((await upkeep.update('--cooldown-delay', '1h')).outcomes['web']?.outcome).toBe('deferred');
+    expect(await inspect('web')).toMatchObject({ Id, State: { StartedAt: State.StartedAt } });
   });
 
   test('instances of several scopes work side by side, each on its own containers', async () => {

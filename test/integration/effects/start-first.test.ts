@@ -9,7 +9,8 @@ describeInLab('start-first on a real engine', (lab) => {
   const scene = effectsScene(lab, 'start-first');
   afterEach(() => engine.clear());
 
-  const update = () => runUpkeep(['update', '--start-first', '--health-window', '1s'], { socket: engine.socket });
+  const update = (...args: string[]) =>
+    runUpkeep(['update', '--health-window', '1s', ...args], { socket: engine.socket });
 
   /** Starts and ends of containers, by what of: `old die`. */
   async function lives(oldId: string, since: number): Promise<readonly string[]> {
@@ -27,7 +28,7 @@ describeInLab('start-first on a real engine', (lab) => {
     const HostConfig = { NetworkMode: 'front', RestartPolicy: { Name: 'always' } };
     const before = await scene.stale('web', { config: { HostConfig } });
     const since = Date.now() / 1000;
-    const { code, stdout, stderr } = await update();
+    const { code, stdout, stderr } = await update('--start-first');
     expect(code, stdout + stderr).toBe(0);
     const after = await scene.inspect('web');
     expect(idsOf(before.next)).toContain(after.Image);
@@ -39,18 +40,30 @@ describeInLab('start-first on a real engine', (lab) => {
   test('a version that fails has never interrupted the old one', async () => {
     const before = await scene.stale('web', { next: catalogue.crash });
     const since = Date.now() / 1000;
-    expect((await update()).code).toBe(1);
+    expect((await update('--start-first')).code).toBe(1);
     const after = await scene.inspect('web');
     expect([after.Id, after.State.StartedAt]).toEqual([before.Id, before.State.StartedAt]);
     expect(await lives(before.Id, since)).toEqual(['new start', 'new die']);
     expect(await scene.names()).toEqual(['web']);
   });
 
+  test('with the label also where both write to the same volume, and with false never', async () => {
+    const Labels = { 'upkeep.start-first': 'true' };
+    const before = await scene.stale('web', { config: { Labels, HostConfig: { Binds: ['shared:/data'] } } });
+    const unwilling = await scene.stale('unwilling', { config: { Labels: { 'upkeep.start-first': 'false' } } });
+    const since = Date.now() / 1000;
+    expect((await update('web')).code).toBe(0);
+    expect(await lives(before.Id, since)).toEqual(['new start', 'old die']);
+    const sinceThen = Date.now() / 1000;
+    expect((await update('--start-first', 'unwilling')).code).toBe(0);
+    expect(await lives(unwilling.Id, sinceThen)).toEqual(['old die', 'new start']);
+  });
+
   test('a fixed port is published by one at a time', async () => {
     const HostConfig = { PortBindings: { '8080/tcp': [{ HostIp: '127.0.0.1', HostPort: '18097' }] } };
     const before = await scene.stale('web', { config: { HostConfig } });
     const since = Date.now() / 1000;
-    expect((await update()).code).toBe(0);
+    expect((await update('--start-first')).code).toBe(0);
     expect(await lives(before.Id, since)).toEqual(['old die', 'new start']);
   });
 });

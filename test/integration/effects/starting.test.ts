@@ -86,19 +86,20 @@ describeInLab('how containers are stopped and started', (lab) => {
     });
   });
 
-  test('--rolling-restart begins one when the one before has been proven, also with dependencies', async () => {
-    const after = (name: string) => ({ config: { Labels: { 'upkeep.depends-on': name } } });
-    await stale('aa', after('bb'));
-    await stale('bb', after('cc'));
-    await stale('cc');
-    const { outcomes } = await upkeep.update('--rolling-restart');
-    expect(Object.values(outcomes).map(({ outcome }) => outcome)).toEqual(['updated', 'updated', 'updated']);
-    const startedAtMs = await Promise.all(
-      ['cc', 'bb', 'aa'].map(async (name) => Date.parse((await inspect(name)).State.StartedAt)),
-    );
-    const gapsMs = startedAtMs.slice(1).map((ms, index) => ms - (startedAtMs[index] ?? 0));
-    for (const gapMs of gapsMs) expect(gapMs).toBeGreaterThan(1000);
-  });
+  test.each(['--rolling-restart', '--update-concurrency 1'])(
+    '%s begins one when the one before has been proven, also with dependencies',
+    async (options) => {
+      await stale('aa', { config: { Labels: { 'upkeep.depends-on': 'cc' } } });
+      for (const name of ['bb', 'cc']) await stale(name);
+      const { outcomes } = await upkeep.update(...options.split(' '));
+      expect(Object.values(outcomes).map(({ outcome }) => outcome)).toEqual(['updated', 'updated', 'updated']);
+      const startOf = async (name: string) => Date.parse((await inspect(name)).State.StartedAt);
+      const [aa = 0, bb = 0, cc = 0] = await Promise.all(['aa', 'bb', 'cc'].map(startOf));
+      expect(aa).toBeGreaterThan(cc);
+      const inOrder = [aa, bb, cc].toSorted((one, other) => one - other);
+      for (const [index, ms] of inOrder.slice(1).entries()) expect(ms - (inOrder[index] ?? 0)).toBeGreaterThan(1000);
+    },
+  );
 
   test('the label stop-signal is heard where the engine can be told a signal; else that is said', async () => {
     const HostConfig = { Binds: ['log:/log'] };
