@@ -73,6 +73,7 @@ describeInLab('a container that is kept after its update', (lab) => {
   test('goes when its time is over, by whichever run comes next', async () => {
     await scene.stale('web', { config: { Labels: { 'upkeep.keep-old': '1s' } } });
     await upkeep.update();
+    expect(await keptName()).toHaveLength(1);
     // By the engine's clock, which nobody here can set.
     await expect.poll(async () => (await upkeep.update(), await keptName()), { timeout: 30_000 }).toEqual([]);
     expect(await scene.names()).toEqual(['web']);

@@ -1,0 +1,238 @@
+import type { acceptedOptions } from '../../../src/config/options/accepted.ts';
+import type { notificationOptions } from '../../../src/config/options/notifications.ts';
+import type { OptionKey } from '../../../src/config/options.ts';
+import type { LabelName } from '../../../src/domain/label-names.ts';
+
+/** The test on a real engine that shows what something does to containers, or why it does nothing to them. */
+export type Effect =
+  /** `file` is one below `test/`, `title` as it is written there. */
+  | { readonly kind: 'shown'; readonly file: string; readonly title: string }
+  | { readonly kind: 'none'; readonly because: string };
+
+const choosing = testsOf('integration/effects/choosing.test.ts');
+const restraint = testsOf('integration/effects/restraint.test.ts');
+const starting = testsOf('integration/effects/starting.test.ts');
+const startFirst = testsOf('integration/effects/start-first.test.ts');
+const healthTimes = testsOf('integration/effects/health-times.test.ts');
+const resources = testsOf('integration/effects/resources.test.ts');
+const autoRemove = testsOf('integration/effects/auto-remove.test.ts');
+const ownContainer = testsOf('integration/effects/own-container.test.ts');
+const volumes = testsOf('integration/effects/volumes.test.ts');
+const compose = testsOf('integration/effects/compose.test.ts');
+const cooldown = testsOf('integration/effects/cooldown.test.ts');
+const when = testsOf('integration/effects/when.test.ts');
+const registries = testsOf('integration/effects/registries.test.ts');
+const http = testsOf('integration/effects/http.test.ts');
+const update = testsOf('integration/update.test.ts');
+const hooks = testsOf('integration/hooks.test.ts');
+const keepOld = testsOf('integration/keep-old.test.ts');
+const remote = testsOf('integration/remote.test.ts');
+const options = testsOf('integration/options-on-an-engine.test.ts');
+const commandLine = testsOf('integration/command-line-on-an-engine.test.ts');
+const privateRegistries = testsOf('integration/private-registries.test.ts');
+const failedVersions = testsOf('integration/failed-versions.test.ts');
+const httpOnAnEngine = testsOf('conformance/on-an-engine.test.ts');
+const realDeaths = testsOf('failures/real-deaths.test.ts');
+const realRefusals = testsOf('failures/real-refusals.test.ts');
+
+const chosen = options('containers are chosen by name, image, label and scope');
+const enabled = choosing('what the label enable forbids is never touched, and with --label-enable only what it allows');
+const monitored = restraint(
+  '--monitor-only adds to the label, which overrides it with --label-take-precedence; nothing is pulled',
+);
+const unpulled = restraint(
+  '--no-pull adds to the label, which overrides it with --label-take-precedence; what the engine holds is taken',
+);
+const scopes = restraint('instances of several scopes work side by side, each on its own containers');
+const stopped = starting(
+  'a stopped container is left alone, updated and left stopped, or updated and started, as options say',
+);
+const unstarted = starting('%s leaves the new container created, with name and policy, and the old one goes');
+const oneByOne = starting('%s begins one when the one before has been proven, also with dependencies');
+const window = healthTimes('--health-window is how long a new container must run, and the label overrides it');
+const limits = resources(
+  'are those of the old one, but for what --cpu-copy-mode and --disable-memory-swappiness leave out',
+);
+const removed = autoRemove('is updated with --update-auto-remove or its label only, and is one with --rm again');
+const rehearsed = update('update --dry-run --verify creates each new container aside, compares it and takes it back');
+const users = hooks('run as the user that label, option or container say; 0 is root');
+const moments = hooks('are run at the four moments, before the update in the old container and after it in the new');
+const hanging = hooks('one that hangs, in any moment, is given up after its time');
+const scheduled = when('by --schedule, in the hours of the time zone TZ');
+const tls = remote('over TCP with TLS and a client certificate, and not without one');
+const login = registries(
+  'the login is found in HOME, and without one REPO_USER and REPO_PASS are it, also for the pull',
+);
+const httpProxy = registries('HTTP_PROXY leads to registries with plain HTTP, but not to those of NO_PROXY');
+const privately = privateRegistries('is asked, and its image pulled, with the login of config.json');
+const token = http('begin with the token only, and by GET with --http-api-watchtower-compat only');
+
+const reach = none('who reaches the API and how, not what is done there');
+const reading = none('of commands that only read');
+const printing = none('what is printed, not what is done');
+
+/** All but those that are accepted without effect at all. */
+export const effectsOfOptions: Readonly<
+  Record<Exclude<OptionKey, keyof typeof acceptedOptions | keyof typeof notificationOptions>, Effect>
+> = {
+  labelEnable: enabled,
+  disableContainers: chosen,
+  monitorImageNames: chosen,
+  skipImageNames: chosen,
+  enableContainersByLabel: chosen,
+  disableContainersByLabel: chosen,
+  includeStopped: stopped,
+  includeRestarting: starting('a container that crashes over and over is updated with --include-restarting'),
+  reviveStopped: stopped,
+  scope: scopes,
+  images: choosing('with --image only containers of that image, whatever its tag'),
+
+  monitorOnly: monitored,
+  noPull: unpulled,
+  labelTakesPrecedence: monitored,
+  cooldownMs: restraint('--cooldown-delay leaves an image that is too young for later'),
+  useComposeDependsOn: compose(
+    'with restart: true nothing is restarted after an update that was rolled back, nor without --use-compose-depends-on',
+  ),
+  stopTimeoutMs: healthTimes('--stop-timeout decides when a container is killed that has no time of its own'),
+  gateWindowMs: window,
+  gateTimeoutMs: healthTimes('--health-timeout is how long it may take to become healthy'),
+  healthProbe: starting('--health-probe brings the old container back where %s does not pass'),
+  pullTimeoutMs: realDeaths(
+    'failure 38: the engine is silent about a pull: it is given up, and the others are updated',
+  ),
+  startFirst: startFirst('the old one ends after the new one has started'),
+  updateAutoRemove: removed,
+  noSelfUpdate: ownContainer('is left as it is with --no-self-update'),
+  finishUpdate: none('not for people: a helper container is told so what it was made for'),
+  noRestart: unstarted,
+  rollingRestart: oneByOne,
+  keepOldMs: keepOld('is stopped, has no policy, and is nothing that anybody watches'),
+  cleanup: update('--cleanup removes the image that nothing uses any more, and no other'),
+  removeVolumes: volumes('gives the new container fresh anonymous volumes, and removes the old; named ones stay'),
+  disableMemorySwappiness: limits,
+  cpuCopyMode: limits,
+  updateConcurrency: oneByOne,
+  retryFailed: failedVersions('(it %s) is held back until a person or a newer version says otherwise'),
+  dryRun: update('update --dry-run says what would move and changes nothing'),
+  verify: rehearsed,
+
+  lifecycleHooks: hooks('are left alone without the option, and by a check'),
+  lifecycleUserId: users,
+  lifecycleGroupId: users,
+
+  intervalMs: commandLine('run updates at its interval, and ends with 0 when it is told to stop'),
+  schedule: scheduled,
+  updateOnStart: when('with --update-on-start at once, and not only when the interval is over'),
+  runOnce: commandLine('run --run-once speaks through the log and ends with the outcome'),
+  timeZone: scheduled,
+  rounds: none('of the demonstration, which has no engine'),
+
+  engineHost: remote('over ssh'),
+  engineTlsVerify: tls,
+  engineCertPath: tls,
+  engineApiVersion: options('--api-version is the version of every call that has one'),
+  healthCheck: none('the engine is asked whether it answers, and nothing else'),
+  userRuntimeFolder: options('the socket of a rootless engine is found in XDG_RUNTIME_DIR, where there is no other'),
+
+  dockerConfigFolder: privately,
+  homeFolder: login,
+  repoUser: login,
+  repoPassword: login,
+  registryTlsSkip: realRefusals(
+    'pitfall 6: --registry-tls-skip and its variable are heard, and neither is in force unasked',
+  ),
+  registryTlsMinVersion: registries('--registry-tls-min-version refuses a registry with older TLS'),
+  registryCa: privately,
+  warnOnHeadFailure: none('the level of a line in the log'),
+  checkConcurrency: registries('--check-concurrency is how many images are asked about at once'),
+  httpProxy,
+  httpsProxy: registries('HTTPS_PROXY leads to all others'),
+  noProxy: httpProxy,
+
+  httpEndpoints: httpOnAnEngine(
+    'a check finds what an update then replaces, and the events, the history and the lists agree',
+  ),
+  httpToken: token,
+  httpEventsToken: none('opens the events, which only tell'),
+  httpHost: reach,
+  httpPort: reach,
+  httpRateLimit: reach,
+  httpCheckTimeoutMs: none('a check changes no container, however long it takes'),
+  httpUpdateTimeoutMs: http('begin nothing more when --http-api-update-timeout is over'),
+  httpTlsCert: reach,
+  httpTlsKey: reach,
+  httpTrustedProxies: reach,
+  httpProxyHeader: reach,
+  httpCorsOrigins: reach,
+  httpPeriodicPolls: httpOnAnEngine('the schedule counts besides the API where it is told so'),
+  httpWatchtowerCompat: token,
+  httpContainers: none('a list of containers, which changes none'),
+  httpMetrics: none('numbers, which change nothing'),
+  httpUpdate: token,
+
+  remoteUrl: reading,
+  remoteToken: reading,
+
+  json: printing,
+  exitCode: printing,
+  porcelain: printing,
+  logLevel: printing,
+  logFormat: printing,
+  debug: printing,
+  trace: printing,
+  noColor: printing,
+  terminalType: printing,
+};
+
+/** By their names without a prefix. */
+export const effectsOfLabels: Readonly<Record<LabelName, Effect>> = {
+  enable: enabled,
+  'monitor-only': monitored,
+  'no-pull': unpulled,
+  'no-restart': unstarted,
+  'update-auto-remove': removed,
+  'start-first': startFirst('with the label also where both write to the same volume, and with false never'),
+  'depends-on': oneByOne,
+  scope: scopes,
+  'stop-signal': starting('the label stop-signal is heard where the engine can be told a signal; else that is said'),
+  'stop-timeout': starting('the label stop-timeout decides when a container is killed'),
+  'cooldown-delay': cooldown('counts from when an image was seen to come, and the label overrides the option'),
+  'health-window': window,
+  'health-timeout': starting('the label health-timeout decides how long healthy may take'),
+  'health-probe': starting('the label health-probe lets a container through that passes %s, %j'),
+  'keep-old': keepOld('goes when its time is over, by whichever run comes next'),
+  'lifecycle.pre-check': moments,
+  'lifecycle.pre-update': moments,
+  'lifecycle.post-update': moments,
+  'lifecycle.post-check': moments,
+  'lifecycle.pre-check-timeout': hanging,
+  'lifecycle.pre-update-timeout': hanging,
+  'lifecycle.post-update-timeout': hanging,
+  'lifecycle.post-check-timeout': hanging,
+  'lifecycle.uid': users,
+  'lifecycle.gid': users,
+};
+
+const replaces = compose('with restart: true a dependent is restarted after the update, others are not');
+
+/** Labels that others write, and that are heard. */
+export const effectsOfForeignLabels: Readonly<Record<string, Effect>> = {
+  'com.centurylinklabs.watchtower': restraint(
+    'no container is stopped or removed because a label says that it is an updater',
+  ),
+  'com.centurylinklabs.zodiac.original-image': choosing(
+    'a container is updated to the image that Zodiac noted on it, instead of its own',
+  ),
+  'com.docker.compose.depends_on': replaces,
+  'com.docker.compose.project': replaces,
+  'com.docker.swarm.task.id': choosing('a task of a Swarm service is left to Swarm'),
+};
+
+function testsOf(file: string): (title: string) => Effect {
+  return (title) => ({ kind: 'shown', file, title });
+}
+
+function none(because: string): Effect {
+  return { kind: 'none', because };
+}
