@@ -225,4 +225,28 @@ describe('a rollback to what was kept', () => {
       expect([...ends].toSorted()).toEqual(['new', 'old']);
     },
   );
+
+  test.each(['power-cut', 'crash', 'graceful'] as const)(
+    '%s of the engine at any call: after the next start one of the two runs, and the other never does',
+    async (how) => {
+      const always = { HostConfig: { RestartPolicy: { Name: 'always', MaximumRetryCount: 0 } } };
+      const ends = new Set<string>();
+      for (const when of faults) {
+        for (let at = 1; at <= 10; at += 1) {
+          const { scene, id } = await staleScene(always);
+          await update(scene);
+          await rollBack(scene, [{ at, fault: { kind: 'engine-restart', how, when } }]).catch(() => undefined);
+          // The engine has to come up again first.
+          await scene.clock.run(() => scene.clock.sleep(60_000));
+          for (const _ of [1, 2]) await as(scene, (application) => application.recover());
+          const web = webOf(scene);
+          const running = containersOf(scene).filter((container) => container.running);
+          expect([running.map(({ name }) => name), policyOf(web)], `${when} call ${at}`).toEqual([['web'], 'always']);
+          expect(containersOf(scene).length, `${when} call ${at}`).toBe(web?.id === id ? 1 : 2);
+          ends.add(web?.id === id ? 'old' : 'new');
+        }
+      }
+      expect(ends).toContain('old');
+    },
+  );
 });
