@@ -4,6 +4,8 @@
 //   --engine NAME       on another engine of test/lab/engines.mjs
 //   --shape TEXT        only shapes with these words in their name, several times for several
 //   --point NAME        only this point, as a failure names it
+//   --rounds N          how many races (campaign G), shared out among its shapes; 200 of them without
+//   --seed N            of the first race; that of each other is one more than that before it
 //   --mutations         instead: what breaks when a rule is taken out of the protocol
 //   --record            keeps the results for docs/reliability.md
 import { spawnSync } from 'node:child_process';
@@ -11,15 +13,18 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { faketimeLibrary, installFaketime } from '../test/lab/install.mjs';
 import { runMutations } from '../test/faults/mutations.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { values } = parseArgs({
   options: {
-    campaign: { type: 'string', multiple: true, default: ['A', 'B', 'C', 'D', 'E', 'F', 'I', 'J', 'Z'] },
+    campaign: { type: 'string', multiple: true, default: ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'I', 'J', 'K', 'Z'] },
     engine: { type: 'string' },
     shape: { type: 'string', multiple: true, default: [''] },
     point: { type: 'string' },
+    rounds: { type: 'string', default: '200' },
+    seed: { type: 'string', default: '1' },
     mutations: { type: 'boolean', default: false },
     record: { type: 'boolean', default: false },
   },
@@ -32,6 +37,11 @@ if (values.mutations) {
 }
 const build = spawnSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });
 if (build.status !== 0) process.exit(1);
+const noClock = values.campaign.includes('K') ? installFaketime({ log: console.log }) : undefined;
+if (noClock) {
+  console.error(`Cannot run campaign K: ${noClock}`);
+  process.exit(1);
+}
 for (const letter of values.campaign) {
   const { status } = spawnSync(
     process.execPath,
@@ -43,6 +53,9 @@ for (const letter of values.campaign) {
         ...process.env,
         UPKEEP_CAMPAIGN: letter,
         UPKEEP_SHAPE: values.shape.join('\n'),
+        UPKEEP_ROUNDS: values.rounds,
+        UPKEEP_SEED: values.seed,
+        UPKEEP_FAKETIME: faketimeLibrary,
         UPKEEP_REPORT: join(folder, `${letter}-${values.engine ?? 'docker-20.10'}.json`),
         ...(values.point === undefined ? {} : { UPKEEP_POINT: values.point }),
         ...(values.engine === undefined ? {} : { LAB_ENGINE: values.engine }),

@@ -26,9 +26,14 @@ wrong. After each, Upkeep is started once more, and then the container must exis
 name, run if it ran before, be of the old or of the proven new version, with its policy, ports, volumes
 and networks; never have run twice at a time; and a second start must find nothing left to repair.
 Anything else counts as lost. The calls are those that a clean run makes, so a new call brings its
-points with it. To repeat one, as a failure names it:
+points with it. In campaign G a point is a race: two to five instances, updaters, services and such that
+only recover, start together or while the first is at one of its calls, and in one race of three that
+first one is killed. Where nobody dies exactly one says that it has updated, else one at most; no other
+calls it a failure, and nothing is left to the next start. In campaign K a point is a clock that is an
+hour or ten years off, and when. To repeat one, as a failure names it:
 
     npm run test:faults -- --campaign A --shape "host network" --point "killed after 7"
+    npm run test:faults -- --campaign G --shape "a group of two" --seed 17 --rounds 1
 
 "By the engine" counts what an engine that crashes does to any container, with Upkeep and without: Docker
 leaves one with \`unless-stopped\` down, when no update of it was under way.

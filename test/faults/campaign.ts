@@ -1,11 +1,28 @@
 import { describeCampaign } from './rig/describe-campaign.ts';
+import { clockedShapes, describeClocks } from './rig/describe-clocks.ts';
+import { describeRaces, racedShapes } from './rig/describe-races.ts';
 import { moreShapes, shapes } from './rig/shapes.ts';
 
 /** What `npm run test:faults` runs: scripts/faults.mjs says what the variables hold. */
 const { UPKEEP_CAMPAIGN: letter = 'A', UPKEEP_SHAPE: shape = '', UPKEEP_POINT: only, UPKEEP_REPORT } = process.env;
+const { UPKEEP_ROUNDS: rounds = '200', UPKEEP_SEED: seed = '1', UPKEEP_FAKETIME: library = '' } = process.env;
 
-describeCampaign(letter, {
-  shapes: [...shapes, ...moreShapes].filter(({ name }) => shape.split('\n').some((words) => name.includes(words))),
-  only,
+const words = shape.split('\n');
+const scope = {
+  shapes: [...shapes, ...moreShapes].filter(({ name }) => words.some((each) => name.includes(each))),
   reportFile: UPKEEP_REPORT,
-});
+};
+
+if (letter === 'G') {
+  const raced = scope.shapes.filter(({ name }) => shape !== '' || racedShapes.includes(name));
+  describeRaces({ ...scope, shapes: raced, rounds: Math.ceil(Number(rounds) / raced.length), seed: Number(seed) });
+} else if (letter === 'K') {
+  describeClocks({
+    ...scope,
+    shapes: scope.shapes.filter(({ name }) => shape !== '' || clockedShapes.includes(name)),
+    only,
+    library,
+  });
+} else {
+  describeCampaign(letter, { ...scope, only });
+}

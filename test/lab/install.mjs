@@ -72,6 +72,16 @@ export function installBench({ log = () => {} } = {}) {
   return install(benchNeeds, log);
 }
 
+const folderOfArch = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' };
+
+/** For LD_PRELOAD, to have a process see another time. */
+export const faketimeLibrary = `/usr/lib/${folderOfArch[process.arch] ?? process.arch}/faketime/libfaketime.so.1`;
+
+/** Likewise for that. */
+export function installFaketime({ log = () => {} } = {}) {
+  return install([[faketimeLibrary, 'libfaketime']], log);
+}
+
 /** Undefined when all is there now; otherwise the reason why not. */
 function install(needs, log) {
   const missing = missingPackages(needs);

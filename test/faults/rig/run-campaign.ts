@@ -1,6 +1,7 @@
 import type { LabEngine } from '../../lab/engine.ts';
 import type { Lab } from '../../lab/lab.ts';
 import type { Campaign, Incident } from './campaigns.ts';
+import { shareOut } from './engine-team.ts';
 import { faultsAfter, lookBefore, lookWhoRuns, type Running } from './inspection.ts';
 import { type Call, discoverCalls } from './points.ts';
 import type { Shape } from './shapes.ts';
@@ -27,17 +28,12 @@ export async function runCampaign(
   const [first] = engines;
   if (first === undefined) return [];
   const calls = await discoverCalls(lab, first, shape, campaign.updater);
-  const queue = calls
+  const points = calls
     .flatMap((call) => campaign.incidents.map((incident): Point => ({ call, incident })))
     .filter((point) => only === undefined || nameOf(point) === only);
-  const results: PointResult[] = [];
-  await Promise.all(
-    engines.map(async (engine) => {
-      for (let point = queue.shift(); point !== undefined; point = queue.shift())
-        results.push(...(await strike(lab, engine, { campaign, shape, point })));
-    }),
-  );
-  return results;
+  return (
+    await shareOut({ engines }, points, (engine, point) => strike(lab, engine, { campaign, shape, point }))
+  ).flat();
 }
 
 function nameOf({ call, incident }: Point): string {

@@ -2,13 +2,19 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createFaultProxy, type Fault, type ProxiedCall } from '../../lab/fault-proxy.ts';
+import {
+  createFaultProxy,
+  type Fault,
+  type FaultProxy,
+  type FaultRule,
+  type ProxiedCall,
+} from '../../lab/fault-proxy.ts';
 import type { LabEngine } from '../../lab/engine.ts';
 import type { Lab } from '../../lab/lab.ts';
 import { pushImage, type Pushed } from '../../lab/push.ts';
 import type { Shape } from './shapes.ts';
 
-/** An engine of one's own with a shape on it, and an updater that may be killed at any call. */
+/** An engine of one's own with a shape on it, and updaters that may be killed at any call. */
 export type Stage = {
   readonly engine: LabEngine;
   /** The images behind the tag before and now. */
@@ -18,13 +24,28 @@ export type Stage = {
   readonly update: (strike?: Strike) => Promise<Run>;
   /** A start that finds what an earlier life has left, and has nothing else to do. */
   readonly startAgain: (strike?: Strike) => Promise<Run>;
+  /** Any command of `upkeep`, also several at once; each has a proxy of its own. */
+  readonly run: (args: readonly string[], circumstances?: Circumstances) => Promise<Run>;
+};
+
+/** `rules` strike its calls; `kill` ends it. */
+export type Circumstances = {
+  readonly rules?: (kill: () => void) => readonly FaultRule[];
+  /** Is handed the proxy that its calls go through. */
+  readonly watch?: (proxy: FaultProxy) => void;
+  readonly env?: Readonly<Record<string, string>>;
+  /** A program that runs it, with its arguments. */
+  readonly within?: readonly string[];
 };
 
 /** What happens at one of the state-changing calls, counted from 1; `kill` ends the updater. */
 export type Strike = { readonly change: number; readonly fault: (kill: () => void) => Fault };
 
 export type Run = {
+  /** Null when it was killed, also because it did not end in five minutes. */
   readonly code: number | null;
+  readonly stdout: string;
+  /** Both streams. */
   readonly output: string;
   /** The state-changing calls that it made, in order. */
   readonly changes: readonly ProxiedCall[];
@@ -46,53 +67,60 @@ export async function setStage(lab: Lab, engine: LabEngine, shape: Shape, update
   await shape.scene(engine, image, `127.0.77.${Number(/\d+$/.exec(engine.name)?.[0] ?? 0) + 1}`);
   const next = await pushImage(lab.registry, repository, 'stable', shape.next);
   const names = Object.keys(shape.containers);
-  const run = (args: readonly string[], strike?: Strike) =>
+  const run = (args: readonly string[], circumstances: Circumstances = {}) =>
     runUpdater(
       engine,
       (socket) =>
         updater === 'removing'
           ? [removing, socket, ...names]
-          : [main, ...args, ...(shape.flags ?? []), '--host', `unix://${socket}`, ...brief],
-      strike,
+          : [main, ...brief, ...args, ...(shape.flags ?? []), '--host', `unix://${socket}`],
+      circumstances,
     );
+  const struck = (strike: Strike | undefined): Circumstances =>
+    strike === undefined ? {} : { rules: (kill) => [{ at: strike.change, fault: strike.fault(kill) }] };
   return {
     engine,
     image,
     versions: { old, next },
-    update: (strike) => run(['update'], strike),
-    startAgain: (strike) => run(['update', 'no-such-container'], strike),
+    update: (strike) => run(['update'], struck(strike)),
+    startAgain: (strike) => run(['update', 'no-such-container'], struck(strike)),
+    run,
   };
 }
 
-/** Seconds instead of minutes. */
+/** Seconds instead of minutes, unless the command itself says otherwise. */
 const brief = ['--health-window', '500ms', '--no-color'];
 
 async function runUpdater(
   engine: LabEngine,
   command: (socket: string) => readonly string[],
-  strike?: Strike,
+  { rules, watch, env, within = [] }: Circumstances,
 ): Promise<Run> {
   const socketPath = join(mkdtempSync(join(engine.dir, 'p-')), 's');
   const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
   try {
-    const child = spawn(process.execPath, command(socketPath), {
-      env: { PATH: process.env['PATH'], HOME: engine.dir },
+    const [program, ...args] = [...within, process.execPath, ...command(socketPath)] as [string, ...string[]];
+    const child = spawn(program, args, {
+      env: { PATH: process.env['PATH'], HOME: engine.dir, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 300_000,
+      killSignal: 'SIGKILL',
     });
-    if (strike !== undefined) proxy.arm({ at: strike.change, fault: strike.fault(() => child.kill('SIGKILL')) });
-    const { code, output } = await ended(child);
-    return { code, output, changes: proxy.calls.filter(({ change }) => change !== undefined) };
+    for (const rule of rules?.(() => child.kill('SIGKILL')) ?? []) proxy.arm(rule);
+    watch?.(proxy);
+    return { ...(await ended(child)), changes: proxy.calls.filter(({ change }) => change !== undefined) };
   } finally {
     await proxy.close();
   }
 }
 
-function ended(child: ChildProcess): Promise<{ readonly code: number | null; readonly output: string }> {
-  let output = '';
+function ended(child: ChildProcess): Promise<Omit<Run, 'changes'>> {
+  let [stdout, output] = ['', ''];
+  child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   return new Promise((resolve, reject) => {
     child.on('error', reject);
-    child.on('close', (code) => resolve({ code, output }));
+    child.on('close', (code) => resolve({ code, stdout, output }));
   });
 }

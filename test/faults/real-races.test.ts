@@ -1,0 +1,10 @@
+import { describeRaces } from './rig/describe-races.ts';
+import { shapes } from './rig/shapes.ts';
+
+/** A few of the races of campaign G, of which each seed is another. */
+describeRaces({
+  shapes: shapes.filter(({ name }) => name === 'always, a named and an anonymous volume'),
+  rounds: 5,
+  seed: 304,
+  engines: 2,
+});

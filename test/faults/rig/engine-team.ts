@@ -1,0 +1,89 @@
+import { writeFileSync } from 'node:fs';
+import { afterAll, beforeAll } from 'vitest';
+import type { LabEngine } from '../../lab/engine.ts';
+import { hasContainerdStore } from '../../lab/image-id.ts';
+import type { Lab } from '../../lab/lab.ts';
+import { isPodman } from '../../lab/podman.ts';
+
+/** One line of the table of results. */
+export type CampaignRow = {
+  readonly campaign: string;
+  readonly title: string;
+  /** Its name and version. */
+  readonly engine: string;
+  readonly shape: string;
+  readonly points: number;
+  readonly lost: number;
+  readonly byEngine: number;
+};
+
+/** Engines that share the points of a campaign out among themselves. */
+export type EngineTeam = {
+  readonly engines: readonly LabEngine[];
+  readonly note: (row: Omit<CampaignRow, 'campaign' | 'title' | 'engine'>) => void;
+};
+
+export type EngineTeamOptions = {
+  readonly letter: string;
+  readonly title: string;
+  /** How many; four without. */
+  readonly count?: number | undefined;
+  readonly args?: readonly string[] | undefined;
+  readonly dataMiB?: number | undefined;
+  readonly engineDies?: boolean | undefined;
+  /** Where the rows go, as JSON. */
+  readonly reportFile?: string | undefined;
+};
+
+/**
+ * Started before the tests of this `describe`, and removed after them; then a line for each row is
+ * printed that starts with RESULT. Most of a run is waiting, so that more engines than cores pay;
+ * Podmans beside each other would give out the same addresses.
+ */
+export function engineTeam(lab: Lab, options: EngineTeamOptions): EngineTeam {
+  const { letter, title, count = 4, args = [], dataMiB, engineDies = false, reportFile } = options;
+  const engines: LabEngine[] = [];
+  const rows: CampaignRow[] = [];
+  let engineName = '';
+
+  beforeAll(async () => {
+    for (let index = 0; index < (isPodman ? 1 : count); index += 1)
+      engines.push(
+        await lab.startEngine({ name: `kill${index}`, args, ...(dataMiB === undefined ? {} : { dataMiB }) }),
+      );
+    const { body } = (await engines[0]?.call('GET', '/version')) ?? {};
+    engineName = nameOfEngine((body as { readonly Version: string }).Version);
+  });
+  afterAll(async () => {
+    const total = (of: 'points' | 'lost' | 'byEngine'): number => rows.reduce((sum, row) => sum + row[of], 0);
+    for (const { shape, points, lost } of rows) console.log(`RESULT ${shape}: ${points} points, ${lost} lost`);
+    const byEngine = engineDies ? `, ${total('byEngine')} left down by the engine itself` : '';
+    const sum = `${total('points')} points of ${rows.length} shapes: ${total('lost')} lost${byEngine}`;
+    console.log(`RESULT ${title} at ${sum} (${engineName})`);
+    if (reportFile !== undefined) writeFileSync(reportFile, `${JSON.stringify(rows, undefined, 2)}\n`);
+    for (const engine of engines) await engine.remove();
+  });
+  return { engines, note: (row) => void rows.push({ campaign: letter, title, engine: engineName, ...row }) };
+}
+
+function nameOfEngine(version: string): string {
+  if (isPodman) return `Podman ${version}`;
+  return `Docker ${version}${hasContainerdStore ? ", containerd's image store" : ''}`;
+}
+
+/** Every engine takes the next of the points until there is none left; in the end what each came to, in no order. */
+export async function shareOut<Point, Result>(
+  { engines }: Pick<EngineTeam, 'engines'>,
+  points: readonly Point[],
+  work: (engine: LabEngine, point: Point) => Promise<Result>,
+): Promise<Result[]> {
+  const queue = [...points];
+  const results: Result[] = [];
+  await Promise.all(
+    engines.map(async (engine) => {
+      for (let point = queue.shift(); point !== undefined; point = queue.shift())
+        results.push(await work(engine, point));
+    }),
+  );
+  return results;
+}
