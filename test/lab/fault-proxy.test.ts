@@ -54,7 +54,7 @@ describe('createFaultProxy()', () => {
       method,
       url: `http://x${path}`,
       socketPath: join(dir, 'p.sock'),
-      timeoutMs: 300,
+      timeoutMs: 600,
       ...(body === undefined ? {} : { body }),
     }).then(
       (reply) => `${reply.status} ${reply.body.toString()}`,
