@@ -136,6 +136,15 @@ describe('what cannot be rolled back', () => {
     await expect(rollBack(scene, 'web', name)).rejects.toThrow(message);
     expect(scene.sandbox.control.snapshot().containers).toEqual(before);
   });
+
+  test('the container that the command runs in is refused', async () => {
+    const scene = await setScene();
+    const { web } = scene.sandbox.control.snapshot().containers;
+    const { outside } = scene.startProcess(scene.sandbox.connect());
+    const instance = { ...outside.instance, containerId: web?.id };
+    const application = createApplication({ ...outside, instance }, settings);
+    await expect(application.rollBack(['web'])).rejects.toThrow('Cannot roll back "web": this command runs in it');
+  });
 });
 
 async function imagesOf({

@@ -92,6 +92,8 @@ async function findPrevious(
   for (const name of names) {
     const summary = listed.find((container) => container.name === name);
     if (summary === undefined) throw refuse(name, 'no container is called so');
+    if (summary.id === outside.instance.containerId)
+      throw refuse(name, 'this command runs in it: run it on the host, or in a container of its own');
     const { container, journal } = await readLastUpdate(outside, name, summary.id, signal);
     found.set(container.id, await previousOf(outside, container, journal, signal));
     for (const other of await movedTogether(outside, journal, listed, signal)) {
