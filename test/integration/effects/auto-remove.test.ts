@@ -11,8 +11,11 @@ describeInLab('a container with --rm', (lab) => {
 
   test('is updated with --update-auto-remove or its label only, and is one with --rm again', async () => {
     const HostConfig = { AutoRemove: true };
-    const asked = await stale('asked', { config: { HostConfig, Labels: { 'upkeep.update-auto-remove': 'true' } } });
-    const silent = await stale('silent', { config: { HostConfig } });
+    const Labels = { 'upkeep.update-auto-remove': 'true' };
+    const [asked, silent] = await Promise.all([
+      stale('asked', { config: { HostConfig, Labels } }),
+      stale('silent', { config: { HostConfig } }),
+    ]);
     const byLabel = await upkeep.update();
     expect(byLabel.outcomes, byLabel.run.stderr).toMatchObject({
       asked: { outcome: 'updated' },

@@ -13,10 +13,12 @@ describeInLab('which containers an update touches', (lab) => {
   afterEach(() => engine.clear());
 
   test('what the label enable forbids is never touched, and with --label-enable only what it allows', async () => {
-    await stale('own', labelled('upkeep.enable', 'true'));
-    await stale('drop-in', labelled('com.centurylinklabs.watchtower.enable', 'true'));
-    const { Id } = await stale('off', labelled('upkeep.enable', 'false'));
-    const silent = await stale('silent');
+    const [off, silent] = await Promise.all([
+      stale('off', labelled('upkeep.enable', 'false')),
+      stale('silent'),
+      stale('own', labelled('upkeep.enable', 'true')),
+      stale('drop-in', labelled('com.centurylinklabs.watchtower.enable', 'true')),
+    ]);
     const onlyAllowed = await upkeep.update('--label-enable');
     expect(onlyAllowed.outcomes).toEqual({
       own: expect.objectContaining({ outcome: 'updated' }),
@@ -26,12 +28,11 @@ describeInLab('which containers an update touches', (lab) => {
     const { outcomes } = await upkeep.update();
     expect(outcomes).toMatchObject({ own: { outcome: 'fresh' }, silent: { outcome: 'updated' } });
     expect(outcomes['off']).toBeUndefined();
-    expect((await inspect('off')).Id).toBe(Id);
+    expect((await inspect('off')).Id).toBe(off.Id);
   });
 
   test('with --image only containers of that image, whatever its tag', async () => {
-    await stale('web');
-    const { Id } = await stale('other');
+    const [{ Id }] = await Promise.all([stale('other'), stale('web')]);
     const { outcomes } = await upkeep.update('--image', `${registry.host}/choosing/web`);
     expect(outcomes).toEqual({ web: expect.objectContaining({ outcome: 'updated' }) });
     expect((await inspect('other')).Id).toBe(Id);

@@ -19,9 +19,11 @@ describeInLab('the times for stopping and health', (lab) => {
   afterEach(() => engine.clear());
 
   test('--health-window is how long a new container must run, and the label overrides it', async () => {
-    const brief = await stale('brief', { next: endsSoon });
     const Labels = { 'upkeep.health-window': '3s' };
-    const longer = await stale('longer', { next: endsSoon, config: { Labels } });
+    const [brief, longer] = await Promise.all([
+      stale('brief', { next: endsSoon }),
+      stale('longer', { next: endsSoon, config: { Labels } }),
+    ]);
     const { outcomes } = await upkeep.update('--health-window', '0s');
     expect(outcomes).toMatchObject({ brief: { outcome: 'updated' }, longer: { outcome: 'rolled_back' } });
     expect(idsOf(brief.next)).toContain((await inspect('brief')).Image);

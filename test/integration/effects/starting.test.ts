@@ -89,8 +89,8 @@ describeInLab('how containers are stopped and started', (lab) => {
   test.each(['--rolling-restart', '--update-concurrency 1'])(
     '%s begins one when the one before has been proven, also with dependencies',
     async (options) => {
-      await stale('aa', { config: { Labels: { 'upkeep.depends-on': 'cc' } } });
-      for (const name of ['bb', 'cc']) await stale(name);
+      const Labels = { 'upkeep.depends-on': 'cc' };
+      await Promise.all([stale('aa', { config: { Labels } }), stale('bb'), stale('cc')]);
       const { outcomes } = await upkeep.update(...options.split(' '));
       expect(Object.values(outcomes).map(({ outcome }) => outcome)).toEqual(['updated', 'updated', 'updated']);
       const startOf = async (name: string) => Date.parse((await inspect(name)).State.StartedAt);
