@@ -140,7 +140,7 @@ async function recoverOne(
 ): Promise<RecoveredTransaction | 'handed over'> {
   if (!isHelper) outside.log.info('an interrupted update was found, repairing it', { containers: names });
   try {
-    const { result, reason, facts, failedImages } = await transact({
+    const { result, reason, facts, failedImages, logs } = await transact({
       outside,
       settings,
       transaction,
@@ -149,6 +149,7 @@ async function recoverOne(
       onPhase: () => {},
     });
     if (result === 'aside') return await handOn(outside, names, transaction);
+    for (const log of logs.values()) outside.log.warn('The last lines that the new version has written', { log });
     const failures = transaction.members.flatMap(({ name, oldId, oldImageId }) => {
       const failedImageId = failedImages.get(oldId);
       return failedImageId === undefined ? [] : [{ name, oldImageId, failedImageId }];

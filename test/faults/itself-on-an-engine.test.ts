@@ -1,0 +1,113 @@
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeInLab } from '../lab/describe-in-lab.ts';
+import type { LabEngine } from '../lab/engine.ts';
+import { createFaultProxy, type Fault, type ProxiedCall } from '../lab/fault-proxy.ts';
+import { imageIdOf } from '../lab/image-id.ts';
+import { isPodman } from '../lab/podman.ts';
+import { skipBecause } from '../lab/skip-because.ts';
+import { startInContainer, upkeepImage } from '../support/upkeep-in-a-container.ts';
+
+/**
+ * Upkeep replaces the container that it runs in, on a real engine, and is killed at the calls of
+ * that: the helper once there is one, else the service. The engine starts again what its policy says.
+ */
+describeInLab('killed at the calls of an update of its own container', (lab) => {
+  let engine: LabEngine;
+  beforeAll(async () => {
+    engine = await lab.startEngine({ name: 'itself' });
+  });
+  afterAll(() => engine.remove());
+
+  type Outcome = { readonly calls: readonly ProxiedCall[]; readonly faults: readonly string[] };
+
+  async function update(good: boolean, strike?: { readonly change: number; readonly fault: Fault }): Promise<Outcome> {
+    await engine.clear();
+    const dir = join(lab.dir, `self-${good}-${strike?.change ?? 0}`);
+    mkdirSync(dir);
+    const socketPath = join(dir, 's');
+    const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
+    try {
+      if (strike !== undefined) proxy.arm({ at: strike.change, fault: strike.fault });
+      const next = upkeepImage('v2', good ? {} : { Entrypoint: ['sh', '-c', 'exit 3'] });
+      const {
+        id,
+        old,
+        next: pushed,
+      } = await startInContainer(lab, engine, { socket: socketPath, next, repository: 'rig/itself' });
+      const faults = await atRest();
+      const now = await engine.inspect('upkeep');
+      const isNew = now?.Image === imageIdOf(pushed);
+      if (!isNew && now?.Id !== id) faults.push('it is not the container that it was');
+      if (isNew && !good) faults.push('it stayed on a bad version');
+      if (!isNew && now?.Image !== imageIdOf(old)) faults.push('it runs a third image');
+      if (strike === undefined && isNew !== good) faults.push(`it runs ${isNew ? 'the new' : 'the old'} version`);
+      if (now?.HostConfig.RestartPolicy.Name !== 'unless-stopped') faults.push('it has another restart policy');
+      return { calls: proxy.calls.filter(({ change }) => change !== undefined), faults };
+    } finally {
+      await engine.clear();
+      await proxy.close();
+    }
+  }
+
+  /** Once a helper has been there, nothing but `upkeep` is left and runs; else what is there instead, after a minute and a half. */
+  async function atRest(): Promise<string[]> {
+    let quietSince = performance.now();
+    let found = '';
+    const deadline = performance.now() + 90_000;
+    while (performance.now() < deadline) {
+      const { body } = await engine.call('GET', '/containers/json?all=1');
+      const shown = (body as { Names: string[]; State: string }[]).map(({ Names, State }) => `${Names[0]} ${State}`);
+      found = shown.toSorted().join(', ');
+      if (found !== '/upkeep running') quietSince = performance.now();
+      // Longer than the check at a start takes until it has created something.
+      if (performance.now() - quietSince > 6000) return [];
+      await sleep(100);
+    }
+    return [`there is ${found}`];
+  }
+
+  const moments = ['before', 'after'] as const;
+
+  test.for([
+    ['good', true],
+    ['bad', false],
+  ] as const)('a %s version: nothing is lost', { timeout: 3_600_000 }, async ([what, good], context) => {
+    if (isPodman) skipBecause(context, 'the processes of a container are found otherwise there');
+    const { calls, faults } = await update(good);
+    expect(faults).toEqual([]);
+    expect(calls.length).toBeGreaterThan(10);
+    const lost: string[] = [];
+    let points = 0;
+    for (const { change = 0, method, path } of calls) {
+      for (const when of moments) {
+        const struck = await update(good, { change, fault: { kind: 'kill', when, kill: killUpkeep } });
+        points += 1;
+        if (struck.faults.length > 0)
+          lost.push(`${when} ${change} (${method} ${path.slice(0, 80)}): ${struck.faults.join('; ')}`);
+      }
+    }
+    console.log(`RESULT a ${what} version of Upkeep itself: ${points} points, ${lost.length} lost`);
+    expect(lost).toEqual([]);
+  });
+});
+
+/** SIGKILL to the processes of the helper, where there is one, else to those of the service. */
+function killUpkeep(): void {
+  const processes = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => ({ pid: Number(pid), command: read(pid, 'cmdline'), environment: read(pid, 'environ') }))
+    .filter(({ command }) => command.startsWith('/usr/bin/node\0/app/dist/main.js\0'));
+  const helpers = processes.filter(({ environment }) => environment.includes('UPKEEP_FINISH_UPDATE='));
+  for (const { pid } of helpers.length > 0 ? helpers : processes) process.kill(pid, 'SIGKILL');
+}
+
+function read(pid: string, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return '';
+  }
+}

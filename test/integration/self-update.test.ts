@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, test } from 'vitest';
+import { describeInLab } from '../lab/describe-in-lab.ts';
+import type { Inspected } from '../lab/engine-client.ts';
+import { imageIdOf } from '../lab/image-id.ts';
+import { logOf, startInContainer, upkeepImage } from '../support/upkeep-in-a-container.ts';
+
+/** Upkeep in a container of a real engine, whose own image has moved on. */
+describeInLab('an update of its own container', (lab) => {
+  const { engine } = lab;
+  afterEach(() => engine.clear());
+
+  const start = (next: ReturnType<typeof upkeepImage>) =>
+    startInContainer(lab, engine, { socket: engine.socket, next, repository: 'self/upkeep' });
+
+  async function waitForLine(line: string): Promise<void> {
+    for (let tries = 0; tries < 1000; tries += 1) {
+      if ((await logOf(engine, 'upkeep')).includes(line)) return;
+      await sleep(100);
+    }
+    throw new Error(`"${line}" was not logged: ${await logOf(engine, 'upkeep')}`);
+  }
+
+  async function names(): Promise<string[]> {
+    const { body } = await engine.call('GET', '/containers/json?all=1');
+    return (body as { Names: string[] }[]).map(({ Names }) => (Names[0] ?? '').slice(1)).sort();
+  }
+
+  const settings = ({ HostConfig, Config, Mounts }: Inspected) => ({
+    policy: HostConfig.RestartPolicy,
+    binds: HostConfig['Binds'],
+    network: HostConfig['NetworkMode'],
+    command: Config['Cmd'],
+    kept: (Config['Env'] as string[]).filter((line) => !line.startsWith('APP_VERSION=')).sort(),
+    label: Config.Labels['com.example.kept'],
+    volumes: Mounts.map(({ Name }) => String(Name)).sort(),
+  });
+
+  test('failure 31: a helper puts the new version in its place, with the same settings, and is gone', async () => {
+    const { id, next } = await start(upkeepImage('v2'));
+    const before = (await engine.inspect(id))!;
+    await waitForLine('Upkeep itself was updated from v1 to v2');
+    const after = (await engine.inspect('upkeep'))!;
+    expect(after.Image).toBe(imageIdOf(next));
+    expect(after.State.Running).toBe(true);
+    expect(settings(after)).toEqual(settings(before));
+    expect(await names()).toEqual(['upkeep']);
+  });
+
+  test('failure 31: a new version that ends at once gives way to the old one, which tells and does not try again', async () => {
+    const { id } = await start(upkeepImage('v2', { Entrypoint: ['sh', '-c', 'echo broken >&2; exit 3'] }));
+    const before = (await engine.inspect(id))!;
+    await waitForLine('Upkeep itself was not updated from v1 to v2');
+    const after = (await engine.inspect('upkeep'))!;
+    expect(after.Id).toBe(id);
+    expect(after.State.Running).toBe(true);
+    expect(settings(after)).toEqual(settings(before));
+    expect(await names()).toEqual(['upkeep']);
+    const log = await logOf(engine, 'upkeep');
+    expect(log).toContain('broken');
+    await waitForLine('is not tried again');
+  });
+});
