@@ -1,3 +1,4 @@
+import { readHelperOrder } from '../domain/helper.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import { recoverTransactions, type RecoveryReport } from './recover.ts';
@@ -13,10 +14,10 @@ export async function finishUpdate(
   transaction: string,
 ): Promise<RecoveryReport> {
   const report = await recoverTransactions(outside, settings, undefined, { asHelperFor: transaction });
+  if (report.transactions.some(({ result }) => result === 'failed')) return report;
   const { engine, instance } = outside;
-  const isDone = report.transactions.every(({ result }) => result !== 'failed');
-  if (isDone && instance.containerId !== undefined) {
-    await engine.updateRestartPolicy(instance.containerId, { Name: 'no', MaximumRetryCount: 0 });
-  }
+  const own = instance.containerId === undefined ? undefined : await engine.inspectContainer(instance.containerId);
+  const isHelper = own !== undefined && readHelperOrder(own.settings.Config.Labels ?? {}) !== undefined;
+  if (isHelper) await engine.updateRestartPolicy(own.id, { Name: 'no', MaximumRetryCount: 0 });
   return report;
 }

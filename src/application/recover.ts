@@ -59,7 +59,8 @@ export async function recoverTransactions(
     if (signal?.aborted) break;
     const helper = helpers.find(({ order }) => isHelperOf(order, transaction));
     const isHelper = asHelperFor !== undefined;
-    if (isHelper && id !== asHelperFor && helper?.container !== own) continue;
+    const isOurOrder = id === asHelperFor || (helper !== undefined && helper.container === own);
+    if (isHelper && !isOurOrder) continue;
     const names = members.map(({ name }) => name);
     const reason = isHelper
       ? undefined

@@ -102,6 +102,18 @@ describe('its own container', () => {
     expect(faultsOfService(stage, sick)).toEqual([]);
   });
 
+  test('failure 34: has a helper: that leaves alone what is not its own to finish', async () => {
+    const stage = await setStage({ upkeep: { ...own, next: 'none' }, web: {} });
+    await stage.updateKilled({ faults: [{ at: 'stopContainer', fault: { kind: 'crash', when: 'after' } }] });
+    for (const options of [{}, inside(stage)]) {
+      const { application, connection } = stage.live(options);
+      expect(await application.finishUpdate('another')).toEqual({ transactions: [] });
+      expect(connection.calls).toEqual([]);
+    }
+    await stage.startAgain();
+    expect(stage.harm()).toEqual([]);
+  });
+
   test('failure 34: has a helper that never begins: it is given up after two minutes, and nothing has happened', async () => {
     const stage = await setStage({ upkeep: own });
     const life = stage.live(inside(stage));

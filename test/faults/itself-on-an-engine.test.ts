@@ -1,43 +1,46 @@
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import type { LabEngine } from '../lab/engine.ts';
-import { createFaultProxy, type Fault, type ProxiedCall } from '../lab/fault-proxy.ts';
+import { createFaultProxy, type Moment, type ProxiedCall } from '../lab/fault-proxy.ts';
 import { imageIdOf } from '../lab/image-id.ts';
 import { isPodman } from '../lab/podman.ts';
 import { skipBecause } from '../lab/skip-because.ts';
-import { startInContainer, upkeepImage } from '../support/upkeep-in-a-container.ts';
+import { markVariable, startInContainer, upkeepImage } from '../support/upkeep-in-a-container.ts';
 
 /**
  * Upkeep replaces the container that it runs in, on a real engine, and is killed at the calls of
  * that: the helper once there is one, else the service. The engine starts again what its policy says.
  */
 describeInLab('killed at the calls of an update of its own container', (lab) => {
-  let engine: LabEngine;
+  const engines = new Map<boolean, LabEngine>();
   beforeAll(async () => {
-    engine = await lab.startEngine({ name: 'itself' });
+    for (const good of [true, false]) engines.set(good, await lab.startEngine({ name: good ? 'itself' : 'itself2' }));
   });
-  afterAll(() => engine.remove());
+  afterAll(async () => {
+    for (const engine of engines.values()) await engine.remove();
+  });
 
   type Outcome = { readonly calls: readonly ProxiedCall[]; readonly faults: readonly string[] };
 
-  async function update(good: boolean, strike?: { readonly change: number; readonly fault: Fault }): Promise<Outcome> {
+  async function update(good: boolean, strike?: { readonly change: number; readonly when: Moment }): Promise<Outcome> {
+    const engine = engines.get(good)!;
     await engine.clear();
-    const dir = join(lab.dir, `self-${good}-${strike?.change ?? 0}`);
-    mkdirSync(dir);
-    const socketPath = join(dir, 's');
+    const repository = `rig/${engine.name}`;
+    let killed = 0;
+    const socketPath = join(mkdtempSync(join(engine.dir, 'p-')), 's');
     const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
     try {
-      if (strike !== undefined) proxy.arm({ at: strike.change, fault: strike.fault });
+      if (strike !== undefined) {
+        const kill = () => void (killed += killUpkeep(repository));
+        proxy.arm({ at: strike.change, fault: { kind: 'kill', when: strike.when, kill } });
+      }
       const next = upkeepImage('v2', good ? {} : { Entrypoint: ['sh', '-c', 'exit 3'] });
-      const {
-        id,
-        old,
-        next: pushed,
-      } = await startInContainer(lab, engine, { socket: socketPath, next, repository: 'rig/itself' });
-      const faults = await atRest();
+      const { id, old, next: pushed } = await startInContainer(lab, engine, { socket: socketPath, next, repository });
+      const faults = await atRest(engine);
+      if (strike !== undefined && killed === 0) faults.push('nobody was killed');
       const now = await engine.inspect('upkeep');
       const isNew = now?.Image === imageIdOf(pushed);
       if (!isNew && now?.Id !== id) faults.push('it is not the container that it was');
@@ -53,7 +56,7 @@ describeInLab('killed at the calls of an update of its own container', (lab) => 
   }
 
   /** Once a helper has been there, nothing but `upkeep` is left and runs; else what is there instead, after a minute and a half. */
-  async function atRest(): Promise<string[]> {
+  async function atRest(engine: LabEngine): Promise<string[]> {
     let quietSince = performance.now();
     let found = '';
     const deadline = performance.now() + 90_000;
@@ -63,15 +66,17 @@ describeInLab('killed at the calls of an update of its own container', (lab) => 
       found = shown.toSorted().join(', ');
       if (found !== '/upkeep running') quietSince = performance.now();
       // Longer than the check at a start takes until it has created something.
-      if (performance.now() - quietSince > 6000) return [];
+      if (performance.now() - quietSince > 4000) return [];
       await sleep(100);
     }
     return [`there is ${found}`];
   }
 
-  const moments = ['before', 'after'] as const;
+  /** With `all`, both at every call; else one after the other. */
+  const momentsAt = (change: number): readonly Moment[] =>
+    process.env['UPKEEP_FAULTS'] === 'all' ? ['before', 'after'] : [change % 2 === 0 ? 'before' : 'after'];
 
-  test.for([
+  test.concurrent.for([
     ['good', true],
     ['bad', false],
   ] as const)('a %s version: nothing is lost', { timeout: 3_600_000 }, async ([what, good], context) => {
@@ -82,8 +87,8 @@ describeInLab('killed at the calls of an update of its own container', (lab) => 
     const lost: string[] = [];
     let points = 0;
     for (const { change = 0, method, path } of calls) {
-      for (const when of moments) {
-        const struck = await update(good, { change, fault: { kind: 'kill', when, kill: killUpkeep } });
+      for (const when of momentsAt(change)) {
+        const struck = await update(good, { change, when });
         points += 1;
         if (struck.faults.length > 0)
           lost.push(`${when} ${change} (${method} ${path.slice(0, 80)}): ${struck.faults.join('; ')}`);
@@ -94,14 +99,25 @@ describeInLab('killed at the calls of an update of its own container', (lab) => 
   });
 });
 
-/** SIGKILL to the processes of the helper, where there is one, else to those of the service. */
-function killUpkeep(): void {
+/** SIGKILL to the processes of the helper, where there is one, else to those of the service; how many. */
+function killUpkeep(mark: string): number {
   const processes = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map((pid) => ({ pid: Number(pid), command: read(pid, 'cmdline'), environment: read(pid, 'environ') }))
-    .filter(({ command }) => command.startsWith('/usr/bin/node\0/app/dist/main.js\0'));
+    .filter(({ command }) => command.startsWith('/usr/bin/node\0/app/dist/main.js\0'))
+    .filter(({ environment }) => environment.includes(`${markVariable}=${mark}\0`));
   const helpers = processes.filter(({ environment }) => environment.includes('UPKEEP_FINISH_UPDATE='));
-  for (const { pid } of helpers.length > 0 ? helpers : processes) process.kill(pid, 'SIGKILL');
+  const struck = helpers.length > 0 ? helpers : processes;
+  return struck.filter(({ pid }) => kill(pid)).length;
+}
+
+/** False where it has ended meanwhile. */
+function kill(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch {
+    return false;
+  }
 }
 
 function read(pid: string, file: string): string {

@@ -29,6 +29,9 @@ export type InContainer = {
   readonly id: string;
 };
 
+/** In the environment of every process of such an Upkeep, with its repository. */
+export const markVariable = 'KEPT_MARK';
+
 /** Starts Upkeep as `upkeep`, on an image whose tag has moved on; it updates itself at once. `socket`: what it takes for the engine's. */
 export async function startInContainer(
   { registry }: Lab,
@@ -41,9 +44,9 @@ export async function startInContainer(
   const pushed = await pushImage(registry, repository, 'stable', next);
   const id = await engine.run('upkeep', image, {
     Cmd: ['run', '--update-on-start', '--health-window', '1s', '--log-format', 'logfmt'],
-    Env: ['KEPT=yes', 'UPKEEP_INTERVAL=1h'],
+    Env: [`${markVariable}=${repository}`, 'UPKEEP_INTERVAL=1h'],
     Labels: { 'com.example.kept': 'yes' },
-    StopTimeout: 5,
+    StopTimeout: 1,
     HostConfig: {
       // The registry of the lab is on a loopback address.
       NetworkMode: 'host',
