@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -60,6 +60,12 @@ describeInLab('an engine that is reached another way', (lab) => {
     const without = await runUpkeep(['check', ...host]);
     expect(without.code).not.toBe(0);
     expect(without.stderr).toContain('it wants TLS');
+    const ofAnother = mkdtempSync(join(lab.dir, 'docker-client-'));
+    cpSync(dockerClient, ofAnother, { recursive: true });
+    cpSync(lab.pki.tokenCertificate, join(ofAnother, 'ca.pem'));
+    const doubting = await runUpkeep(['check', ...host, '--cert-path', ofAnother, '--tlsverify']);
+    expect([doubting.code, doubting.stderr]).toEqual([1, expect.stringContaining('certificate')]);
+    expect((await runUpkeep(['check', ...host, '--cert-path', ofAnother])).code).toBe(0);
   });
 
   describe('through a proxy that allows what docs/engines.md lists', () => {
