@@ -200,7 +200,7 @@ export const effectsOfLabels: Readonly<Record<LabelName, Effect>> = {
   'cooldown-delay': cooldown('counts from when an image was seen to come, and the label overrides the option'),
   'health-window': window,
   'health-timeout': starting('the label health-timeout decides how long healthy may take'),
-  'health-probe': starting('the label health-probe lets a container through that passes %s, %j'),
+  'health-probe': starting('nothing is begun where the probe of a label cannot be asked'),
   'keep-old': keepOld('goes when its time is over, by whichever run comes next'),
   'lifecycle.pre-check': moments,
   'lifecycle.pre-update': moments,

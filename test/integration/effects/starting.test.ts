@@ -159,9 +159,10 @@ describeInLab('how containers are stopped and started', (lab) => {
     expect(await names()).toEqual(['web']);
   });
 
-  test('nothing is begun where a probe cannot be asked', async () => {
-    const { Id, State } = await stale('web', { config: { HostConfig: { NetworkMode: 'none' } } });
-    const { outcomes } = await upkeep.update('--health-probe', 'tcp://:8080');
+  test('nothing is begun where the probe of a label cannot be asked', async () => {
+    const config = { Labels: { 'upkeep.health-probe': 'tcp://:8080' }, HostConfig: { NetworkMode: 'none' } };
+    const { Id, State } = await stale('web', { config });
+    const { outcomes } = await upkeep.update();
     const reason = expect.stringContaining('its health probe tcp://:8080 cannot be asked: it has no network');
     expect(outcomes['web']).toMatchObject({ outcome: 'failed', reason });
     expect(await inspect('web')).toMatchObject({ Id, State: { StartedAt: State.StartedAt } });
