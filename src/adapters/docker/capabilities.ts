@@ -8,6 +8,8 @@ import type { EngineVersion } from './version.ts';
 export type Capabilities = {
   /** `POST /containers/{id}/stop` takes a signal; older ones would ignore it. */
   readonly stopSignal: boolean;
+  /** A stop reaches a container that its restart policy is about to start again. Podman calls that one stopped already, and starts it all the same. */
+  readonly stopsBetweenTries: boolean;
   /** `POST /containers/{id}/update` takes a restart policy: Podman's does from version 5 on. */
   readonly restartPolicies: boolean;
   /** The engine runs HEALTHCHECKs itself. Podman leaves them to timers of systemd, and does not say whether there are any. */
@@ -23,6 +25,7 @@ export function capabilitiesOf({ kind, product, apiVersion }: EngineVersion): Ca
   const podman = kind === 'podman';
   return {
     stopSignal: speaksApi(apiVersion, stopSignalSince),
+    stopsBetweenTries: !podman,
     restartPolicies: !podman || Number.parseInt(product, 10) >= 5,
     healthProbes: !podman,
     dockerWords: !podman,

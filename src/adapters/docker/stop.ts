@@ -6,6 +6,7 @@ import { change } from './changes.ts';
 import type { Client } from './client.ts';
 import { containerPath, inspectContainer } from './containers.ts';
 import { EngineFailure } from './failure.ts';
+import { stopBetweenTries } from './podman/stop-between-tries.ts';
 import { refusal } from './reads.ts';
 import { isFields } from './wire.ts';
 
@@ -13,8 +14,13 @@ import { isFields } from './wire.ts';
  * The engine goes on with a stop whose caller has gone; the deadline is thus beyond the kill.
  * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerStop
  */
-export function stopContainer(client: Client, id: string, options: StopOptions): Promise<CallOutcome> {
-  return end(client, id, 'stop', options);
+export async function stopContainer(client: Client, id: string, options: StopOptions): Promise<CallOutcome> {
+  const stop = (): Promise<CallOutcome> => end(client, id, 'stop', options);
+  const outcome = await stop();
+  if (outcome.kind !== 'noop') return outcome;
+  const version = await client.version().catch(() => undefined);
+  if (version === undefined || capabilitiesOf(version).stopsBetweenTries) return outcome;
+  return await stopBetweenTries(client, id, stop);
 }
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerRestart */

@@ -51,7 +51,11 @@ export function changingRows(fixture: GetFixture): void {
       expect(['done', 'refused 404']).toContain(outcome);
       expect((await inspect(fixture(), id)).name).toBe(outcome === 'done' ? 'two' : 'one');
       expect((await engine.stopContainer(id, { timeoutSeconds: 5 })).kind).not.toBe('refused');
+      const { state } = await inspect(fixture(), id);
+      expect(state.status).toBe('exited');
       expect(await engine.renameContainer(id, 'three')).toEqual({ kind: 'done' });
+      await fixture().clock.sleep(1000);
+      expect((await inspect(fixture(), id)).state).toEqual(state);
     });
 
     test('takes a name of 200 characters', async () => {

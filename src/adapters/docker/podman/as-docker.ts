@@ -12,6 +12,7 @@ export function asDocker(inspected: Fields, addresses: Readonly<Record<string, C
   const networks = networksOf(inspected, text(hostConfig['NetworkMode']), addresses);
   return {
     ...inspected,
+    State: stateOf(fields(inspected['State']), fields(hostConfig['RestartPolicy'])),
     Config: configOf(fields(inspected['Config'])),
     HostConfig: hostConfigOf(hostConfig, Object.keys(networks)),
     Mounts: items(inspected['Mounts']).map((mount) => ({
@@ -20,6 +21,14 @@ export function asDocker(inspected: Fields, addresses: Readonly<Record<string, C
     })),
     NetworkSettings: { ...fields(inspected['NetworkSettings']), Networks: networks },
   };
+}
+
+/** `stopped` lasts from the end of the process until Podman has tidied up, with which its restart policy starts it again. */
+function stateOf(state: Fields, policy: Fields): Fields {
+  const name = text(policy['Name']);
+  const failed = count(state['ExitCode']) !== 0;
+  const startsAgain = name === 'always' || name === 'unless-stopped' || (name === 'on-failure' && failed);
+  return state['Status'] === 'stopped' && startsAgain ? { ...state, Status: 'restarting' } : state;
 }
 
 function configOf(config: Fields): Fields {
