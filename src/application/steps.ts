@@ -197,9 +197,9 @@ async function startContainer({ outside: { engine } }: StepContext, { id }: Step
   const outcome = await engine.startContainer(id);
   if (outcome.kind !== 'refused') return outcome;
   const state = (await engine.inspectContainer(id))?.state;
-  const isOwnFault = state !== undefined && commandExitCodes.includes(state.exitCode) && state.error !== '';
+  const isNoted = state !== undefined && commandExitCodes.includes(state.exitCode) && state.error !== '';
   const message = `it cannot be started: ${outcome.message}`;
-  return isOwnFault ? { kind: 'fault', id, message, wasSeenWell: true } : outcome;
+  return isNoted || outcome.commandUnusable === true ? { kind: 'fault', id, message, wasSeenWell: true } : outcome;
 }
 
 /** What the engine notes for a command that cannot be run or is not there: https://docs.docker.com/engine/containers/run/#exit-status */

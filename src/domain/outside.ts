@@ -97,8 +97,16 @@ export type ContainerFilter = {
 export type CallOutcome =
   | { readonly kind: 'done' }
   | { readonly kind: 'noop' }
-  | { readonly kind: 'refused'; readonly status: number; readonly message: string }
+  | Refusal
   | { readonly kind: 'unknown'; readonly message: string };
+
+export type Refusal = {
+  readonly kind: 'refused';
+  readonly status: number;
+  readonly message: string;
+  /** A start failed for the command of the container, which is not there or cannot be run; engines that note it in its state leave this out. */
+  readonly commandUnusable?: true;
+};
 
 export type CreateOutcome =
   | { readonly kind: 'done'; readonly id: string }

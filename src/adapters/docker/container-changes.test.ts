@@ -151,6 +151,16 @@ describe('stopContainer()', () => {
   });
 });
 
+describe('startContainer()', () => {
+  test('says of a refusal by Podman whether it is for the command', async () => {
+    const missing = 'runc: stat /x: no such file: OCI runtime attempted to invoke a command that was not found';
+    const { engine, server } = await connectedEngine({ script: { '*': answers(500, missing) } });
+    expect(await engine.startContainer('id')).toMatchObject({ kind: 'refused', commandUnusable: true });
+    server.script({ '*': answers(500, 'address already in use') });
+    expect(await engine.startContainer('id')).not.toHaveProperty('commandUnusable');
+  });
+});
+
 describe('removeContainer()', () => {
   test('kills, and keeps the volumes', async () => {
     const { engine, server } = await connectedEngine({ script: { 'DELETE /containers/id': done } });

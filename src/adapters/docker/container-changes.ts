@@ -36,8 +36,10 @@ export function updateRestartPolicy(client: Client, id: string, policy: RestartP
   return change(client, { path: `${containerPath(id)}/update`, body: { RestartPolicy: policy } });
 }
 
-export function startContainer(client: Client, id: string): Promise<CallOutcome> {
-  return change(client, { path: `${containerPath(id)}/start` });
+export async function startContainer(client: Client, id: string): Promise<CallOutcome> {
+  const outcome = await change(client, { path: `${containerPath(id)}/start` });
+  const isUnusable = outcome.kind === 'refused' && mishaps.commandUnusable.test(outcome.message);
+  return isUnusable ? { ...outcome, commandUnusable: true } : outcome;
 }
 
 /** Podman answers 500, and says the same in its own words. */

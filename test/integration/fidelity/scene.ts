@@ -147,5 +147,5 @@ export function createScene(lab: Lab, engine: Engine) {
 /** Without the note that successors carry on Podman only. */
 function inDockersWords(raw: Inspected): Inspected {
   const { 'upkeep.tx.addresses': _note, ...Labels } = raw.Config.Labels;
-  return { ...raw, ...asDocker({ ...raw, Config: { ...raw.Config, Labels } }, {}) };
+  return { ...raw, ...asDocker({ ...raw, Config: { ...raw.Config, Labels } }, { addresses: {}, hostName: '' }) };
 }

@@ -7,13 +7,16 @@ import type { ChosenAddress } from './command-line.ts';
 export const defaultNetwork = 'podman';
 
 /** An inspect answer as Docker would give it: without what Podman adds to every container, and with Docker's words for the rest. */
-export function asDocker(inspected: Fields, addresses: Readonly<Record<string, ChosenAddress>>): Fields {
+export function asDocker(
+  inspected: Fields,
+  { addresses, hostName }: { readonly addresses: Readonly<Record<string, ChosenAddress>>; readonly hostName: string },
+): Fields {
   const hostConfig = fields(inspected['HostConfig']);
   const networks = networksOf(inspected, text(hostConfig['NetworkMode']), addresses);
   return {
     ...inspected,
     State: stateOf(fields(inspected['State']), fields(hostConfig['RestartPolicy'])),
-    Config: configOf(fields(inspected['Config'])),
+    Config: configOf(fields(inspected['Config']), hostName),
     HostConfig: hostConfigOf(hostConfig, Object.keys(networks)),
     Mounts: items(inspected['Mounts']).map((mount) => ({
       ...fields(mount),
@@ -31,12 +34,12 @@ function stateOf(state: Fields, policy: Fields): Fields {
   return state['Status'] === 'stopped' && startsAgain ? { ...state, Status: 'restarting' } : state;
 }
 
-function configOf(config: Fields): Fields {
+function configOf(config: Fields, hostName: string): Fields {
   // Podman shows none of the volumes that an image declares, whatever the image.
   const { Entrypoint, StopTimeout, Volumes: _none, ...rest } = config;
   return {
     ...rest,
-    Env: ownLines(config),
+    Env: ownLines(config, hostName),
     Entrypoint: texts(Entrypoint).length === 0 ? null : Entrypoint,
     ...(texts(fields(config['Healthcheck'])['Test'])[0] === 'NONE' && { Healthcheck: { Test: ['NONE'] } }),
     StopSignal: signalName(text(config['StopSignal'])),
@@ -46,8 +49,9 @@ function configOf(config: Fields): Fields {
 }
 
 /** Without what Podman adds, some of it at the first start: https://docs.podman.io/en/v4.3/markdown/podman-run.1.html#environment */
-function ownLines({ Env, Hostname }: Fields): readonly string[] {
-  const added = new Set(['container=podman', 'TERM=xterm', 'HOME=/', 'HOME=/root', `HOSTNAME=${text(Hostname)}`]);
+function ownLines({ Env, Hostname }: Fields, hostName: string): readonly string[] {
+  const hostNames = [text(Hostname), hostName].map((name) => `HOSTNAME=${name}`);
+  const added = new Set(['container=podman', 'TERM=xterm', 'HOME=/', 'HOME=/root', ...hostNames]);
   return texts(Env).filter((line) => !added.has(line));
 }
 

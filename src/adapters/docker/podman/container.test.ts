@@ -36,7 +36,12 @@ function inspected(network: string, labels: object = {}) {
 async function read(answer: object, own: object) {
   const { engine } = await connectedEngine({
     version,
-    script: { 'GET /containers/web/json': answer, 'GET /libpod/containers/id/json': own, 'GET /networks': networks },
+    script: {
+      'GET /containers/web/json': answer,
+      'GET /libpod/containers/id/json': own,
+      'GET /networks': networks,
+      'GET /info': { Name: 'server' },
+    },
   });
   return (await engine.inspectContainer('web'))?.settings;
 }
@@ -50,6 +55,14 @@ describe("inspectContainer() of Podman's containers", () => {
       Networks: { bridge: { NetworkID: '', IPAMConfig: null } },
     });
     expect((await read(inspected('podman'), apiMade))?.Config).not.toHaveProperty('StopTimeout');
+  });
+
+  test("leaves out the host's name that Podman gives to a container without one of its own", async () => {
+    const answer = inspected('podman');
+    const shared = { ...answer, HostConfig: { ...answer.HostConfig, UTSMode: 'host' } };
+    const Config = { ...answer.Config, Env: ['A=1', 'HOSTNAME=server'] };
+    expect((await read({ ...shared, Config }, apiMade))?.Config.Env).toEqual(['A=1']);
+    expect((await read({ ...answer, Config }, apiMade))?.Config.Env).toEqual(['A=1', 'HOSTNAME=server']);
   });
 
   test.each([

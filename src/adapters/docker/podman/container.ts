@@ -1,4 +1,5 @@
 import type { Client } from '../client.ts';
+import { engineInfo } from '../info.ts';
 import { read, readList } from '../reads.ts';
 import { fields, pathSegment, text, type Fields } from '../wire.ts';
 import { asDocker } from './as-docker.ts';
@@ -25,15 +26,21 @@ export async function wholeContainer(
     readList(client, { doing: 'list networks', path: '/networks', signal }),
   ]);
   if (own === undefined) return undefined;
+  const hostName = sharesHostName(inspected) ? (await engineInfo(client, signal)).name : '';
   const { Labels } = fields(inspected['Config']);
   const { CreateCommand, Image } = fields(fields(own)['Config']);
   const commandLine = readCommandLine(CreateCommand, Image);
   const addresses = notedAddresses(Labels) ?? commandLine?.addresses;
   return {
-    inspected: asDocker(inspected, addresses ?? {}),
+    inspected: asDocker(inspected, { addresses: addresses ?? {}, hostName }),
     obstacle:
       keptByOthers(fields(own), Labels) ??
       hiddenFlags(commandLine?.hidden ?? []) ??
       (addresses === undefined ? doubtfulAddress(inspected, networks.map(fields)) : undefined),
   };
+}
+
+/** Its own `Hostname` is not what it is called then, nor what `HOSTNAME` in its environment says. */
+function sharesHostName(inspected: Fields): boolean {
+  return text(fields(inspected['HostConfig'])['UTSMode']) === 'host';
 }
