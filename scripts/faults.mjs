@@ -7,7 +7,7 @@
 //   --rounds N          how many races (campaign G), shared out among its shapes; 200 of them without
 //   --seed N            of the first race; that of each other is one more than that before it
 //   --mutations         instead: what breaks when a rule is taken out of the protocol
-//   --record            keeps the results for docs/reliability.md
+//   --record            keeps the results for docs/reliability.md, those of other shapes too
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll } from 'vitest';
 import type { LabEngine } from '../../lab/engine.ts';
 import { hasContainerdStore } from '../../lab/image-id.ts';
@@ -31,7 +31,7 @@ export type EngineTeamOptions = {
   readonly args?: readonly string[] | undefined;
   readonly dataMiB?: number | undefined;
   readonly engineDies?: boolean | undefined;
-  /** Where the rows go, as JSON. */
+  /** Where each row goes as soon as there is one, as JSON. */
   readonly reportFile?: string | undefined;
 };
 
@@ -60,10 +60,22 @@ export function engineTeam(lab: Lab, options: EngineTeamOptions): EngineTeam {
     const byEngine = engineDies ? `, ${total('byEngine')} left down by the engine itself` : '';
     const sum = `${total('points')} points of ${rows.length} shapes: ${total('lost')} lost${byEngine}`;
     console.log(`RESULT ${title} at ${sum} (${engineName})`);
-    if (reportFile !== undefined) writeFileSync(reportFile, `${JSON.stringify(rows, undefined, 2)}\n`);
     for (const engine of engines) await engine.remove();
   });
-  return { engines, note: (row) => void rows.push({ campaign: letter, title, engine: engineName, ...row }) };
+  return {
+    engines,
+    note: (row) => {
+      rows.push({ campaign: letter, title, engine: engineName, ...row });
+      if (reportFile !== undefined) keep(reportFile, rows);
+    },
+  };
+}
+
+/** Beside the rows of the shapes that are not run this time. */
+function keep(file: string, rows: readonly CampaignRow[]): void {
+  const known = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as readonly CampaignRow[]) : [];
+  const others = known.filter(({ shape }) => !rows.some((row) => row.shape === shape));
+  writeFileSync(file, `${JSON.stringify([...others, ...rows], undefined, 2)}\n`);
 }
 
 function nameOfEngine(version: string): string {
