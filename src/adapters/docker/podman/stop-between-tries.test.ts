@@ -39,7 +39,7 @@ describe('stopContainer() of a container that Podman calls stopped already', () 
   });
 
   test('is a noop once it is at rest, and where no policy starts it again', async () => {
-    expect(await stop(['stopped', 'exited'], [304])).toEqual({ outcome: { kind: 'noop' }, asked: 2 });
+    expect(await stop(['stopped', 'exited'], [304])).toEqual({ outcome: { kind: 'noop' }, asked: 11 });
     expect(await stop(['exited'], [304])).toEqual({ outcome: { kind: 'noop' }, asked: 1 });
     expect(await stop(['stopped'], [304], 'no')).toEqual({ outcome: { kind: 'noop' }, asked: 1 });
   });
