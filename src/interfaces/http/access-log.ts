@@ -12,21 +12,34 @@ export type Access = {
   readonly beganMs: number;
 };
 
-/** Writes the one line of a request whose reply has ended, or whose reader has gone; the query stays out, since it may hold a token. */
-export function logAccess(access: Access, clock: Clock, log: Log): void {
-  // A route that notices that the client has gone decides on a status all the same.
-  if (access.response.headersSent) write(access, clock, log);
-  else setImmediate(write, access, clock, log);
+/**
+ * Writes one line for each request whose reply has ended, or whose reader has gone; the query stays out,
+ * since it may hold a token. The lines wait for the end of the turn: replies go out first, and a route that
+ * notices that its client has gone has decided on a status by then.
+ */
+export function createAccessLog(clock: Clock, log: Log): (access: Access) => void {
+  let ended: Ended[] = [];
+  function writeAll(): void {
+    const due = ended;
+    ended = [];
+    for (const each of due) write(each, log);
+  }
+  return (access) => {
+    if (ended.push({ access, tookMs: clock.monotonicMs() - access.beganMs }) === 1) setImmediate(writeAll);
+  };
 }
 
-function write({ response, requestId, address, method, target, beganMs }: Access, clock: Clock, log: Log): void {
+type Ended = { readonly access: Access; readonly tookMs: number };
+
+function write({ access, tookMs }: Ended, log: Log): void {
+  const { response, requestId, address, method, target } = access;
   log.info('Request', {
     request_id: requestId,
     client: address,
     method,
     path: pathOf(target).slice(0, longestPath),
     status: response.headersSent ? response.statusCode : clientClosedRequest,
-    duration_ms: Math.round((clock.monotonicMs() - beganMs) * 10) / 10,
+    duration_ms: Math.round(tookMs * 10) / 10,
   });
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Clock, Log } from '../../domain/outside.ts';
-import { logAccess } from './access-log.ts';
+import { createAccessLog } from './access-log.ts';
 import { announcesTooMuch, bodyLimitBytes, drainBriefly, hasBody, skipBody } from './body-limit.ts';
 import { createCallerReader } from './client-address.ts';
 import type { Connections } from './connections.ts';
@@ -34,6 +34,7 @@ export function createFront(
   route: RequestListener,
 ): Front {
   const readCaller = createCallerReader(settings);
+  const logAccess = createAccessLog(clock, log);
   const limiter = createRateLimiter({
     limit: settings.rateLimit,
     windowMs: 60_000,
@@ -50,7 +51,7 @@ export function createFront(
     connections().begin(response);
     response.on('close', () => {
       connections().end(response);
-      logAccess(access, clock, log);
+      logAccess(access);
     });
     if (preflight) return end(response, 204);
 
