@@ -33,15 +33,15 @@ function pretty({ atMs, level, message, fields }: LogLine, colour: boolean): str
 function json({ atMs, level, message, fields }: LogLine): string {
   let text = `{"time":"${utcTime(atMs)}","level":"${level}","msg":${inJson(message)}`;
   for (const [name, value] of fields) text += keyInJson(name) + inJson(value);
-  return `${printableJson(text)}}`;
+  return `${text}}`;
 }
 
 /** A field that would hide one of the line's own three gets an underscore. */
-const keyInJson = remembering((name) => `,${JSON.stringify(ownNames.has(name) ? `${name}_` : name)}:`);
+const keyInJson = remembering((name) => `,${inJson(ownNames.has(name) ? `${name}_` : name)}:`);
 
 /** What most values are needs no escape. */
 function inJson(value: unknown): string {
-  return typeof value === 'string' && plainInJson.test(value) ? `"${value}"` : JSON.stringify(value);
+  return typeof value === 'string' && plainInJson.test(value) ? `"${value}"` : printableJson(JSON.stringify(value));
 }
 
 const plainInJson = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;

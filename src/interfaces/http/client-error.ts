@@ -4,6 +4,7 @@ import type { Clock } from '../../domain/outside.ts';
 import type { Connections } from './connections.ts';
 import { errorBody, jsonType, type Problem } from './errors.ts';
 import type { JudgeRequest } from './gate.ts';
+import { normalTarget } from './request-target.ts';
 
 type ClientError = Error & { readonly code?: string; readonly rawPacket?: Buffer };
 
@@ -41,7 +42,7 @@ function unknownMethod({ code, rawPacket }: ClientError, judge: JudgeRequest): P
   const begin = rawPacket?.toString('latin1', 0, 4096) ?? '';
   // https://www.rfc-editor.org/rfc/rfc9112#section-3
   const [, method, target] = /^([\w!#$%&'*+.^`|~-]{1,64}) (\S+) HTTP\/1\.[01]\r?\n/.exec(begin) ?? [];
-  return method === undefined || target === undefined ? undefined : judge(method, target);
+  return method === undefined || target === undefined ? undefined : judge(method, normalTarget(target));
 }
 
 const malformed: Problem = { status: 400, message: 'the request is malformed' };

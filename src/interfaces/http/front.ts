@@ -115,7 +115,7 @@ function expectsToBeAsked({ headers }: IncomingMessage): boolean {
 
 /** The framework would wait for a body that has been read, and refuse content types that it does not know. */
 function withoutBody({ headers }: IncomingMessage): void {
-  delete headers['content-type'];
-  delete headers['content-length'];
-  delete headers['transfer-encoding'];
+  for (const name of bodyHeaders) if (headers[name] !== undefined) delete headers[name];
 }
+
+const bodyHeaders = ['content-type', 'content-length', 'transfer-encoding'] as const;

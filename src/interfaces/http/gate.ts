@@ -5,14 +5,14 @@ import { normalTarget, pathOf } from './request-target.ts';
 import { methodsOf, type Route } from './route.ts';
 import { writeProblem } from './write-problem.ts';
 
-/** What is wrong with a path and a method; undefined when both are known. */
+/** What is wrong with a method and a target in its normal form; undefined when both are known. */
 export type JudgeRequest = (method: string, target: string) => Problem | undefined;
 
 /** 404 for the path comes before 405 for the method. */
 export function createJudge(routes: readonly Route[]): JudgeRequest {
   const allowedAt = readMethods(routes);
   return (method, target) => {
-    const allowed = allowedAt(decoded(pathOf(normalTarget(target))));
+    const allowed = allowedAt(decoded(pathOf(target)));
     if (allowed.includes(method)) return undefined;
     return allowed.length === 0 ? notFound : methodNotAllowed(allowed);
   };
@@ -24,10 +24,11 @@ export function createJudge(routes: readonly Route[]): JudgeRequest {
  */
 export function createGate(judge: JudgeRequest, clock: Clock, next: RequestListener): RequestListener {
   return (request, response) => {
-    const { method = '', url: target = '' } = request;
+    const { method = '', url = '' } = request;
+    const target = normalTarget(url);
     const problem = judge(method, target);
     if (problem !== undefined) return writeProblem(response, problem, clock.nowMs());
-    request.url = normalTarget(target);
+    request.url = target;
     next(request, response);
   };
 }

@@ -36,10 +36,11 @@ export function createRouter({ routes, settings, clock, log, createServer }: Rou
         check(request.raw, request.query as Readonly<Record<string, unknown>>);
         done();
       },
-      handler: (request, reply) => {
+      onSend: (_, reply, payload, done) => {
         if (route.path.startsWith('/v1/')) reply.header('Cache-Control', 'no-store');
-        return route.answer(request, reply);
+        done(null, payload);
       },
+      handler: route.answer,
     });
   }
   router.setNotFoundHandler((_, reply) => void sendProblem(notFound, reply));
