@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { create, eventually, run, type Body, type EngineFixture, type Program } from './engine/fixture.ts';
+import { create, eventually, inspect, run, type Body, type EngineFixture, type Program } from './engine/fixture.ts';
 
 /** An engine that may be taken down. */
 export type BootFixture = EngineFixture & {
@@ -73,9 +73,20 @@ function running(Name: string, program: Program = 'service'): Scene {
 function stopped(Name: string, program: Program = 'service'): Scene {
   return async (fixture, name) => {
     const id = await run(fixture, name, program, policy(Name));
-    await fixture.engine.stopContainer(id, { timeoutSeconds: program === 'deaf' ? 0 : 5 });
+    await stop(fixture, id, program);
     return id;
   };
+}
+
+/** A program that is told to stop before it listens is killed, which is another scene. */
+async function stop(fixture: EngineFixture, id: string, program: Program): Promise<void> {
+  for (let tries = 0; tries < 5; tries += 1) {
+    await fixture.engine.stopContainer(id, { timeoutSeconds: program === 'deaf' ? 0 : 5 });
+    const { exitCode } = (await inspect(fixture, id)).state;
+    if ((exitCode !== 0) === (program === 'deaf')) return;
+    await fixture.engine.startContainer(id);
+  }
+  throw new Error(`"${id}" does not stop as it should`);
 }
 
 const removesItself: Body = { HostConfig: { NetworkMode: 'none', AutoRemove: true } };
