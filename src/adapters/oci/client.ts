@@ -53,10 +53,12 @@ export function createClient(options: ClientOptions): Client {
    */
   async function request(endpoint: Endpoint, ask: Ask, signal?: AbortSignal): Promise<WireAnswer> {
     const host = hostOf(endpoint.host);
-    const visit: Visit = { host, endpoint, ask, met: await host.meet(signal), signal };
+    const met = host.isKnown ? nothing : await host.meet(signal);
+    const visit: Visit = { host, endpoint, ask, met, signal };
     try {
       const shown = host.challenge && (await meetChallenge(visit, host.challenge, defaultScopes(ask)));
       const answer = await send(visit, shown);
+      if (!isDenial(answer)) return answer;
       if (answer.status !== 401 || answer.elsewhere !== undefined) return await admitted(visit, answer, shown);
       host.challenge = chooseChallenge(answer.headers['www-authenticate']);
       visit.met();
@@ -90,7 +92,7 @@ export function createClient(options: ClientOptions): Client {
 
   async function admitted(visit: Visit, answer: WireAnswer, shown: Authorization | undefined): Promise<WireAnswer> {
     const { endpoint, ask, signal } = visit;
-    if (answer.status !== 401 && answer.status !== 403) return answer;
+    if (!isDenial(answer)) return answer;
     const behind = registryBehind(visit, answer);
     if (behind !== undefined) {
       visit.met();
@@ -120,11 +122,13 @@ export function createClient(options: ClientOptions): Client {
     const { host, endpoint, ask, signal } = visit;
     const { method, maxBytes, repository, path, patience = endpoint.patience } = ask;
     const place = `${endpoint.host}${endpoint.prefix}/v2/${repository}/${path}`;
-    const speak: Speak = async (scheme) => {
-      const isShown = shown !== undefined && (!shown.isSecret || (await maySend(scheme, endpoint, signal)));
-      const headers = isShown ? { ...ask.headers, authorization: shown.header } : ask.headers;
-      return exchange({ method, url: new URL(`${scheme}://${place}`), headers, maxBytes }, signal);
+    const say = (scheme: Scheme, headers: Ask['headers']): Promise<WireAnswer> =>
+      exchange({ method, url: new URL(`${scheme}://${place}`), headers, maxBytes }, signal);
+    const identified = async (scheme: Scheme, { isSecret, header }: Authorization): Promise<WireAnswer> => {
+      const isShown = !isSecret || (await maySend(scheme, endpoint, signal));
+      return say(scheme, isShown ? { ...ask.headers, authorization: header } : ask.headers);
     };
+    const speak: Speak = (scheme) => (shown === undefined ? say(scheme, ask.headers) : identified(scheme, shown));
     return host.throttle.run(() => inItsScheme(visit, speak), patience, signal);
   }
 
@@ -182,6 +186,12 @@ async function understood(host: Host, scheme: Scheme, speak: Speak): Promise<Wir
 function isMisunderstanding(scheme: Scheme, { status }: WireAnswer): boolean {
   return scheme === 'http' && status === 400;
 }
+
+function isDenial({ status }: WireAnswer): boolean {
+  return status === 401 || status === 403;
+}
+
+function nothing(): void {}
 
 function defaultScopes({ repository }: Ask): readonly string[] {
   return [`repository:${repository}:pull`];

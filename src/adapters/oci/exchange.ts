@@ -34,13 +34,12 @@ export type ExchangeOptions = {
 /** A redirect is an answer like others here. */
 export function createExchange(agents: Agents, { deadlineMs, userAgent }: ExchangeOptions): Exchange {
   return async function exchange(request, signal) {
-    const wanted = { ...request, headers: { 'user-agent': userAgent, ...request.headers } };
-    const { url } = wanted;
+    const { url } = request;
     try {
       for (let tries = 0; tries < maxStaleConnections; tries += 1) {
         const route = agents.routeTo(url);
         const known = route instanceof Promise ? await until(route, signal) : route;
-        const answer = await attempt(known, wanted, deadlineMs, signal);
+        const answer = await attempt(known, request, { deadlineMs, userAgent }, signal);
         if (answer !== 'stale') return answer;
       }
       throw new RegistryFailure('registry-unreachable', 'it closes every connection', {
@@ -60,7 +59,7 @@ const maxStaleConnections = 3;
 function attempt(
   route: Route,
   wanted: WireRequest,
-  deadlineMs: number,
+  { deadlineMs, userAgent }: ExchangeOptions,
   signal: AbortSignal | undefined,
 ): Promise<WireAnswer | 'stale'> {
   const { url, method, headers, body, maxBytes } = wanted;
@@ -73,7 +72,7 @@ function attempt(
       ...route.options,
       method,
       path: route.proxyHeaders === undefined ? path : url.origin + path,
-      headers: { host: url.host, ...route.proxyHeaders, ...headers },
+      headers: { host: url.host, 'user-agent': userAgent, ...route.proxyHeaders, ...headers },
     });
     const abort = (): void => fail(reasonOf(signal));
     const timer = setTimeout(() => fail(tooLate(url.host, deadlineMs)), deadlineMs);
@@ -81,7 +80,7 @@ function attempt(
 
     request.on('response', (response) => {
       hasAnswered = true;
-      collect(response, maxBytes).then(succeed, (error: unknown) => fail(readNetworkError(error, url.host)));
+      collect(response, maxBytes, succeed, (error) => fail(readNetworkError(error, url.host)));
     });
     request.on('error', (error) => {
       if (request.reusedSocket && !hasAnswered && isClosed(error)) succeed('stale');
@@ -115,18 +114,24 @@ function tooLate(host: string, deadlineMs: number): RegistryFailure {
   return new RegistryFailure('timeout', `it did not answer within ${formatDuration(deadlineMs)}`, { host });
 }
 
-function collect(response: IncomingMessage, maxBytes: number): Promise<WireAnswer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    response.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= maxBytes) chunks.push(chunk);
-      else reject(new RegistryFailure('registry-invalid', `it answered with more than ${maxBytes} bytes`));
-    });
-    response.on('end', () =>
-      resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks, size) }),
-    );
-    response.on('error', reject);
+function collect(
+  response: IncomingMessage,
+  maxBytes: number,
+  succeed: (answer: WireAnswer) => void,
+  fail: (error: Error) => void,
+): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  response.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size <= maxBytes) chunks.push(chunk);
+    else fail(new RegistryFailure('registry-invalid', `it answered with more than ${maxBytes} bytes`));
   });
+  response.on('end', () => {
+    const body = size === 0 ? noBytes : Buffer.concat(chunks, size);
+    succeed({ status: response.statusCode ?? 0, headers: response.headers, body });
+  });
+  response.on('error', fail);
 }
+
+const noBytes = Buffer.alloc(0);

@@ -24,9 +24,9 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
 
   return { resolve, describe, credentialsFor, close };
 
-  async function resolve(reference: ImageReference, signal?: AbortSignal): Promise<Digest> {
+  function resolve(reference: ImageReference, signal?: AbortSignal): Promise<Digest> {
     const { repository, digest, tag = 'latest' } = reference;
-    if (digest !== undefined && reference.tag === undefined) return digest;
+    if (digest !== undefined && reference.tag === undefined) return Promise.resolve(digest);
     const find = async (endpoint: Endpoint, shared: AbortSignal): Promise<Digest> => {
       const key = `${endpoint.host}${endpoint.prefix}/${repository}:${tag}`;
       const state = await resolveTag(client, { endpoint, repository }, tag, tags.get(key), shared);

@@ -15,7 +15,9 @@ export function createSlots(size: number, maxWaiting: number, full: () => Error)
 
   return {
     async use(work, signal) {
-      await enter(signal);
+      signal?.throwIfAborted();
+      if (taken < most) taken += 1;
+      else await aPlace(signal);
       try {
         return await work();
       } finally {
@@ -29,14 +31,9 @@ export function createSlots(size: number, maxWaiting: number, full: () => Error)
     },
   };
 
-  async function enter(signal: AbortSignal | undefined): Promise<void> {
-    signal?.throwIfAborted();
-    if (taken < most) {
-      taken += 1;
-      return;
-    }
+  function aPlace(signal: AbortSignal | undefined): Promise<void> {
     if (queue.size >= maxWaiting) throw full();
-    await new Promise<void>((resolve, reject) => {
+    return new Promise<void>((resolve, reject) => {
       const begin = (): void => {
         signal?.removeEventListener('abort', abort);
         resolve();

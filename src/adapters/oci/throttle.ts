@@ -53,7 +53,7 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
     async run(work, patience, signal) {
       const left = { ...patience, beganAtMs: clock.monotonicMs() };
       for (;;) {
-        await stayAway(left, signal);
+        if (pauses.leftMs() > 0) await stayAway(left, signal);
         const outcome = await slots.use(() => attempt(work, left), signal);
         if (outcome.kind === 'answer') return outcome.answer;
         if (outcome.afterMs > 0) await clock.sleep(outcome.afterMs, signal);

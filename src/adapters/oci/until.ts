@@ -5,7 +5,16 @@ export function until<Value>(promise: Promise<Value>, signal: AbortSignal | unde
     const leave = (): void => reject(reasonOf(signal));
     if (signal.aborted) leave();
     signal.addEventListener('abort', leave, { once: true });
-    void promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+    promise.then(
+      (value) => {
+        signal.removeEventListener('abort', leave);
+        resolve(value);
+      },
+      (error: unknown) => {
+        signal.removeEventListener('abort', leave);
+        reject(error);
+      },
+    );
   });
 }
 
