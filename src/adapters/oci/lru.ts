@@ -10,18 +10,22 @@ export type Lru<Value> = {
 /** Holds at most `maxEntries`; reading counts as use. */
 export function createLru<Value>(maxEntries: number): Lru<Value> {
   const entries = new Map<string, Value>();
+  /** The last one already, so that it need not be moved there. */
+  let newest: string | undefined;
 
   function get(key: string): Value | undefined {
     const value = entries.get(key);
-    if (value === undefined) return undefined;
+    if (value === undefined || key === newest) return value;
     entries.delete(key);
     entries.set(key, value);
+    newest = key;
     return value;
   }
 
   function set(key: string, value: Value): void {
     entries.delete(key);
     entries.set(key, value);
+    newest = key;
     if (entries.size <= maxEntries) return;
     for (const oldest of entries.keys()) {
       entries.delete(oldest);

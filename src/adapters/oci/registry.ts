@@ -21,6 +21,7 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
   const images = createLru<RemoteImage>(maxImages);
   const resolving = createSingleFlight<Digest>();
   const describing = createSingleFlight<RemoteImage>();
+  const nextTurn = createTurns();
 
   return { resolve, describe, credentialsFor, close };
 
@@ -35,7 +36,7 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
     };
     const key = `${repositoryName(reference)}:${tag}`;
     const ask = async (shared: AbortSignal): Promise<Digest> => {
-      await turnOfItsOwn();
+      await nextTurn();
       return firstOf(reference, 'check', find, shared);
     };
     return resolving(key, ask, signal);
@@ -87,10 +88,31 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
   }
 }
 
-/** What is begun in one turn of the event loop goes in lockstep: no request would leave before the last is made. */
-function turnOfItsOwn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+/**
+ * Puts a few requests into each turn of the event loop. Those of one turn go in lockstep, so that in a
+ * single turn none would leave before the last is made; and with a turn for each, every one would wake
+ * the network anew.
+ */
+function createTurns(): () => Promise<void> {
+  let turn: Promise<void> | undefined;
+  let places = 0;
+  return () => {
+    if (turn === undefined || places === 0) {
+      const begun = new Promise<void>((resolve) => {
+        setImmediate(() => {
+          if (turn === begun) turn = undefined;
+          resolve();
+        });
+      });
+      turn = begun;
+      places = placesInTurn;
+    }
+    places -= 1;
+    return turn;
+  };
 }
+
+const placesInTurn = 16;
 
 const maxTags = 10_000;
 
