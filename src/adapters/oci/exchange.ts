@@ -3,6 +3,7 @@ import { formatDuration } from '../../domain/duration.ts';
 import type { Agents, Route } from './agents.ts';
 import { RegistryFailure } from './failure.ts';
 import { isTlsError, readNetworkError } from './network-errors.ts';
+import { createTurns, type Turns } from './turns.ts';
 import { reasonOf, until } from './until.ts';
 
 export type WireRequest = {
@@ -33,13 +34,14 @@ export type ExchangeOptions = {
 
 /** A redirect is an answer like others here. */
 export function createExchange(agents: Agents, { deadlineMs, userAgent }: ExchangeOptions): Exchange {
+  const manner: Manner = { deadlineMs, userAgent, inTurn: createTurns(Infinity) };
   return async function exchange(request, signal) {
     const { url } = request;
     try {
       for (let tries = 0; tries < maxStaleConnections; tries += 1) {
         const route = agents.routeTo(url);
         const known = route instanceof Promise ? await until(route, signal) : route;
-        const answer = await attempt(known, request, { deadlineMs, userAgent }, signal);
+        const answer = await attempt(known, request, manner, signal);
         if (answer !== 'stale') return answer;
       }
       throw new RegistryFailure('registry-unreachable', 'it closes every connection', {
@@ -53,13 +55,16 @@ export function createExchange(agents: Agents, { deadlineMs, userAgent }: Exchan
   };
 }
 
+/** Answers go on with those that came in the same turn. */
+type Manner = ExchangeOptions & { readonly inTurn: Turns };
+
 /** A kept connection may be closed by the other side at the moment we use it; several may, after its restart. */
 const maxStaleConnections = 3;
 
 function attempt(
   route: Route,
   wanted: WireRequest,
-  { deadlineMs, userAgent }: ExchangeOptions,
+  { deadlineMs, userAgent, inTurn }: Manner,
   signal: AbortSignal | undefined,
 ): Promise<WireAnswer | 'stale'> {
   const { url, method, headers, body, maxBytes } = wanted;
@@ -90,7 +95,7 @@ function attempt(
 
     function succeed(answer: WireAnswer | 'stale'): void {
       settle();
-      resolve(answer);
+      inTurn(() => resolve(answer));
     }
 
     function fail(error: Error): void {

@@ -11,6 +11,7 @@ import { explain, RegistryFailure } from './failure.ts';
 import { createLru } from './lru.ts';
 import { resolveTag, type TagState } from './manifests.ts';
 import { createSingleFlight } from './single-flight.ts';
+import { createTurns } from './turns.ts';
 import { until } from './until.ts';
 
 /** A `Registry` over the OCI distribution protocol: https://github.com/opencontainers/distribution-spec/blob/main/spec.md */
@@ -21,7 +22,7 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
   const images = createLru<RemoteImage>(maxImages);
   const resolving = createSingleFlight<Digest>();
   const describing = createSingleFlight<RemoteImage>();
-  const nextTurn = createTurns();
+  const inTurn = createTurns(requestsInTurn);
 
   return { resolve, describe, credentialsFor, close };
 
@@ -36,7 +37,7 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
     };
     const key = `${repositoryName(reference)}:${tag}`;
     const ask = async (shared: AbortSignal): Promise<Digest> => {
-      await nextTurn();
+      await new Promise<void>(inTurn);
       return firstOf(reference, 'check', find, shared);
     };
     return resolving(key, ask, signal);
@@ -88,31 +89,8 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
   }
 }
 
-/**
- * Puts a few requests into each turn of the event loop. Those of one turn go in lockstep, so that in a
- * single turn none would leave before the last is made; and with a turn for each, every one would wake
- * the network anew.
- */
-function createTurns(): () => Promise<void> {
-  let turn: Promise<void> | undefined;
-  let places = 0;
-  return () => {
-    if (turn === undefined || places === 0) {
-      const begun = new Promise<void>((resolve) => {
-        setImmediate(() => {
-          if (turn === begun) turn = undefined;
-          resolve();
-        });
-      });
-      turn = begun;
-      places = placesInTurn;
-    }
-    places -= 1;
-    return turn;
-  };
-}
-
-const placesInTurn = 16;
+/** In a single turn no request would leave before the last is made; with a turn for each, every one would wake the network anew. */
+const requestsInTurn = 16;
 
 const maxTags = 10_000;
 
