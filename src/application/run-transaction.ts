@@ -198,6 +198,13 @@ function outcomeOf(member: PreparedMember, result: TransactResult, index: number
       reason: `${result.reason}; the old container was removed meanwhile, so the new version stays`,
     };
   }
+  if (facts !== undefined && facts.old === undefined && facts.new === undefined && facts.nameHeldBy === 'nobody') {
+    return {
+      ...base,
+      outcome: 'failed',
+      reason: `${result.reason}; somebody removed the old container and the new one meanwhile, so it must be created anew`,
+    };
+  }
   if (result.result === 'stuck' || !restored) {
     return {
       ...base,

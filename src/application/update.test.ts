@@ -202,6 +202,25 @@ describe('an update', () => {
     expect(reasonFor(session, 'web')).toBe('It depends on "api", which was not updated');
   });
 
+  test('of a container whose old and new were pruned between stop and start says that it is gone for good', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'app');
+    release(scene, 'app');
+    const { engine } = scene.sandbox;
+    const pruned: Engine = {
+      ...engine,
+      startContainer: async (id) => {
+        for (const container of await engine.listContainers()) await engine.removeContainer(container.id);
+        return engine.startContainer(id);
+      },
+    };
+    const session = await serviceIn(scene, {}, { engine: pruned }).application.update(full);
+    expect(outcomes(session)).toEqual({ app: 'failed' });
+    expect(reasonFor(session, 'app')).toMatch(
+      /; somebody removed the old container and the new one meanwhile, so it must be created anew$/,
+    );
+  });
+
   test('begins what depends on another only after that one has succeeded, and so many at once', async () => {
     const scene = createSandboxScene();
     await run(scene, 'db');
