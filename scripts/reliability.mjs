@@ -37,6 +37,9 @@ hour or ten years off, and when. To repeat one, as a failure names it:
 
 "By the engine" counts what an engine that crashes does to any container, with Upkeep and without: Docker
 leaves one with \`unless-stopped\` down, when no update of it was under way.
+
+What campaign J loses is lost to \`docker container prune\`, run between the stop of the old container and
+the start of the new one: it removes both, and [the report says so](how-an-update-is-made.md#its-limits).
 `;
 
 function campaignTable(rows) {
