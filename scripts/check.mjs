@@ -16,6 +16,10 @@ const steps = [
   { name: 'format', command: ['oxfmt', '--check', '.'] },
 ];
 
+/** MiB: property tests make much that is soon forgotten, and with the usual 16 a fifth of their time goes to collecting it. */
+const youngMiB = 32;
+const nodeOptions = [process.env.NODE_OPTIONS, `--max-semi-space-size=${youngMiB}`].filter(Boolean).join(' ');
+
 const startedAt = performance.now();
 const queue = process.argv.includes('--without-tests') ? steps.filter(({ name }) => name !== 'unit tests') : [...steps];
 const failed = [];
@@ -40,7 +44,7 @@ function run([tool, ...args]) {
   return new Promise((resolve) => {
     const child = spawn(`${root}node_modules/.bin/${tool}`, args, {
       cwd: root,
-      env: { ...process.env, NO_COLOR: '1' },
+      env: { ...process.env, NO_COLOR: '1', NODE_OPTIONS: nodeOptions },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const chunks = [];

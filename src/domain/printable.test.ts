@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { anyText } from '../../test/support/any-text.ts';
 import { printable, printableJson, quoted } from './printable.ts';
 
 describe('printable()', () => {
@@ -33,7 +34,7 @@ describe('printable()', () => {
 
   test('leaves nothing unsafe, keeps within the length, and changes nothing the second time', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.nat(40), (text, maxLength) => {
+      fc.property(anyText(), fc.nat(40), (text, maxLength) => {
         const shown = printable(text, maxLength);
         expect(shown).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
         expect(shown.length).toBeLessThanOrEqual(maxLength);
@@ -71,7 +72,7 @@ describe('quoted()', () => {
 
 test('printableJson() changes how a text is written, and not what it says', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (text) => {
+    fc.property(anyText(), (text) => {
       const json = printableJson(JSON.stringify({ [text]: text }, undefined, 2));
       expect(json).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
       expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify({ [text]: text })));

@@ -330,12 +330,13 @@ test('who leaves the queue is not asked for, and takes no place', async () => {
 test('a queue beyond all reason is refused', async () => {
   const clock = createFakeClock();
   const throttle = create(clock, 1);
-  const leaving = new AbortController();
-  setMaxListeners(0, leaving.signal);
-  const waiting = Array.from({ length: 10_001 }, () =>
-    throttle.run(() => clock.sleep(1e9).then(() => answer(200)), patient, leaving.signal),
+  // One for all would look through ten thousand listeners for each that is added.
+  const leaving = Array.from({ length: 101 }, () => new AbortController());
+  setMaxListeners(0, ...leaving.map(({ signal }) => signal));
+  const waiting = Array.from({ length: 10_001 }, (_, index) =>
+    throttle.run(() => clock.sleep(1e9).then(() => answer(200)), patient, leaving[index % leaving.length]?.signal),
   );
   expect((await failureOf(throttle.run(script(clock, answer(200)).work, patient))).code).toBe('registry-rate-limited');
-  leaving.abort(new Error('enough'));
+  for (const each of leaving) each.abort(new Error('enough'));
   await Promise.allSettled(waiting.slice(1));
 });

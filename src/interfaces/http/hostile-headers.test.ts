@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { anyText } from '../../../test/support/any-text.ts';
 import { parseIpAddress } from '../../domain/ip-range.ts';
 import { parseTimestamp } from '../json/timestamps.ts';
 import { createCallerReader } from './client-address.ts';
@@ -45,7 +46,7 @@ const morePieces = [
   '&',
 ];
 const texts = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  anyText(),
   fc.array(fc.constantFrom(...pieces, ...morePieces), { maxLength: 12 }).map((parts) => parts.join('')),
 );
 
