@@ -33,10 +33,10 @@ const mutations = [
     file: transaction,
     find: `      (member) => member.new?.place === 'new' && rename(member.new, member.name),
     ) ??
-    firstStep('preparing', members, ({ old, policy, wasRunning }) => {`,
+    firstStep('preparing', members, ({ old, policy, wasRunning, startsFirst }) => {`,
     replace: `      (member) => member.new?.place === 'new' && isAlive(member.new.status) && rename(member.new, member.name),
     ) ??
-    firstStep('preparing', members, ({ old, policy, wasRunning }) => {`,
+    firstStep('preparing', members, ({ old, policy, wasRunning, startsFirst }) => {`,
   },
   {
     name: 'the commit is not written down',
@@ -60,6 +60,26 @@ const mutations = [
     replace: `    next(({ old, new: successor, policy }) => {
       if (successor === undefined || policy === undefined || samePolicy(successor.policy, policy)) return undefined;
       return { kind: 'policy'`,
+  },
+  {
+    name: 'the successor does not get the restart policy',
+    file: transaction,
+    find: `      if (successor === undefined || policy === undefined || samePolicy(successor.policy, policy)) return undefined;
+      return { kind: 'policy', id: successor.id, policy, afterPause: old !== undefined };`,
+    replace: `      if (old !== undefined || successor === undefined || policy === undefined) return undefined;
+      return { kind: 'policy', id: successor.id, policy, afterPause: samePolicy(successor.policy, policy) };`,
+  },
+  {
+    name: 'a successor that is given up keeps its restart policy',
+    file: transaction,
+    find: `      return isUnproven && !samePolicy(successor.policy, noRestart) && setPolicy(successor, noRestart);`,
+    replace: `      return isUnproven && successor.id === '' && setPolicy(successor, noRestart);`,
+  },
+  {
+    name: 'a successor that is given up keeps the name until it is removed',
+    file: transaction,
+    find: `      ({ name, new: successor }) => successor?.place === 'name' && rename(successor, failedName(name)),`,
+    replace: `      ({ name, new: successor }) => successor?.id === '' && rename(successor, failedName(name)),`,
   },
   {
     name: 'the policy is not restored after a rollback',
