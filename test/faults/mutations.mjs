@@ -66,8 +66,8 @@ const mutations = [
     file: transaction,
     find: `      if (successor === undefined || policy === undefined || samePolicy(successor.policy, policy)) return undefined;
       return { kind: 'policy', id: successor.id, policy, afterPause: old !== undefined };`,
-    replace: `      if (old !== undefined || successor === undefined || policy === undefined) return undefined;
-      return { kind: 'policy', id: successor.id, policy, afterPause: samePolicy(successor.policy, policy) };`,
+    replace: `      if (successor === undefined || policy === undefined || successor.id !== '') return undefined;
+      return { kind: 'policy', id: successor.id, policy, afterPause: old !== undefined };`,
   },
   {
     name: 'a successor that is given up keeps its restart policy',
