@@ -110,9 +110,13 @@ async function readMember(
     old: oldStanding,
     new: newStanding,
     spare: spareStanding,
-    lacksStandIn: member.needsStandIn && standIn === undefined && oldStanding?.place === 'name',
+    lacksStandIn:
+      standIn === undefined &&
+      (oldStanding === undefined
+        ? course.pruned.has(member.oldId)
+        : member.needsStandIn && oldStanding.place === 'name'),
     standsIn: isOver || member.isStandIn === true,
-    missingOfSpare: spare === undefined ? [] : missingNetworks(member, spare),
+    missingOfStandIn: standIn === undefined ? [] : missingNetworks(member, standIn),
     vanishes: member.vanishes,
     startsFirst: member.startsFirst,
     keeps: member.keepMs > 0,

@@ -4,6 +4,7 @@ import type { UpdatePhase } from '../domain/event.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ContainerOutcome, OutcomeKind } from '../domain/session.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
+import type { MemberFacts } from '../domain/transaction.ts';
 import type { PlannedMember, PlannedTransaction } from '../domain/update-plan.ts';
 import { rememberFailures } from './failed-versions.ts';
 import { openTransaction } from './open-transaction.ts';
@@ -217,11 +218,16 @@ function outcomeOf(member: PreparedMember, result: TransactResult, index: number
   return {
     ...base,
     outcome: 'rolled_back',
-    reason: facts.standsIn
-      ? `${result.reason}; it runs again as a copy without --rm, until its next update`
-      : result.reason,
+    reason: `${result.reason}${copied(facts)}`,
     ...downtime(result.endedAt.get(id), facts.old?.startedAt),
   };
+}
+
+function copied({ standsIn, vanishes }: MemberFacts): string {
+  if (!standsIn) return '';
+  return vanishes
+    ? '; it runs again as a copy without --rm, until its next update'
+    : '; it was pruned together with its successor, and was created anew as it was';
 }
 
 /** Said of what ran before only: that a stopped container stays stopped goes without saying. */

@@ -170,7 +170,7 @@ function recipeOf(
     engineName: prepared.info.name,
     enginePlatform: prepared.info.platform,
     networks: prepared.networks,
-    replacedIds: successorsByIdAndName(transaction),
+    replacedIds: replacedByIdAndName(transaction, isStandIn ? transaction.standIns : transaction.successors),
     freshVolumes: !isStandIn && getsFreshVolumes(parts.planned, settings),
     policyFromStart: !prepared.info.abilities.changesRestartPolicies,
     leftOut: leftOutFields(settings),
@@ -220,7 +220,7 @@ async function compareCreated(context: StepContext, { id, member: index }: StepO
     oldImage: parts.oldImage,
     newImage: isStandIn ? parts.oldImage : parts.image,
     reference: parts.planned.reference,
-    replacedIds: successorsByIdAndName(transaction),
+    replacedIds: replacedByIdAndName(transaction, transaction.successors),
     freshVolumes: !isStandIn && getsFreshVolumes(parts.planned, settings),
     leftOut: leftOutFields(settings),
   });
@@ -230,11 +230,14 @@ async function compareCreated(context: StepContext, { id, member: index }: StepO
 }
 
 /** The engine tells of legacy links by name, of everything else by id. */
-function successorsByIdAndName({ members, successors }: OpenTransaction): ReadonlyMap<string, string> {
-  const replaced = new Map(successors);
+function replacedByIdAndName(
+  { members }: OpenTransaction,
+  byOldId: ReadonlyMap<string, string>,
+): ReadonlyMap<string, string> {
+  const replaced = new Map(byOldId);
   for (const { name, oldId } of members) {
-    const successor = successors.get(oldId);
-    if (successor !== undefined) replaced.set(name, successor);
+    const id = byOldId.get(oldId);
+    if (id !== undefined) replaced.set(name, id);
   }
   return replaced;
 }

@@ -17,6 +17,7 @@ import {
 import { parseStandingName } from '../domain/transaction-names.ts';
 import { type OpenTransaction, readFacts } from './facts.ts';
 import type { PreparedTransaction } from './prepare.ts';
+import { createPruneWatch } from './prune-watch.ts';
 import { performers, type StepOutcome } from './steps.ts';
 
 export type TransactOptions = {
@@ -65,13 +66,20 @@ export type TransactResult = {
 /** The loop that an update and a recovery are: read the facts, decide, perform, until there is nothing left to do. */
 export async function transact(options: TransactOptions): Promise<TransactResult> {
   const { outside, onPhase } = options;
-  const journey = beginJourney(options);
+  const prunes = createPruneWatch(
+    outside,
+    options.transaction.members.map(({ oldId }) => oldId),
+  );
+  const journey = beginJourney(options, prunes.pruned);
   let phase: UpdatePhase | undefined;
   for (;;) {
+    const readAtMs = outside.clock.monotonicMs();
     const facts = await factsWhenReachable(options, journey);
     if (facts === undefined) return conclude(journey, 'stuck');
     journey.observe(facts);
     if (journey.takesUp(facts)) continue;
+    prunes.see(facts, readAtMs);
+    if (options.prepared !== undefined && (await prunes.hasTaken(facts))) continue;
     const decision = endRehearsal(options, heedAbort(options, decide(facts)));
     switch (decision.kind) {
       case 'turn':
@@ -98,7 +106,10 @@ type StepDecision = Extract<Decision, { kind: 'step' }>;
 type Journey = ReturnType<typeof beginJourney>;
 
 /** What this process has seen of the transaction so far; everything else is read from the engine each time. */
-function beginJourney({ outside, prepared, transaction, handedOver, reopens = false }: TransactOptions) {
+function beginJourney(
+  { outside, prepared, transaction, handedOver, reopens = false }: TransactOptions,
+  pruned: ReadonlySet<string>,
+) {
   let wish: Course['wish'] = prepared === undefined ? (reopens ? 'back' : 'recover') : 'forward';
   let reason = '';
   let busy = false;
@@ -138,6 +149,7 @@ function beginJourney({ outside, prepared, transaction, handedOver, reopens = fa
       hooked,
       stopsInDoubt: recovering && !reopens ? 'any' : doubtful,
       outwaited,
+      pruned,
       givenUp,
     }),
     state: () => ({

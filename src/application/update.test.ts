@@ -202,23 +202,72 @@ describe('an update', () => {
     expect(reasonFor(session, 'web')).toBe('It depends on "api", which was not updated');
   });
 
-  test('of a container whose old and new were pruned between stop and start says that it is gone for good', async () => {
-    const scene = createSandboxScene();
-    await run(scene, 'app');
-    release(scene, 'app');
-    const { engine } = scene.sandbox;
-    const pruned: Engine = {
-      ...engine,
-      startContainer: async (id) => {
-        for (const container of await engine.listContainers()) await engine.removeContainer(container.id);
-        return engine.startContainer(id);
-      },
-    };
-    const session = await serviceIn(scene, {}, { engine: pruned }).application.update(full);
-    expect(outcomes(session)).toEqual({ app: 'failed' });
-    expect(reasonFor(session, 'app')).toMatch(
-      /; somebody removed the old container and the new one meanwhile, so it must be created anew$/,
-    );
+  describe('of which old and new are both removed between stop and start', () => {
+    async function updateWith(removeBoth: (scene: SandboxScene) => void): Promise<[SandboxScene, Session]> {
+      const scene = createSandboxScene();
+      await run(scene, 'app', { HostConfig: { Binds: ['data:/data'], RestartPolicy: { Name: 'always' } } });
+      release(scene, 'app');
+      const { engine } = scene.sandbox;
+      let isFirst = true;
+      const meddled: Engine = {
+        ...engine,
+        startContainer: async (id) => {
+          if (isFirst) removeBoth(scene);
+          isFirst = false;
+          return engine.startContainer(id);
+        },
+      };
+      return [scene, await serviceIn(scene, {}, { engine: meddled }).application.update(full)];
+    }
+
+    test('creates the old one anew when somebody has pruned, and runs it with its policy and volumes', async () => {
+      const [{ sandbox }, session] = await updateWith(({ sandbox: { control } }) => control.pruneContainers());
+      expect(outcomes(session)).toEqual({ app: 'rolled_back' });
+      expect(reasonFor(session, 'app')).toMatch(
+        /; it was pruned together with its successor, and was created anew as it was$/,
+      );
+      const [app, ...others] = await sandbox.engine.listContainers();
+      expect(others).toEqual([]);
+      const found = await sandbox.engine.inspectContainer('app');
+      expect(found).toMatchObject({ id: app?.id, state: { status: 'running' } });
+      expect(found?.settings.HostConfig).toMatchObject({ Binds: ['data:/data'], RestartPolicy: { Name: 'always' } });
+      await expect(sandbox.engine.inspectImage(found?.settings.Config.Image ?? '')).resolves.toMatchObject({
+        id: found?.imageId,
+      });
+    });
+
+    test('does so for all of a group, whose members find each other again', async () => {
+      const scene = createSandboxScene();
+      await run(scene, 'vpn');
+      await run(scene, 'app', { HostConfig: { NetworkMode: 'container:vpn' } });
+      release(scene, 'vpn');
+      const { engine, control } = scene.sandbox;
+      let isFirst = true;
+      const meddled: Engine = {
+        ...engine,
+        startContainer: async (id) => {
+          if (isFirst) control.pruneContainers();
+          isFirst = false;
+          return engine.startContainer(id);
+        },
+      };
+      const session = await serviceIn(scene, {}, { engine: meddled }).application.update(full);
+      expect(outcomes(session)).toEqual({ vpn: 'rolled_back', app: 'rolled_back' });
+      const [vpn, app] = await Promise.all(['vpn', 'app'].map((name) => engine.inspectContainer(name)));
+      expect([vpn?.state.status, app?.state.status]).toEqual(['running', 'running']);
+      expect(app?.settings.HostConfig.NetworkMode).toBe(`container:${vpn?.id}`);
+    });
+
+    test('leaves it gone when somebody has removed the two, and says that it must be created anew', async () => {
+      const [{ sandbox }, session] = await updateWith(({ sandbox: { control } }) => {
+        for (const name of Object.keys(control.snapshot().containers)) control.removeContainer(name);
+      });
+      expect(outcomes(session)).toEqual({ app: 'failed' });
+      expect(reasonFor(session, 'app')).toMatch(
+        /; somebody removed the old container and the new one meanwhile, so it must be created anew$/,
+      );
+      expect(await sandbox.engine.listContainers()).toEqual([]);
+    });
   });
 
   test('begins what depends on another only after that one has succeeded, and so many at once', async () => {

@@ -41,6 +41,11 @@ export type Engine = {
   readonly listNetworks: (signal?: AbortSignal) => Promise<readonly Network[]>;
   /** The last lines of standard output and error together, at most 64 kB. */
   readonly containerLogs: (id: string, options: { readonly tail: number }, signal?: AbortSignal) => Promise<string>;
+  /**
+   * Whether somebody had all stopped containers removed in that time, by the engine's clock in milliseconds; one that
+   * is still at it is waited for. Podman never tells.
+   */
+  readonly hasPruned: (time: { readonly sinceMs: number; readonly untilMs: number }) => Promise<boolean>;
   /** Never ends by itself: reconnects, and says so with `connected`. Ends when the signal aborts. */
   readonly events: (signal: AbortSignal) => AsyncIterable<EngineEvent>;
 

@@ -440,6 +440,7 @@ function recovering(): Course {
     hooked: new Set(),
     stopsInDoubt: 'any',
     outwaited: new Set(),
+    pruned: new Set(),
     givenUp: new Set(),
   };
 }
@@ -476,7 +477,7 @@ function factsOf(world: World, course: Course, name = 'web'): TransactionFacts {
     spare: undefined,
     lacksStandIn: false,
     standsIn: false,
-    missingOfSpare: [],
+    missingOfStandIn: [],
     vanishes: false,
     startsFirst: false,
     policyIsFixed: world.policyIsFixed,

@@ -33,7 +33,7 @@ export function decide({ members, ...rest }: TransactionFacts): Decision {
     case 'commit':
       return commit(ours);
     case 'back':
-      return back(ours);
+      return remake(facts) ?? back(ours);
   }
 }
 
@@ -60,12 +60,12 @@ export type MemberFacts = {
   readonly new: Standing | undefined;
   /** Of the old container and its stand-in the one that is not `old`: it goes in the end. */
   readonly spare: Standing | undefined;
-  /** The old container needs a stand-in that is not there yet. */
+  /** The old container needs a stand-in that is not there yet: it would not outlive its stop, or was pruned. */
   readonly lacksStandIn: boolean;
   /** `old` is a stand-in. */
   readonly standsIn: boolean;
-  /** Networks that the stand-in lacks, by id. */
-  readonly missingOfSpare: readonly string[];
+  /** Ids of networks that the stand-in lacks. */
+  readonly missingOfStandIn: readonly string[];
   /** The engine removes the successor as soon as it stops. */
   readonly vanishes: boolean;
   /** The old container runs on until its successor is proven: it is stopped after the commit. */
@@ -124,6 +124,8 @@ export type Course = {
   readonly stopsInDoubt: 'any' | ReadonlySet<string>;
   /** Ids of olds that were watched for as long as such a stop can take. */
   readonly outwaited: ReadonlySet<string>;
+  /** Ids of olds that were removed together with their successors, when somebody had all stopped containers removed. */
+  readonly pruned: ReadonlySet<string>;
   /** `stepKey`s of steps that failed too often to be tried again now. */
   readonly givenUp: ReadonlySet<string>;
 };
@@ -282,10 +284,10 @@ function prepare({ members, course }: TransactionFacts): Decision | undefined {
     if (networkId !== undefined) return stepOf('preparing', { kind: 'connect', id: successor.id, networkId, member });
     if (!course.compared.has(successor.id)) return stepOf('preparing', { kind: 'compare', id: successor.id, member });
   }
-  for (const [member, { new: successor, lacksStandIn, spare, missingOfSpare }] of members.entries()) {
+  for (const [member, { new: successor, lacksStandIn, spare, missingOfStandIn }] of members.entries()) {
     if (successor?.place !== 'new') continue;
     if (lacksStandIn) return stepOf('preparing', { kind: 'standIn', member });
-    const [networkId] = missingOfSpare;
+    const [networkId] = missingOfStandIn;
     if (spare === undefined) continue;
     if (networkId !== undefined) return stepOf('preparing', { kind: 'connect', id: spare.id, networkId, member });
     if (!course.compared.has(spare.id)) return stepOf('preparing', { kind: 'compare', id: spare.id, member });
@@ -412,6 +414,17 @@ function restoreOrphans(orphaned: readonly MemberFacts[], course: Course): Decis
   );
 }
 
+/** Who prunes means what is of no use any more, not what was about to start: that is made again, as it was. */
+function remake({ members, course }: TransactionFacts): Decision | undefined {
+  const steps = members.flatMap(({ old, standsIn, lacksStandIn, missingOfStandIn }, member): Step[] => {
+    if (old === undefined) return lacksStandIn ? [{ kind: 'standIn', member }] : [];
+    const [networkId] = missingOfStandIn;
+    return standsIn && networkId !== undefined ? [{ kind: 'connect', id: old.id, networkId, member }] : [];
+  });
+  const step = steps.find((each) => !course.givenUp.has(stepKey(each)));
+  return step && stepOf('rolling back', step);
+}
+
 function back({ members, course, liveRestore }: TransactionFacts): Decision {
   const present = members.filter((member) => member.old !== undefined);
   const returning = present.filter((member) => isOursToReturn(member, course));
@@ -503,8 +516,8 @@ function restorePolicy(member: MemberFacts): Step | false {
 }
 
 function restoreTag(member: MemberFacts): Step | false {
-  const { new: successor, vanishes, newImageId, nameHeldBy, taggedImageId, taggedBefore, reference } = member;
-  const movedTo = successor?.imageId ?? (vanishes ? newImageId : '');
+  const { new: successor, vanishes, standsIn, newImageId, nameHeldBy, taggedImageId, taggedBefore, reference } = member;
+  const movedTo = successor?.imageId ?? (vanishes || standsIn ? newImageId : '');
   if (movedTo === '' || nameHeldBy === 'rival' || taggedImageId === undefined || taggedBefore === '') return false;
   return (
     taggedImageId === movedTo && taggedImageId !== taggedBefore && { kind: 'tag', imageId: taggedBefore, reference }

@@ -14,6 +14,8 @@ export type Capabilities = {
   readonly restartPolicies: boolean;
   /** The engine runs HEALTHCHECKs itself. Podman leaves them to timers of systemd, and does not say whether there are any. */
   readonly healthProbes: boolean;
+  /** It tells when somebody has had all stopped containers removed: Docker since 1.41, the oldest that we speak. */
+  readonly tellsOfPrunes: boolean;
   /** It speaks of containers and images in Docker's words and leaves nothing out; Podman's need `podman/`. */
   readonly dockerWords: boolean;
 };
@@ -28,6 +30,7 @@ export function capabilitiesOf({ kind, product, apiVersion }: EngineVersion): Ca
     stopsBetweenTries: !podman,
     restartPolicies: !podman || Number.parseInt(product, 10) >= 5,
     healthProbes: !podman,
+    tellsOfPrunes: !podman,
     dockerWords: !podman,
   };
 }

@@ -12,6 +12,7 @@ import { engineInfo } from './info.ts';
 import { containerLogs } from './logs.ts';
 import { connectNetwork, listNetworks } from './networks.ts';
 import { ping } from './ping.ts';
+import { hasPruned } from './prunes.ts';
 import { probeHealth } from './podman/probe-health.ts';
 import { pullImage } from './pull.ts';
 import { removeContainer } from './remove.ts';
@@ -58,6 +59,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     inspectImage: (idOrReference, signal) => inspectImage(client, idOrReference, signal),
     listNetworks: (signal) => listNetworks(client, signal),
     containerLogs: (id, { tail }, signal) => containerLogs(client, id, { tail }, signal),
+    hasPruned: (time) => hasPruned(client, time),
     events: (signal) => engineEvents(client, AbortSignal.any([signal, closing.signal])),
 
     pullImage: (request, signal) => pullImage(client, request, signal),

@@ -10,6 +10,7 @@ import { restartContainer, startContainer, stopContainer, updateRestartPolicy, w
 import { findContainer, findImage, getContainer } from './lookup.ts';
 import { renameContainer } from './names.ts';
 import { connectNetwork } from './networks.ts';
+import { hasPruned } from './prune.ts';
 import { pullImage } from './pull.ts';
 import { Refusal } from './refusal.ts';
 import { removeContainer } from './remove.ts';
@@ -54,6 +55,7 @@ export function createConnection(world: World, calls: Calls): Engine {
     listNetworks: () =>
       calls.read(() => [...world.networks.values()].map(({ id, name, driver }) => ({ id, name, driver }))),
     containerLogs: (id, { tail }) => calls.read(() => lastLines(getContainer(world, id), tail)),
+    hasPruned: (time) => calls.read(() => hasPruned(world, time)),
     events: (signal) => world.events.listen(signal),
 
     pullImage: async (request, signal = new AbortController().signal) => {

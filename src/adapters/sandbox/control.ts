@@ -7,6 +7,7 @@ import { getContainer } from './lookup.ts';
 import { renameContainer } from './names.ts';
 import { createNetwork } from './networks.ts';
 import { endProcess } from './processes.ts';
+import { pruneContainers } from './prune.ts';
 import { buildRelease, type Release, type SandboxImage } from './release.ts';
 import { removeContainer } from './remove.ts';
 import { takeSnapshot, type Snapshot } from './snapshot.ts';
@@ -32,6 +33,8 @@ export type SandboxControl = {
   readonly renameContainer: (idOrName: string, name: string) => void;
   /** `docker rm -f`, with `-v` where asked. */
   readonly removeContainer: (idOrName: string, options?: { readonly withVolumes: boolean }) => void;
+  /** `docker container prune`. */
+  readonly pruneContainers: () => void;
   readonly tagImage: (idOrReference: string, reference: string) => void;
   /** `docker rmi -f`: containers of the image stay, and can still be started. */
   readonly removeImageByForce: (imageId: string) => void;
@@ -81,6 +84,7 @@ export function createControl(world: World): SandboxControl {
     renameContainer: (idOrName, name) => renameContainer(world, getContainer(world, idOrName), name),
     removeContainer: (idOrName, { withVolumes } = { withVolumes: false }) =>
       removeContainer(world, getContainer(world, idOrName), { withVolumes }),
+    pruneContainers: () => pruneContainers(world),
     tagImage: (idOrReference, reference) => tagImage(world, idOrReference, reference),
     removeImageByForce: (imageId) => {
       for (const [tag, id] of world.tags) if (id === imageId) world.tags.delete(tag);

@@ -128,6 +128,7 @@ function createWorld(options: SandboxEngineOptions): World {
     volumes: new Map(),
     foreignPorts: new Set(),
     executions: [],
+    prunedAtMs: [],
     condition: { connection: new AbortController(), up: true, diskFull: false, timestamps: 0 },
   };
   createNetwork(world, 'bridge');

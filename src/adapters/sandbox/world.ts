@@ -49,6 +49,8 @@ export type World = {
   readonly foreignPorts: Set<string>;
   /** Commands that were run in containers, oldest first. */
   readonly executions: SandboxExecution[];
+  /** When all stopped containers were removed at once, by the engine's clock. */
+  readonly prunedAtMs: number[];
   condition: Condition;
 };
 

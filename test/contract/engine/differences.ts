@@ -103,6 +103,10 @@ const podmansOwn: Readonly<Record<string, readonly string[]>> = {
   'Podman keeps the digests of the index and of the manifest': [
     'pullImage() takes the image of its own platform out of an index, and keeps the digest of the index',
   ],
+  'Podman does not tell of prunes': [
+    'hasPruned() tells of a prune in that time, and of none before or after it',
+    'hasPruned() waits for one that is still to come',
+  ],
   'Podman has events of its own': [
     "events() tells a container's life in order",
     'events() tells both names of a rename',

@@ -16,6 +16,44 @@ export function eventRows(fixture: GetFixture): void {
   const actionsOf = (events: readonly Heard[], kind: Heard['kind']) =>
     events.filter((event) => event.kind === kind).map(({ action }) => action);
 
+  describe('hasPruned()', () => {
+    const pastSecond = async () => {
+      const { nowMs } = await fixture().engine.info();
+      return { sinceMs: nowMs - 1000, untilMs: nowMs };
+    };
+
+    test('tells of a prune in that time, and of none before or after it', async () => {
+      const { engine, prune, clock } = fixture();
+      await create(fixture(), 'stopped', 'service');
+      await run(fixture(), 'running', 'service');
+      await prune();
+      expect((await engine.listContainers()).map(({ name }) => name)).toEqual(['running']);
+      const { sinceMs, untilMs } = await pastSecond();
+      expect(await engine.hasPruned({ sinceMs, untilMs })).toBe(true);
+      expect(await engine.hasPruned({ sinceMs: sinceMs - 60_000, untilMs: untilMs - 60_000 })).toBe(false);
+      await clock.sleep(50);
+      const { nowMs } = await engine.info();
+      expect(await engine.hasPruned({ sinceMs: nowMs, untilMs: nowMs + 100 })).toBe(false);
+    });
+
+    test('waits for one that is still to come', async () => {
+      const { engine, prune, clock } = fixture();
+      const { nowMs } = await engine.info();
+      const told = engine.hasPruned({ sinceMs: nowMs, untilMs: nowMs + 5000 });
+      await clock.sleep(100);
+      await prune();
+      expect(await told).toBe(true);
+    });
+
+    test('takes no removal for a prune', async () => {
+      const { engine, clock } = fixture();
+      await clock.sleep(50);
+      const { nowMs } = await engine.info();
+      await engine.removeContainer(await create(fixture(), 'one', 'service'));
+      expect(await engine.hasPruned({ sinceMs: nowMs, untilMs: nowMs + 500 })).toBe(false);
+    });
+  });
+
   describe('events()', () => {
     test('begins with "connected" and ends when the caller gives up', async () => {
       const listening = await listen(fixture().engine);

@@ -16,6 +16,8 @@ export type EngineFixture = {
   readonly addNetwork: (name: string, subnet?: string) => Promise<string>;
   /** Names. */
   readonly volumes: () => Promise<readonly string[]>;
+  /** Removes all stopped containers, as `docker container prune` does. */
+  readonly prune: () => Promise<void>;
   /** Removes containers, networks and volumes; the images of `image()` stay. */
   readonly reset: () => Promise<void>;
   readonly close: () => Promise<void>;

@@ -84,6 +84,7 @@ export function sandboxFixture(options: Partial<SandboxEngineOptions> = {}): Boo
     addNetwork: (name, subnet) => Promise.resolve(control.addNetwork(name, subnet === undefined ? {} : { subnet })),
     restart: (kind) => control.restartEngine(kind, 100),
     volumes: () => Promise.resolve(Object.keys(control.snapshot().volumes)),
+    prune: () => Promise.resolve(control.pruneContainers()),
     reset: () => {
       control.reset();
       for (const id of control.snapshot().imageIds) if (!programImages.has(id)) control.removeImageByForce(id);
