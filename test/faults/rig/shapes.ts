@@ -15,6 +15,8 @@ export type Shape = {
   readonly selfRemoving?: boolean;
   /** Old and new run at once for a while. */
   readonly overlaps?: boolean;
+  /** Each has an update of its own, so that one may be new while another is still old. */
+  readonly apart?: boolean;
   /** What was replaced stays, stopped, under a name of its own. */
   readonly keeps?: boolean;
   /** More flags for the updater. */
@@ -287,6 +289,7 @@ export const moreShapes: readonly Shape[] = [
   {
     ...simple,
     name: 'a compose service that waits for another',
+    apart: true,
     containers: { 'demo-db-1': 'running', 'demo-web-1': 'running' },
     scene: async (engine, image) => {
       const labels = (service: string) => ({
