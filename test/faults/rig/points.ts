@@ -3,6 +3,7 @@ import { imageIdOf } from '../../lab/image-id.ts';
 import type { LabEngine } from '../../lab/engine.ts';
 import type { Lab } from '../../lab/lab.ts';
 import { faultsAfter, lookBefore } from './inspection.ts';
+import { untruthsOf } from './report.ts';
 import type { Shape } from './shapes.ts';
 import { setStage, type Updater } from './stage.ts';
 
@@ -19,7 +20,8 @@ export async function discoverCalls(
   const stage = await setStage(lab, engine, shape, updater);
   const before = await lookBefore(stage, shape);
   const clean = await stage.update();
-  if (updater === 'upkeep') expect(await faultsAfter(stage, shape, before), clean.output).toEqual([]);
+  const untruths = await untruthsOf(stage, shape, before, { run: clean, mayBeDown: false });
+  if (updater === 'upkeep') expect([...untruths, ...(await faultsAfter(stage, shape, before))]).toEqual([]);
   const first = await engine.inspect(Object.keys(shape.containers)[0] ?? '');
   if (updater === 'upkeep') expect(first?.Image === imageIdOf(stage.versions.next), clean.output).toBe(shape.good);
   const texts = clean.changes.map(

@@ -4,6 +4,7 @@ import type { Campaign, Incident } from './campaigns.ts';
 import { shareOut } from './engine-team.ts';
 import { faultsAfter, lookBefore, lookWhoRuns, type Running } from './inspection.ts';
 import { type Call, discoverCalls } from './points.ts';
+import { untruthsOf, untruthsOfRepair } from './report.ts';
 import type { Shape } from './shapes.ts';
 import { type Run, setStage, type Strike } from './stage.ts';
 
@@ -69,16 +70,19 @@ async function strikeOnce(
     fault: (kill) =>
       incident.fault({ engine, kill, restart: (work) => restarts.push(work.then(() => lookWhoRuns(engine))) }),
   };
-  const runs: Run[] = [await stage.update(at)];
+  const first = await stage.update(at);
+  const runs: Run[] = [first];
   const [running] = await Promise.all(restarts);
   await incident.afterwards?.(engine);
+  const all = [...(await untruthsOf(stage, shape, before, { run: first, mayBeDown: campaign.engineDies === true }))];
   if (second !== undefined) {
     const killed = await stage.startAgain({ change: second, fault: (kill) => ({ kind: 'kill', when: 'after', kill }) });
     if (killed.changes.length < second) return undefined;
     runs.push(killed);
   }
-  runs.push(await stage.startAgain());
-  const all = await faultsAfter(stage, shape, before, running);
+  const next = await stage.startAgain();
+  runs.push(next);
+  all.push(...(await untruthsOfRepair(stage, next)), ...(await faultsAfter(stage, shape, before, running)));
   const third = await stage.startAgain();
   // Whoever asks for an image once more repairs nothing.
   const repairs = third.changes.filter(({ path }) => !path.includes('/images/create'));

@@ -4,6 +4,7 @@ import { imageIdOf } from '../../lab/image-id.ts';
 import type { Lab } from '../../lab/lab.ts';
 import { faultsAfter, lookBefore } from './inspection.ts';
 import type { Entrant, EntrantKind, RacePlan } from './race-plan.ts';
+import { readReport, saysUpdated, type Saying } from './report.ts';
 import type { Shape } from './shapes.ts';
 import { type Run, setStage, type Stage } from './stage.ts';
 
@@ -129,24 +130,4 @@ async function lies({ engine, versions }: Stage, reports: readonly Report[]): Pr
       if ((await engine.inspect(name))?.Image !== imageIdOf(versions.next))
         faults.push(`${who} says that it has updated "${name}", which is not so`);
   return faults;
-}
-
-function saysUpdated({ outcome }: Saying): boolean {
-  return outcome === 'updated' || outcome === 'restarted';
-}
-
-type Saying = { readonly name: string; readonly outcome: string; readonly reason: string };
-
-/** Either kind of document; the porcelain one calls `state` and `error` what the other calls `outcome` and `reason`. */
-function readReport({ stdout }: Run): readonly Saying[] | undefined {
-  try {
-    const { containers } = JSON.parse(stdout) as { readonly containers: readonly Partial<Record<string, string>>[] };
-    return containers.map(({ name = '', outcome, state = '', reason, error = '' }) => ({
-      name,
-      outcome: outcome ?? state.toLowerCase(),
-      reason: reason ?? error,
-    }));
-  } catch {
-    return undefined;
-  }
 }

@@ -20,7 +20,7 @@ export type Stage = {
   /** The images behind the tag before and now. */
   readonly versions: { readonly old: Pushed; readonly next: Pushed };
   readonly image: string;
-  /** Runs `upkeep update` through a proxy, with a fault for it to meet; resolves when it has ended. */
+  /** Runs `upkeep update --json` through a proxy, with a fault for it to meet; resolves when it has ended. */
   readonly update: (strike?: Strike) => Promise<Run>;
   /** A start that finds what an earlier life has left, and has nothing else to do. */
   readonly startAgain: (strike?: Strike) => Promise<Run>;
@@ -82,7 +82,7 @@ export async function setStage(lab: Lab, engine: LabEngine, shape: Shape, update
     engine,
     image,
     versions: { old, next },
-    update: (strike) => run(['update'], struck(strike)),
+    update: (strike) => run(['update', '--json'], struck(strike)),
     startAgain: (strike) => run(['update', 'no-such-container'], struck(strike)),
     run,
   };
