@@ -59,7 +59,7 @@ export function createClient(options: ClientOptions): Client {
       const shown = host.challenge && (await meetChallenge(visit, host.challenge, defaultScopes(ask)));
       const answer = await send(visit, shown);
       if (!isDenial(answer)) return answer;
-      if (answer.status !== 401 || answer.elsewhere !== undefined) return await admitted(visit, answer, shown);
+      if (answer.status !== 401 || answer.elsewhere !== undefined) return await turnedAway(visit, answer, shown);
       host.challenge = chooseChallenge(answer.headers['www-authenticate']);
       visit.met();
       return await askAgain(visit, shown, answer);
@@ -74,8 +74,9 @@ export function createClient(options: ClientOptions): Client {
     const challenge = chooseChallenge(refusal.headers['www-authenticate']);
     const scopes = challenge?.parameters.get('scope')?.split(' ') ?? defaultScopes(ask);
     const shown = challenge && (await meetChallenge(visit, challenge, scopes));
-    if (shown === undefined || shown.header === refused?.header) return admitted(visit, refusal, refused);
-    return admitted(visit, await send(visit, shown), shown);
+    if (shown === undefined || shown.header === refused?.header) return turnedAway(visit, refusal, refused);
+    const answer = await send(visit, shown);
+    return isDenial(answer) ? turnedAway(visit, answer, shown) : answer;
   }
 
   async function meetChallenge(
@@ -90,9 +91,8 @@ export function createClient(options: ClientOptions): Client {
     return authorize({ challenge, host: endpoint.host, scheme, scopes, login }, signal);
   }
 
-  async function admitted(visit: Visit, answer: WireAnswer, shown: Authorization | undefined): Promise<WireAnswer> {
+  async function turnedAway(visit: Visit, answer: WireAnswer, shown: Authorization | undefined): Promise<WireAnswer> {
     const { endpoint, ask, signal } = visit;
-    if (!isDenial(answer)) return answer;
     const behind = registryBehind(visit, answer);
     if (behind !== undefined) {
       visit.met();
