@@ -559,16 +559,27 @@ function reboot(world: World, kind: 'power cut' | 'engine crash'): void {
 type Life = {
   readonly world: World;
   readonly course: Course;
-  readonly trail: readonly string[];
+  /** The last that happened; undefined at the beginning. */
+  readonly trail: Trail | undefined;
   readonly cuts: number;
 };
+
+type Trail = { readonly label: string; readonly before: Trail | undefined; readonly length: number };
+
+function labelsOf(trail: Trail | undefined): string[] {
+  return trail === undefined ? [] : [...labelsOf(trail.before), trail.label];
+}
+
+function copyOf(world: World): World {
+  return { ...world, old: world.old && { ...world.old }, new: world.new && { ...world.new } };
+}
 
 /** Depth first over everything that can happen; a state is the world and what the living process knows. */
 function explore(begin: World, course: Partial<Course> = { wish: 'forward' }): { states: number; faults: string[] } {
   const seen = new Set<string>();
   const faults: string[] = [];
   const pending: Life[] = [
-    { world: begin, course: { ...recovering(), stopsInDoubt: new Set(), ...course }, trail: [], cuts: 0 },
+    { world: begin, course: { ...recovering(), stopsInDoubt: new Set(), ...course }, trail: undefined, cuts: 0 },
   ];
   while (pending.length > 0 && faults.length < 3) {
     const life = pending.pop()!;
@@ -588,7 +599,7 @@ function explore(begin: World, course: Partial<Course> = { wish: 'forward' }): {
     seen.add(key);
     const fault = whatIsWrong(life);
     if (fault !== undefined) {
-      faults.push(`${fault} after ${life.trail.join(', ')}`);
+      faults.push(`${fault} after ${labelsOf(life.trail).join(', ')}`);
       continue;
     }
     pending.push(...futures(life));
@@ -598,7 +609,7 @@ function explore(begin: World, course: Partial<Course> = { wish: 'forward' }): {
 
 /** Where it ends when nothing comes in between. */
 function undisturbed(begin: World, course: Partial<Course>): World {
-  const world = structuredClone(begin);
+  const world = copyOf(begin);
   const known = { ...recovering(), stopsInDoubt: new Set<string>(), ...course };
   for (let steps = 0; steps < 30; steps += 1) {
     const decision = decide(factsOf(world, known));
@@ -609,7 +620,7 @@ function undisturbed(begin: World, course: Partial<Course>): World {
 }
 
 function whatIsWrong({ world, course, trail, cuts }: Life): string | undefined {
-  if (trail.length > 200) return 'no end';
+  if (trail !== undefined && trail.length > 200) return 'no end';
   if (world.old && world.new && isAlive(world.old.status) && isAlive(world.new.status)) return 'two run at once';
   if (isKept(world.old) && isAlive(world.old.status)) return 'what is kept runs';
   const decision = decide(factsOf(world, course));
@@ -653,9 +664,9 @@ function whatIsUntimely(step: Step, { old, new: successor }: World, { hooked, wi
 function futures(life: Life): Life[] {
   const next: Life[] = [];
   const branch = (label: string, change: (world: World) => Course | void, cuts = life.cuts) => {
-    const world = structuredClone(life.world);
+    const world = copyOf(life.world);
     const course = change(world) ?? life.course;
-    next.push({ world, course, trail: [...life.trail, label], cuts });
+    next.push({ world, course, trail: { label, before: life.trail, length: (life.trail?.length ?? 0) + 1 }, cuts });
   };
   for (const which of ['old', 'new'] as const) {
     if (life.world[which]?.dying) branch(`${which} dies of its stop`, (world) => die(world[which]!));
