@@ -38,8 +38,10 @@ hour or ten years off, and when. To repeat one, as a failure names it:
 "By the engine" counts what an engine that crashes does to any container, with Upkeep and without: Docker
 leaves one with \`unless-stopped\` down, when no update of it was under way.
 
-What campaign J loses is lost to \`docker container prune\`, run between the stop of the old container and
-the start of the new one: it removes both, and [the report says so](how-an-update-is-made.md#its-limits).
+In campaign J \`docker container prune\` takes both between the stop of the old container and the start of the
+new one: the old one [is created anew then](how-an-update-is-made.md#its-limits). Z is not about Upkeep, but about
+what is lost with the same faults when the old container is removed first. Each way in which a registry
+misbehaves has a test of its own instead of a campaign: [failures.md](failures.md).
 `;
 
 function campaignTable(rows) {
