@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../adapters/sandbox/behaviour.ts';
 import { createSandboxScene, type SandboxScene } from '../../test/support/sandbox-outside.ts';
 import { removesItself } from '../domain/auto-remove.ts';
+import type { Engine } from '../domain/outside.ts';
 import type { ContainerOutcome } from '../domain/session.ts';
 import { defaultSettings } from '../domain/settings.ts';
 import { createApplication } from './create-application.ts';
@@ -76,6 +77,33 @@ describe('a container that removes itself (--rm)', () => {
     expect((await update(scene))?.outcome).toBe('rolled_back');
     expect((await web(scene)).state.status).toBe('running');
     expect(Object.keys(scene.sandbox.control.snapshot().containers)).toEqual(['web']);
+  });
+
+  test('that an engine removes at its own start comes back as a copy, and the report says so', async () => {
+    const scene = await setScene();
+    const { outside } = scene.startProcess();
+    const { engine } = outside;
+    const cut: Engine = {
+      ...engine,
+      renameContainer: async (id, name) => {
+        if (name.includes('.upkeep-old-')) await scene.sandbox.control.restartEngine('power-cut');
+        return engine.renameContainer(id, name);
+      },
+    };
+    const application = createApplication({ ...outside, engine: cut }, settings);
+    const request = { trigger: 'command', images: [], containers: [] } as const;
+    const { containers } = await scene.clock.run(() => application.update(request));
+    expect(containers).toMatchObject([
+      {
+        outcome: 'failed',
+        reason: expect.stringMatching(
+          /did not run, so the engine removed it \(--rm\); it runs again as a copy without --rm/,
+        ),
+      },
+    ]);
+    const copy = await web(scene);
+    expect(copy.state.status).toBe('running');
+    expect(removesItself(copy)).toBe(false);
   });
 
   test('is not touched when the engine would make something else of its stand-in', async () => {

@@ -188,8 +188,9 @@ function outcomeOf(member: PreparedMember, result: TransactResult, index: number
     const time = downtime(result.endedAt.get(id), result.startedAt.get(id));
     return { ...base, outcome, reason, ...(facts?.startsFirst ? { downtimeMs: 0 } : time) };
   }
+  const reason = `${result.reason}${copied(facts)}`;
   if (result.result === 'undone' && !result.parked.has(id)) {
-    return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason: result.reason };
+    return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason };
   }
   const restored = facts?.old?.place === 'name' && (isAlive(facts.old.status) || !facts.wasRunning);
   if (result.result === 'undone' && facts?.old === undefined && facts?.new?.place === 'name') {
@@ -214,18 +215,19 @@ function outcomeOf(member: PreparedMember, result: TransactResult, index: number
     };
   }
   const wasTried = result.stopped || (facts.startsFirst && result.startedAt.has(id));
-  if (!wasTried) return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason: result.reason };
+  if (!wasTried) return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason };
   return {
     ...base,
     outcome: 'rolled_back',
-    reason: `${result.reason}${copied(facts)}`,
+    reason,
     ...downtime(result.endedAt.get(id), facts.old?.startedAt),
   };
 }
 
-function copied({ standsIn, vanishes }: MemberFacts): string {
-  if (!standsIn) return '';
-  return vanishes
+/** Also where an engine that was restarted has removed an old container with --rm. */
+function copied(facts: MemberFacts | undefined): string {
+  if (facts?.standsIn !== true) return '';
+  return facts.vanishes
     ? '; it runs again as a copy without --rm, until its next update'
     : '; it was pruned together with its successor, and was created anew as it was';
 }

@@ -263,7 +263,7 @@ function whyNotForward(member: MemberFacts, course: Course): Decision | undefine
     if (member.old?.place === 'name') return undefined;
     return turn(
       member.vanishes
-        ? `the new version of "${member.name}" ended, and the engine removed it (--rm)`
+        ? `the new version of "${member.name}" did not run, so the engine removed it (--rm)`
         : `somebody removed the successor of "${member.name}"`,
     );
   }
