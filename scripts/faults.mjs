@@ -4,8 +4,9 @@
 //   --engine NAME       on another engine of test/lab/engines.mjs
 //   --shape TEXT        only shapes with these words in their name, several times for several
 //   --point NAME        only this point, as a failure names it
-//   --rounds N          how many races (campaign G), shared out among its shapes; 200 of them without
-//   --seed N            of the first race; that of each other is one more than that before it
+//   --rounds N          how many races (campaign G), shared out among its shapes, or containers (campaign L);
+//                       200 of them without
+//   --seed N            of the first race; that of each other is one more than that before it; of campaign L
 //   --mutations         instead: what breaks when a rule is taken out of the protocol
 //   --record            keeps the results for docs/reliability.md, those of other shapes too
 import { spawnSync } from 'node:child_process';
@@ -19,7 +20,7 @@ import { runMutations } from '../test/faults/mutations.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { values } = parseArgs({
   options: {
-    campaign: { type: 'string', multiple: true, default: ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'I', 'J', 'K', 'Z'] },
+    campaign: { type: 'string', multiple: true, default: ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'I', 'J', 'K', 'L', 'Z'] },
     engine: { type: 'string' },
     shape: { type: 'string', multiple: true, default: [''] },
     point: { type: 'string' },

@@ -30,7 +30,11 @@ points with it. In campaign G a point is a race: two to five instances, updaters
 only recover, start together or while the first is at one of its calls, and in one race of three that
 first one is killed. Where nobody dies exactly one says that it has updated, else one at most; no other
 calls it a failure, and nothing is left to the next start. In campaign K a point is a clock that is an
-hour or ten years off, and when. To repeat one, as a failure names it:
+hour or ten years off, and when. In campaign L a point is one update of a soak: containers of all policies,
+with volumes, ports and networks, go through five releases, three with one process of the service, whose
+live heap, memory and descriptors may not grow with the updates, and two while it is killed every few
+seconds, and the engine under it now and then. After each release all of them are looked at, down to every
+setting and a file in every volume. To repeat a point, as a failure names it:
 
     npm run test:faults -- --campaign A --shape "host network" --point "killed after 7"
     npm run test:faults -- --campaign G --shape "a group of two" --seed 17 --rounds 1

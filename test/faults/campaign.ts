@@ -2,6 +2,7 @@ import { describeCampaign } from './rig/describe-campaign.ts';
 import { clockedShapes, describeClocks } from './rig/describe-clocks.ts';
 import { describeRaces, racedShapes } from './rig/describe-races.ts';
 import { moreShapes, shapes } from './rig/shapes.ts';
+import { describeSoak } from './soak/describe-soak.ts';
 
 /** What `npm run test:faults` runs: scripts/faults.mjs says what the variables hold. */
 const { UPKEEP_CAMPAIGN: letter = 'A', UPKEEP_SHAPE: shape = '', UPKEEP_POINT: only, UPKEEP_REPORT } = process.env;
@@ -23,6 +24,8 @@ if (letter === 'G') {
     only,
     library,
   });
+} else if (letter === 'L') {
+  describeSoak({ count: Number(rounds), seed: Number(seed), words, reportFile: UPKEEP_REPORT });
 } else {
   describeCampaign(letter, { ...scope, only });
 }

@@ -64,6 +64,8 @@ async function startDocker(labDir: string, options: EngineOptions): Promise<LabE
       logFile: join(dir, 'dockerd.log'),
       env: { ...options.env },
       ready: async () => (await client.call('GET', '/_ping')).status === 200,
+      // One that has hundreds of containers to start again answers only then.
+      timeoutMs: 600_000,
     });
   };
   const powerCut = async (): Promise<void> => {

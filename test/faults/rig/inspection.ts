@@ -103,6 +103,12 @@ function compare(
   if (!isNew && now.Image !== imageIdOf(versions.old)) faults.push(`"${name}" runs neither the old nor the new image`);
   if (isNew && !shape.good) faults.push(`"${name}" stayed on a bad version`);
   if (!isNew && now.Id !== old.Id && !shape.selfRemoving) faults.push(`"${name}" is not the container it was`);
+  return [...faults, ...changedSettings(name, old, now)];
+}
+
+/** What is not as it was of policy, ports, volumes and networks. */
+export function changedSettings(name: string, old: Inspected, now: Inspected): string[] {
+  const faults: string[] = [];
   if (policy(now) !== policy(old)) faults.push(`"${name}" has another restart policy`);
   for (const part of ['PortBindings', 'Binds'] as const) {
     if (JSON.stringify(now.HostConfig[part]) !== JSON.stringify(old.HostConfig[part]))

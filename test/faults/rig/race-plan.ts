@@ -1,3 +1,5 @@
+import { random } from './random.ts';
+
 /** Several instances of the service at once, as a seed decides. */
 export type RacePlan = { readonly seed: number; readonly entrants: readonly Entrant[] };
 
@@ -37,14 +39,3 @@ const kinds: readonly EntrantKind[] = ['updater', 'updater', 'service', 'recover
 
 /** About as many as an update makes. */
 const mostChanges = 14;
-
-/** Mulberry32, whose numbers are below the argument. */
-function random(seed: number): (bound: number) => number {
-  let state = seed;
-  return (bound) => {
-    state = (state + 0x6d_2b_79_f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000) * bound);
-  };
-}

@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Fleet, Release } from './fleet.ts';
+import { listAll } from './inspection.ts';
+import { type Service, startService } from './service.ts';
+
+export type RoughRelease = {
+  /** How often the service was killed, and the engine. */
+  readonly deaths: number;
+  readonly engineDeaths: number;
+  /** How often an engine that died left a container down when no update of it was under way; each was started again. */
+  readonly byEngine: number;
+  /** What the service wrote in all of its lives. */
+  readonly log: readonly string[];
+};
+
+/** Starts and kills the service, and now and then the engine under it, until all members are of the release; throws when that takes hours. */
+export async function updateRoughly(
+  fleet: Fleet,
+  release: Release,
+  below: (bound: number) => number,
+): Promise<RoughRelease> {
+  const deadlineMs = performance.now() + 2 * 3_600_000;
+  const log: string[] = [];
+  let [deaths, engineDeaths, byEngine] = [0, 0, 0];
+  while (!(await isThrough(fleet, release))) {
+    if (performance.now() > deadlineMs) throw new Error(`The release is not through after ${deaths} deaths`);
+    const service = startService(fleet.engine, ['--update-on-start']);
+    await (below(3) === 0 ? service.listens() : service.hasRepaired());
+    await sleep(below(longestMs));
+    if (engineDeaths < mostEngineDeaths && below(6) === 0) {
+      engineDeaths += 1;
+      byEngine += await killEngine(fleet, service, below(500));
+      await sleep(below(longestMs));
+    }
+    log.push(...(await service.kill()));
+    deaths += 1;
+  }
+  return { deaths, engineDeaths, byEngine, log };
+}
+
+/** From when it listens, or from when it has repaired what the last one left: time for a few updates, or for none. */
+const longestMs = 5000;
+
+const mostEngineDeaths = 2;
+
+/** All of them, and nothing is left of an update. */
+async function isThrough({ engine, members }: Fleet, { imageIds }: Release): Promise<boolean> {
+  const all = new Map((await listAll(engine)).map(({ name, imageId }) => [name, imageId]));
+  const isDone = members.every(({ name, repository }) => all.get(name) === imageIds.get(repository));
+  return isDone && all.size === members.length;
+}
+
+/**
+ * The service is held while the engine comes back, so that whatever is down then is the engine's own
+ * doing. What no update is at is started, as a person would; the rest is left to the service.
+ */
+async function killEngine({ engine, members }: Fleet, service: Service, aloneMs: number): Promise<number> {
+  await engine.kill();
+  await sleep(aloneMs);
+  service.signal('SIGSTOP');
+  await engine.start();
+  const all = await listAll(engine);
+  const isUnderWay = (name: string) => all.some((other) => other.name.startsWith(`${name}.upkeep-`));
+  const isDown = (name: string) => all.some((one) => one.name === name && !one.runs);
+  const down = members.filter(({ name, runs }) => runs && isDown(name) && !isUnderWay(name));
+  for (const { name } of down) {
+    const { status, body } = await engine.call('POST', `/containers/${name}/start`);
+    if (status >= 400) throw new Error(`Cannot start "${name}", which the engine left down: ${JSON.stringify(body)}`);
+  }
+  service.signal('SIGCONT');
+  return down.length;
+}
