@@ -40,7 +40,7 @@ setting and a file in every volume. To repeat a point, as a failure names it:
     npm run test:faults -- --campaign G --shape "a group of two" --seed 17 --rounds 1
 
 "By the engine" counts what an engine that crashes does to any container, with Upkeep and without: Docker
-leaves one with \`unless-stopped\` down, when no update of it was under way.
+leaves one down whose policy is not \`always\`, when no update of it was under way.
 
 In campaign J \`docker container prune\` takes both between the stop of the old container and the start of the
 new one: the old one [is created anew then](how-an-update-is-made.md#its-limits). Z is not about Upkeep, but about

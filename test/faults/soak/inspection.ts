@@ -74,12 +74,15 @@ function readOrNothing(file: string): string {
 
 /** All that is configured, with a word for what is the release's own; without the journal of the last update. */
 function settingsText(container: Inspected, { version }: Release): string {
-  const { Config, ...rest } = withoutPins(comparable(container)) as { readonly Config: { readonly Labels: object } };
+  const { Config, HostConfig, ...rest } = withoutPins(comparable(container)) as {
+    readonly Config: { readonly Labels: object };
+    readonly HostConfig: Readonly<Record<string, unknown>>;
+  };
   const Labels = Object.fromEntries(Object.entries(Config.Labels).filter(([label]) => !label.startsWith('upkeep.tx.')));
-  return JSON.stringify(sorted({ ...rest, Config: { ...Config, Labels } }), undefined, 1).replaceAll(
-    version,
-    '(release)',
-  );
+  // Docker makes an empty list of none when it is started again.
+  const lists = Object.fromEntries(['Dns', 'DnsOptions', 'DnsSearch'].map((field) => [field, HostConfig[field] ?? []]));
+  const settings = sorted({ ...rest, Config: { ...Config, Labels }, HostConfig: { ...HostConfig, ...lists } });
+  return JSON.stringify(settings, undefined, 1).replaceAll(version, '(release)');
 }
 
 function sorted(value: unknown): unknown {
