@@ -182,7 +182,8 @@ function outcomeOf(member: PreparedMember, result: TransactResult, index: number
   const log = result.logs.get(id);
   const facts = result.facts?.members[index];
   const base = { ...describe(member), newImageId: member.image.id, ...(log === undefined ? {} : { log }) };
-  if (result.result === 'committed') {
+  const isGone = facts !== undefined && facts.new === undefined && !facts.vanishes;
+  if (result.result === 'committed' && !isGone) {
     const outcome: OutcomeKind = member.planned.cause === 'stale' ? 'updated' : 'restarted';
     const reason = result.warnings.get(id) ?? leftStopped(member.planned);
     const time = downtime(result.endedAt.get(id), result.startedAt.get(id));

@@ -105,7 +105,8 @@ async function createSuccessor(context: StepContext, { member: index }: StepOf<'
   const parts = prepared?.members[index];
   if (member === undefined || parts === undefined || prepared === undefined) return nothingPrepared;
   const { image, planned } = parts;
-  const recipe = recipeOf(context, { prepared, parts, member, role: 'successor' });
+  const replaced = transaction.successors;
+  const recipe = recipeOf(context, { prepared, parts, member, role: 'successor', replaced });
   const order = { image, parts, keepsTag: planned.cause === 'linked' };
   const outcome = await createUnderTag(context, order, successorName(member.name), recipe);
   if (outcome.kind === 'done') transaction.successors.set(member.oldId, outcome.id);
@@ -121,11 +122,23 @@ async function createStandIn(context: StepContext, { member: index }: StepOf<'st
   const member = transaction.members[index];
   const parts = prepared?.members[index];
   if (member === undefined || parts?.oldImage === undefined || prepared === undefined) return nothingPrepared;
-  const recipe = recipeOf(context, { prepared, parts, member, role: 'standin' });
+  const replaced = await inPlaceOfTheGone(context);
+  const recipe = recipeOf(context, { prepared, parts, member, role: 'standin', replaced });
   const order = { image: parts.oldImage, parts, keepsTag: true };
   const outcome = await createUnderTag(context, order, standInName(member.name), recipe);
   if (outcome.kind === 'done') transaction.standIns.set(member.oldId, outcome.id);
   return outcome.kind === 'done' ? { kind: 'done' } : outcome;
+}
+
+/** A copy of an old container holds on to the others as they were, as long as they are there. */
+async function inPlaceOfTheGone({ outside, transaction }: StepContext): Promise<ReadonlyMap<string, string>> {
+  const { members, successors, standIns } = transaction;
+  const replaced = new Map<string, string>();
+  for (const { oldId } of members) {
+    const id = standIns.get(oldId) ?? successors.get(oldId);
+    if (id !== undefined && (await outside.engine.inspectContainer(oldId)) === undefined) replaced.set(oldId, id);
+  }
+  return replaced;
 }
 
 const nothingPrepared: StepOutcome = { kind: 'refused', status: 0, message: 'nothing was prepared for it' };
@@ -135,11 +148,13 @@ type RecipeParts = {
   readonly parts: PreparedMember;
   readonly member: Member;
   readonly role: Journal['role'];
+  /** Ids of what takes the place of those that it holds on to, by their ids. */
+  readonly replaced: ReadonlyMap<string, string>;
 };
 
 function recipeOf(
   { outside, settings, transaction }: StepContext,
-  { prepared, parts, member, role }: RecipeParts,
+  { prepared, parts, member, role, replaced }: RecipeParts,
 ): ReturnType<typeof recipeFor> {
   const isStandIn = role === 'standin';
   return recipeFor({
@@ -170,7 +185,7 @@ function recipeOf(
     engineName: prepared.info.name,
     enginePlatform: prepared.info.platform,
     networks: prepared.networks,
-    replacedIds: replacedByIdAndName(transaction, isStandIn ? transaction.standIns : transaction.successors),
+    replacedIds: replacedByIdAndName(transaction, replaced),
     freshVolumes: !isStandIn && getsFreshVolumes(parts.planned, settings),
     policyFromStart: !prepared.info.abilities.changesRestartPolicies,
     leftOut: leftOutFields(settings),

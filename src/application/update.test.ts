@@ -258,6 +258,49 @@ describe('an update', () => {
       expect(app?.settings.HostConfig.NetworkMode).toBe(`container:${vpn?.id}`);
     });
 
+    test('does so for a member of a group whose target runs in its new version already, and stays', async () => {
+      const scene = createSandboxScene();
+      await run(scene, 'vpn');
+      await run(scene, 'app', { HostConfig: { NetworkMode: 'container:vpn' } });
+      release(scene, 'vpn');
+      const { engine, control } = scene.sandbox;
+      let starts = 0;
+      const meddled: Engine = {
+        ...engine,
+        startContainer: async (id) => {
+          starts += 1;
+          if (starts === 2) control.pruneContainers();
+          return engine.startContainer(id);
+        },
+      };
+      const session = await serviceIn(scene, {}, { engine: meddled }).application.update(full);
+      expect(outcomes(session)).toEqual({ vpn: 'updated', app: 'rolled_back' });
+      expect(reasonFor(session, 'app')).toMatch(/created anew as it was$/);
+      const [vpn, app] = await Promise.all(['vpn', 'app'].map((name) => engine.inspectContainer(name)));
+      expect([vpn?.state.status, app?.state.status]).toEqual(['running', 'running']);
+      expect(app?.settings.HostConfig.NetworkMode).toBe(`container:${vpn?.id}`);
+    });
+
+    test('goes on with a group of which somebody has removed an old member that was parked', async () => {
+      const scene = createSandboxScene();
+      await run(scene, 'vpn');
+      await run(scene, 'app', { HostConfig: { NetworkMode: 'container:vpn' } });
+      release(scene, 'vpn');
+      const { engine, control } = scene.sandbox;
+      const meddled: Engine = {
+        ...engine,
+        renameContainer: async (id, name) => {
+          if (name.startsWith('vpn.upkeep-old-')) control.removeContainer(name.replace('vpn', 'app'));
+          return engine.renameContainer(id, name);
+        },
+      };
+      const session = await serviceIn(scene, {}, { engine: meddled }).application.update(full);
+      expect(outcomes(session)).toEqual({ vpn: 'updated', app: 'restarted' });
+      const [vpn, app] = await Promise.all(['vpn', 'app'].map((name) => engine.inspectContainer(name)));
+      expect([vpn?.state.status, app?.state.status]).toEqual(['running', 'running']);
+      expect(app?.settings.HostConfig.NetworkMode).toBe(`container:${vpn?.id}`);
+    });
+
     test('leaves it gone when somebody has removed the two, and says that it must be created anew', async () => {
       const [{ sandbox }, session] = await updateWith(({ sandbox: { control } }) => {
         for (const name of Object.keys(control.snapshot().containers)) control.removeContainer(name);

@@ -31,9 +31,9 @@ export function decide({ members, ...rest }: TransactionFacts): Decision {
     case 'forward':
       return forward(facts);
     case 'commit':
-      return commit(ours);
+      return remake(facts, 'committing') ?? commit(ours);
     case 'back':
-      return remake(facts) ?? back(ours);
+      return remake(facts, 'rolling back') ?? back(ours);
   }
 }
 
@@ -236,7 +236,7 @@ function needsStart({ new: successor, afterwards }: MemberFacts): boolean {
 
 function forward(facts: TransactionFacts): Decision {
   return (
-    firstOf(facts.members, (member) => whyNotForward(member, facts.course)) ??
+    firstOf(facts.members, (member) => whyNotForward(member, facts)) ??
     prepare(facts) ??
     askFirst(facts) ??
     swap(facts) ??
@@ -249,7 +249,7 @@ function forward(facts: TransactionFacts): Decision {
   );
 }
 
-function whyNotForward(member: MemberFacts, course: Course): Decision | undefined {
+function whyNotForward(member: MemberFacts, { members, course }: TransactionFacts): Decision | undefined {
   const turn = (reason: string, busy = false): Decision => ({ kind: 'turn', reason, busy });
   if (member.old !== undefined && member.old.place !== 'name' && !isEngaged(member, course)) {
     return turn(`another update of "${member.name}" is in progress`, true);
@@ -257,8 +257,9 @@ function whyNotForward(member: MemberFacts, course: Course): Decision | undefine
   if (member.nameHeldBy === 'rival') return turn(`another update of "${member.name}" is in progress`, true);
   if (member.nameHeldBy === 'stranger') return turn(`another container has taken the name "${member.name}"`, true);
   if (member.old?.place === 'elsewhere') return turn(`somebody renamed "${member.name}" meanwhile`, true);
-  if (member.old === undefined && member.new?.place !== 'name')
-    return turn(`somebody removed "${member.name}" meanwhile`);
+  // In a group there is no way back for it: its successor holds on to those of the others.
+  const isCarriedAlong = member.new?.place === 'name' || (member.new !== undefined && members.length > 1);
+  if (member.old === undefined && !isCarriedAlong) return turn(`somebody removed "${member.name}" meanwhile`);
   if (member.new === undefined) {
     if (member.old?.place === 'name') return undefined;
     return turn(
@@ -415,14 +416,14 @@ function restoreOrphans(orphaned: readonly MemberFacts[], course: Course): Decis
 }
 
 /** Who prunes means what is of no use any more, not what was about to start: that is made again, as it was. */
-function remake({ members, course }: TransactionFacts): Decision | undefined {
+function remake({ members, course }: TransactionFacts, phase: UpdatePhase): Decision | undefined {
   const steps = members.flatMap(({ old, standsIn, lacksStandIn, missingOfStandIn }, member): Step[] => {
     if (old === undefined) return lacksStandIn ? [{ kind: 'standIn', member }] : [];
     const [networkId] = missingOfStandIn;
     return standsIn && networkId !== undefined ? [{ kind: 'connect', id: old.id, networkId, member }] : [];
   });
   const step = steps.find((each) => !course.givenUp.has(stepKey(each)));
-  return step && stepOf('rolling back', step);
+  return step && stepOf(phase, step);
 }
 
 function back({ members, course, liveRestore }: TransactionFacts): Decision {

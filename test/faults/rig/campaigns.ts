@@ -26,8 +26,8 @@ export type Campaign = {
   readonly engineArgs?: readonly string[];
   /** Size of the disk of the engine. */
   readonly dataMiB?: number;
-  /** Only shapes whose new version is good: what others do then decides who wins. */
-  readonly goodOnly?: boolean;
+  /** Others remove containers: only shapes whose new version is good, and that keep nothing which would have to stay. */
+  readonly isMeddledWith?: boolean;
   /** A stopped container that no transaction holds stays down after a crash of the engine, with us and without. */
   readonly engineDies?: boolean;
   /** Each next start is killed as well, at each of its own calls. */
@@ -112,7 +112,7 @@ export const campaigns: Readonly<Record<string, Campaign>> = {
         engine.call('POST', `/images/prune?filters=${encodeURIComponent('{"dangling":["false"]}')}`),
       ),
     ],
-    goodOnly: true,
+    isMeddledWith: true,
   },
   Z: {
     title: 'For comparison, an updater that stops, removes, creates and starts is killed',

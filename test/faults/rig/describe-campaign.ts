@@ -28,7 +28,7 @@ export function describeCampaign(letter: string, { shapes, without = [], only, r
 
     test.each(
       shapes
-        .filter(({ good }) => good || campaign.goodOnly !== true)
+        .filter(({ good, keeps = false }) => (good && !keeps) || campaign.isMeddledWith !== true)
         .filter(({ name }) => campaign.shapes?.includes(name) !== false),
     )('$name', { timeout: 3_600_000 }, async (shape) => {
       const results = await runCampaign(lab, engines, { campaign, shape, only });

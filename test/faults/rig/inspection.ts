@@ -102,7 +102,8 @@ function compare(
   if (now.State.Running !== (state === 'running')) faults.push(`"${name}" is ${now.State.Status}`);
   if (!isNew && now.Image !== imageIdOf(versions.old)) faults.push(`"${name}" runs neither the old nor the new image`);
   if (isNew && !shape.good) faults.push(`"${name}" stayed on a bad version`);
-  if (!isNew && now.Id !== old.Id && !shape.selfRemoving) faults.push(`"${name}" is not the container it was`);
+  if (!isNew && now.Id !== old.Id && !shape.selfRemoving && !shape.mayBeCopied)
+    faults.push(`"${name}" is not the container it was`);
   return [...faults, ...changedSettings(name, old, now)];
 }
 

@@ -58,10 +58,11 @@ async function strikeOnce(lab: Lab, engine: LabEngine, scene: Scene, second: num
 async function strikeOnce(
   lab: Lab,
   engine: LabEngine,
-  { campaign, shape, point }: Scene,
+  { campaign, shape: asItIs, point }: Scene,
   second?: number,
 ): Promise<PointResult | undefined> {
   const { call, incident } = point;
+  const shape = campaign.isMeddledWith === true ? { ...asItIs, mayBeCopied: true } : asItIs;
   const stage = await setStage(lab, engine, shape, campaign.updater);
   const before = await lookBefore(stage, shape);
   const restarts: Promise<Running>[] = [];

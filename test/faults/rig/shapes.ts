@@ -13,6 +13,8 @@ export type Shape = {
   readonly containers: Readonly<Record<string, 'running' | 'stopped'>>;
   /** `--rm`: what comes back is a copy of it. */
   readonly selfRemoving?: boolean;
+  /** Others may remove it, so that only a copy can come back. */
+  readonly mayBeCopied?: boolean;
   /** Old and new run at once for a while. */
   readonly overlaps?: boolean;
   /** Each has an update of its own, so that one may be new while another is still old. */
