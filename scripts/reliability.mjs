@@ -80,7 +80,11 @@ function shapeTable(rows) {
 function mutationTable(rows) {
   if (rows.length === 0) return '';
   const lines = rows.map(({ mutation, points }) => [mutation, points]);
-  return table('What breaks when a rule is taken out of the protocol', ['Mutation', 'Points broken, in memory'], lines);
+  return table(
+    'What breaks when a rule is taken out of the protocol',
+    ['Mutation', 'Points and tests broken, in memory'],
+    lines,
+  );
 }
 
 function table(title, head, lines) {

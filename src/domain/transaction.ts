@@ -256,6 +256,8 @@ function whyNotForward(member: MemberFacts, { members, course }: TransactionFact
   }
   if (member.nameHeldBy === 'rival') return turn(`another update of "${member.name}" is in progress`, true);
   if (member.nameHeldBy === 'stranger') return turn(`another container has taken the name "${member.name}"`, true);
+  if (member.old?.place === 'name' && member.policy !== undefined && !samePolicy(member.old.policy, member.policy))
+    return turn(`the restart policy of "${member.name}" was changed meanwhile`, true);
   if (member.old?.place === 'elsewhere') return turn(`somebody renamed "${member.name}" meanwhile`, true);
   // In a group there is no way back for it: its successor holds on to those of the others.
   const isCarriedAlong = member.new?.place === 'name' || (member.new !== undefined && members.length > 1);
@@ -452,7 +454,7 @@ function back({ members, course, liveRestore }: TransactionFacts): Decision {
     next((member) => takeName(member, member.old)) ??
     mustNext('rolling back', returning, course, (member) => isEntitled(member) && startOld(member)) ??
     next((member) => stopPossible && isEntitled(member) && outwait(member, course)) ??
-    next(restorePolicy) ??
+    next((member) => wasOursToChange(member, course) && restorePolicy(member)) ??
     next(restoreTag, present) ??
     next(({ spare }) => spare !== undefined && remove(spare), present) ??
     next(({ new: successor }) => successor !== undefined && remove(successor), dependentsFirst) ??
@@ -490,10 +492,14 @@ function carryOn(stranded: readonly MemberFacts[], course: Course): Decision | u
   );
 }
 
-function isOursToReturn({ old, nameHeldBy }: MemberFacts, { parked }: Course): boolean {
-  return (
-    old !== undefined && nameHeldBy !== 'rival' && (parked === 'any' || old.place === 'name' || parked.has(old.id))
-  );
+function isOursToReturn(member: MemberFacts, course: Course): boolean {
+  const { old, nameHeldBy } = member;
+  return old !== undefined && nameHeldBy !== 'rival' && (old.place === 'name' || wasOursToChange(member, course));
+}
+
+/** What we planned with may have been read while another updater was at it: only what we have parked is ours to set right. */
+function wasOursToChange({ old }: MemberFacts, { parked }: Course): boolean {
+  return parked === 'any' || (old !== undefined && parked.has(old.id));
 }
 
 /** A container whose name somebody else has taken stays parked and stopped: theirs wins. */

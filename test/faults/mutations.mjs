@@ -1,5 +1,5 @@
 // `npm run test:faults -- --mutations`: takes single rules out of the protocol and counts the points of the
-// campaign in memory that break then. A rule whose loss breaks nothing is not tested, or not needed.
+// campaigns and the tests in memory that break then. A rule whose loss breaks nothing is not tested, or not needed.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -84,7 +84,7 @@ const mutations = [
   {
     name: 'the policy is not restored after a rollback',
     file: transaction,
-    find: `    next(restorePolicy) ??
+    find: `    next((member) => wasOursToChange(member, course) && restorePolicy(member)) ??
     next(restoreTag, present) ??`,
     replace: `    next(restoreTag, present) ??`,
   },
@@ -127,8 +127,22 @@ const mutations = [
   {
     name: 'what a rival has parked is brought back',
     file: transaction,
-    find: `    old !== undefined && nameHeldBy !== 'rival' && (parked === 'any' || old.place === 'name' || parked.has(old.id))`,
-    replace: `    old !== undefined && nameHeldBy !== 'rival' && parked !== undefined`,
+    find: `  return old !== undefined && nameHeldBy !== 'rival' && (old.place === 'name' || wasOursToChange(member, course));`,
+    replace: `  return old !== undefined && nameHeldBy !== 'rival' && course !== undefined;`,
+  },
+  {
+    name: 'the policy is not read again once the successor is there',
+    file: transaction,
+    find: `!samePolicy(member.old.policy, member.policy))
+    return turn`,
+    replace: `!samePolicy(member.policy, member.policy))
+    return turn`,
+  },
+  {
+    name: 'the policy of what was never parked is set right all the same',
+    file: transaction,
+    find: `    next((member) => wasOursToChange(member, course) && restorePolicy(member)) ??`,
+    replace: `    next(restorePolicy) ??`,
   },
   {
     name: 'the tag stays on the new image after a rollback',
@@ -179,7 +193,12 @@ async function countBroken({ name, file, find, replace }) {
   }
 }
 
-const suites = ['interrupted', 'boot', 'races'].map((name) => `test/faults/${name}.test.ts`);
+/** The campaigns in memory, the model of all interleavings, and the tests of single cases. */
+const suites = [
+  ...['interrupted', 'boot', 'races'].map((name) => `test/faults/${name}.test.ts`),
+  'src/domain/transaction.test.ts',
+  'src/application/',
+];
 
 /** A campaign lists what it lost, a line each; other tests are one point. */
 function pointsIn(message) {
@@ -188,7 +207,7 @@ function pointsIn(message) {
 
 function run(folder, args) {
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-  const child = spawn(process.execPath, [vitest, 'run', '--project', 'faults', ...args], {
+  const child = spawn(process.execPath, [vitest, 'run', '--project', 'faults', '--project', 'unit', ...args], {
     cwd: folder,
     stdio: 'ignore',
   });

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import type { Behaviour } from '../../src/adapters/sandbox/behaviour.ts';
 import { recoverTransactions } from '../../src/application/recover.ts';
 import { runTransaction } from '../../src/application/run-transaction.ts';
+import type { ContainerOutcome } from '../../src/domain/session.ts';
 import { defaultSettings } from '../../src/domain/settings.ts';
 import type { PlannedTransaction } from '../../src/domain/update-plan.ts';
 import { createSandboxScene, type SandboxScene } from '../support/sandbox-outside.ts';
@@ -9,7 +11,9 @@ const image = 'registry.test/app:stable';
 const settings = { ...defaultSettings, gateWindowMs: 1000, stopTimeoutMs: 1000 };
 
 /** A running `web` whose tag has moved on, and the plan to update it. */
-async function setScene(): Promise<{ readonly scene: SandboxScene; readonly planned: PlannedTransaction }> {
+async function setScene(
+  next: Behaviour = {},
+): Promise<{ readonly scene: SandboxScene; readonly planned: PlannedTransaction }> {
   const scene = createSandboxScene();
   scene.registry.store.publish(image, { version: '1', behaviour: { stopMs: 200 } });
   await scene.sandbox.engine.pullImage({ reference: image });
@@ -17,7 +21,7 @@ async function setScene(): Promise<{ readonly scene: SandboxScene; readonly plan
     Image: image,
     HostConfig: { RestartPolicy: { Name: 'unless-stopped' } },
   });
-  const { digest } = scene.registry.store.publish(image, { version: '2' });
+  const { digest } = scene.registry.store.publish(image, { version: '2', behaviour: next });
   const container = (await scene.sandbox.engine.inspectContainer(id))!;
   return {
     scene,
@@ -46,6 +50,21 @@ function jitter(seed: number): Record<string, number> {
   return Object.fromEntries(kinds.map((kind, index) => [kind, ((seed * 7919 + index * 104_729) % 97) + 1]));
 }
 
+/** The first sets off at once, the others within so many milliseconds. */
+function race(
+  scene: SandboxScene,
+  planned: PlannedTransaction,
+  round: number,
+  withinMs: number,
+): Promise<readonly (readonly ContainerOutcome[])[]> {
+  const racers = Array.from({ length: 2 + (round % 3) }, async (_, index) => {
+    const { outside } = scene.startProcess(scene.sandbox.connect({ latencyMs: jitter(round * 5 + index) }));
+    await scene.clock.sleep((round * 131 * index) % withinMs);
+    return runTransaction(outside, settings, planned, { runId: 'race' });
+  });
+  return scene.clock.run(() => Promise.all(racers));
+}
+
 function expectOneWeb(scene: SandboxScene): void {
   const { containers } = scene.sandbox.control.snapshot();
   expect(Object.keys(containers)).toEqual(['web']);
@@ -61,12 +80,7 @@ describe('several instances of the service at once', () => {
   test('of 2 to 4 updaters on one container, at most one updates it, and nothing is lost, in 200 rounds', async () => {
     for (const round of rounds) {
       const { scene, planned } = await setScene();
-      const racers = Array.from({ length: 2 + (round % 3) }, (_, index) =>
-        scene.startProcess(scene.sandbox.connect({ latencyMs: jitter(round * 5 + index) })),
-      );
-      const outcomes = await scene.clock.run(() =>
-        Promise.all(racers.map(({ outside }) => runTransaction(outside, settings, planned, { runId: 'race' }))),
-      );
+      const outcomes = await race(scene, planned, round, 800);
       const kinds = outcomes.map(([outcome]) => outcome?.outcome);
       expect(
         kinds.filter((kind) => kind === 'updated').length,
@@ -77,6 +91,21 @@ describe('several instances of the service at once', () => {
         `round ${round}: ${JSON.stringify(outcomes)}`,
       ).toEqual([]);
       expectOneWeb(scene);
+    }
+  });
+
+  test('of 2 to 4 updaters to a bad version none updates it, and the old one runs as it did, in 600 rounds', async () => {
+    for (let round = 0; round < 600; round += 1) {
+      const { scene, planned } = await setScene({ exitsAfterMs: 30, exitCode: 1 });
+      const outcomes = await race(scene, planned, round, 2500);
+      const kinds = outcomes.map(([outcome]) => outcome?.outcome);
+      const told = `round ${round}: ${JSON.stringify(outcomes)}`;
+      expect(
+        kinds.filter((kind) => kind !== 'rolled_back' && kind !== 'deferred'),
+        told,
+      ).toEqual([]);
+      expectOneWeb(scene);
+      expect(scene.sandbox.control.snapshot().containers['web']?.id, told).toBe(planned.members[0]?.container.id);
     }
   });
 

@@ -64,7 +64,8 @@ export async function faultsAfter(
     images.add(container.Image);
     faults.push(...compare(name, state, old, container, stage, shape));
   }
-  if (images.size > 1 && shape.apart !== true) faults.push('the group is of two minds: one member is new, one is old');
+  if (images.size > 1 && !shape.apart && !shape.mayBeCopied)
+    faults.push('the group is of two minds: one member is new, one is old');
   if (!shape.overlaps) faults.push(...(await doubleRuns(engine, running)));
   return faults;
 }
