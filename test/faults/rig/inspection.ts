@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { imageIdOf } from '../../lab/image-id.ts';
 import type { EngineClient, Inspected } from '../../lab/engine-client.ts';
 import type { Shape } from './shapes.ts';
@@ -49,7 +50,7 @@ export async function faultsAfter(
   running: Running = before.running,
 ): Promise<string[]> {
   const { engine } = stage;
-  const all = await containerNames(engine);
+  const all = await settledNames(engine);
   const kept = all.filter((name) => name.includes('.upkeep-kept-'));
   const names = all.filter((name) => !kept.includes(name));
   const expected = Object.keys(shape.containers).sort();
@@ -148,6 +149,15 @@ function networks({ NetworkSettings, Id, Config }: Inspected): string {
 export async function containerNames(engine: EngineClient): Promise<string[]> {
   const { body } = await engine.call('GET', '/containers/json?all=1');
   return (body as { Names: string[] }[]).map(({ Names }) => (Names[0] ?? '').slice(1)).sort();
+}
+
+/** Docker lists without a name what it is about to remove after its own crash, with `--rm`: it has ten seconds for that. */
+async function settledNames(engine: EngineClient): Promise<string[]> {
+  for (let tries = 0; ; tries += 1) {
+    const names = await containerNames(engine);
+    if (!names.includes('') || tries === 100) return names;
+    await sleep(100);
+  }
 }
 
 /** From the engine's own events: an old container and its successor must never run at the same time. */
