@@ -33,7 +33,8 @@ const { values } = parseArgs({
 const folder = join(root, values.record ? 'test/faults/results' : 'test-results');
 mkdirSync(folder, { recursive: true });
 if (values.mutations) {
-  writeFileSync(join(folder, 'mutations.json'), `${JSON.stringify(await runMutations(), undefined, 2)}\n`);
+  const file = join(folder, 'mutations.json');
+  await runMutations((rows) => writeFileSync(file, `${JSON.stringify(rows, undefined, 2)}\n`));
   process.exit();
 }
 const build = spawnSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });
