@@ -6,6 +6,7 @@ import type { Engine } from '../domain/outside.ts';
 import type { ContainerOutcome } from '../domain/session.ts';
 import { defaultSettings } from '../domain/settings.ts';
 import { createApplication } from './create-application.ts';
+import { recoverTransactions } from './recover.ts';
 
 const settings = { ...defaultSettings, gateWindowMs: 1000, updateAutoRemove: true };
 const image = 'app:1';
@@ -104,6 +105,19 @@ describe('a container that removes itself (--rm)', () => {
     const copy = await web(scene);
     expect(copy.state.status).toBe('running');
     expect(removesItself(copy)).toBe(false);
+  });
+
+  test('whose update was committed when the service died is told of as finished', async () => {
+    const scene = await setScene();
+    const connection = scene.sandbox.connect({ faults: [{ at: 11, fault: { kind: 'crash', when: 'after' } }] });
+    const { outside } = scene.startProcess(connection);
+    const request = { trigger: 'command', images: [], containers: [] } as const;
+    await scene.clock.run(() => createApplication(outside, settings).update(request)).catch(() => undefined);
+    expect(connection.calls.at(-1)).toMatchObject({ kind: 'renameContainer', detail: 'web.upkeep-drop-e' });
+    connection.crash();
+    const { transactions } = await scene.clock.run(() => recoverTransactions(scene.startProcess().outside, settings));
+    expect(transactions).toMatchObject([{ containers: ['web'], result: 'finished' }]);
+    expect(Object.keys(scene.sandbox.control.snapshot().containers)).toEqual(['web']);
   });
 
   test('is not touched when the engine would make something else of its stand-in', async () => {

@@ -4,6 +4,7 @@ import type { EngineInfo, Outside } from '../domain/outside.ts';
 import { readJournal } from '../domain/journal.ts';
 import { withoutKept } from '../domain/kept-containers.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
+import type { MemberFacts } from '../domain/transaction.ts';
 import { rememberFailures } from './failed-versions.ts';
 import type { OpenTransaction } from './facts.ts';
 import { findOpen, type FoundTransaction } from './find-open.ts';
@@ -167,13 +168,18 @@ async function recoverOne(
     }
     return {
       containers: names,
-      result: result === 'committed' ? 'finished' : 'undone',
+      result: result === 'committed' || facts?.members.every(isReplaced) ? 'finished' : 'undone',
       reason: reason === '' && !isHelper ? 'the update had been interrupted' : reason,
     };
   } catch (error) {
     outside.log.error('an interrupted update could not be repaired', { containers: names, error });
     return { containers: names, result: 'failed', reason: describeError(error) };
   }
+}
+
+/** Nothing of the old one was left to bring back: what has its name is the version that came after it. */
+function isReplaced({ old, new: successor, nameHeldBy }: MemberFacts): boolean {
+  return old === undefined && (successor?.place === 'name' || nameHeldBy !== 'nobody');
 }
 
 /** What is left to do would stop the container that we run in. */
