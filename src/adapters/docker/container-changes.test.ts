@@ -136,9 +136,9 @@ describe('stopContainer()', () => {
   });
 
   test('waits as long as the container may take, and somewhat longer', async () => {
-    const late: Answer = (_, response) => void setTimeout(() => response.writeHead(204).end(), 80);
+    const late: Answer = (_, response) => void setTimeout(() => response.writeHead(204).end(), 300);
     const script: Script = { 'GET /containers/id/json': { Id: 'id', Config: { StopTimeout: 1 } }, '*': late };
-    const { engine } = await connectedEngine({ script }, { deadlines: { changeMs: 10, stopMarginMs: 10 } });
+    const { engine } = await connectedEngine({ script }, { deadlines: { changeMs: 10, stopMarginMs: 150 } });
     expect(await engine.stopContainer('id', {})).toEqual({ kind: 'done' });
     expect(await engine.stopContainer('id', { timeoutSeconds: 1 })).toEqual({ kind: 'done' });
     expect(await engine.stopContainer('id', { timeoutSeconds: 0 })).toMatchObject({ kind: 'unknown' });
