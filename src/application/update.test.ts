@@ -203,20 +203,25 @@ describe('an update', () => {
   });
 
   describe('of which old and new are both removed between stop and start', () => {
+    /** Somebody comes in before the start of that number. */
+    function meddledWith(engine: Engine, number: number, meddle: () => void): Engine {
+      let starts = 0;
+      return {
+        ...engine,
+        startContainer: async (id) => {
+          starts += 1;
+          if (starts === number) meddle();
+          return engine.startContainer(id);
+        },
+      };
+    }
+
     async function updateWith(removeBoth: (scene: SandboxScene) => void): Promise<[SandboxScene, Session]> {
       const scene = createSandboxScene();
       await run(scene, 'app', { HostConfig: { Binds: ['data:/data'], RestartPolicy: { Name: 'always' } } });
       release(scene, 'app');
       const { engine } = scene.sandbox;
-      let isFirst = true;
-      const meddled: Engine = {
-        ...engine,
-        startContainer: async (id) => {
-          if (isFirst) removeBoth(scene);
-          isFirst = false;
-          return engine.startContainer(id);
-        },
-      };
+      const meddled = meddledWith(engine, 1, () => removeBoth(scene));
       return [scene, await serviceIn(scene, {}, { engine: meddled }).application.update(full)];
     }
 
@@ -242,15 +247,7 @@ describe('an update', () => {
       await run(scene, 'app', { HostConfig: { NetworkMode: 'container:vpn' } });
       release(scene, 'vpn');
       const { engine, control } = scene.sandbox;
-      let isFirst = true;
-      const meddled: Engine = {
-        ...engine,
-        startContainer: async (id) => {
-          if (isFirst) control.pruneContainers();
-          isFirst = false;
-          return engine.startContainer(id);
-        },
-      };
+      const meddled = meddledWith(engine, 1, () => control.pruneContainers());
       const session = await serviceIn(scene, {}, { engine: meddled }).application.update(full);
       expect(outcomes(session)).toEqual({ vpn: 'rolled_back', app: 'rolled_back' });
       const [vpn, app] = await Promise.all(['vpn', 'app'].map((name) => engine.inspectContainer(name)));
@@ -264,15 +261,7 @@ describe('an update', () => {
       await run(scene, 'app', { HostConfig: { NetworkMode: 'container:vpn' } });
       release(scene, 'vpn');
       const { engine, control } = scene.sandbox;
-      let starts = 0;
-      const meddled: Engine = {
-        ...engine,
-        startContainer: async (id) => {
-          starts += 1;
-          if (starts === 2) control.pruneContainers();
-          return engine.startContainer(id);
-        },
-      };
+      const meddled = meddledWith(engine, 2, () => control.pruneContainers());
       const session = await serviceIn(scene, {}, { engine: meddled }).application.update(full);
       expect(outcomes(session)).toEqual({ vpn: 'updated', app: 'rolled_back' });
       expect(reasonFor(session, 'app')).toMatch(/created anew as it was$/);
