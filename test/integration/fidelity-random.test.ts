@@ -59,8 +59,8 @@ describeInLab('a successor on a real engine', (lab) => {
       console.log(
         `RESULT random settings: ${tally.made} containers, each with two successors as it is itself; ${tally.refused} bodies refused by the engine`,
       );
-      // Two of five are refused; many more would mean that little was tried.
-      expect(tally.made).toBeGreaterThan(runs / 5);
+      // Two of five are refused; many more would mean that little was tried. How many is chance with other bodies.
+      expect(tally.made).toBeGreaterThan(wanted === undefined ? tally.refused : runs / 5);
     },
   );
 });

@@ -17,20 +17,15 @@ export function eventRows(fixture: GetFixture): void {
     events.filter((event) => event.kind === kind).map(({ action }) => action);
 
   describe('hasPruned()', () => {
-    const pastSecond = async () => {
-      const { nowMs } = await fixture().engine.info();
-      return { sinceMs: nowMs - 1000, untilMs: nowMs };
-    };
-
     test('tells of a prune in that time, and of none before or after it', async () => {
       const { engine, prune, clock } = fixture();
       await create(fixture(), 'stopped', 'service');
       await run(fixture(), 'running', 'service');
       await prune();
       expect((await engine.listContainers()).map(({ name }) => name)).toEqual(['running']);
-      const { sinceMs, untilMs } = await pastSecond();
-      expect(await engine.hasPruned({ sinceMs, untilMs })).toBe(true);
-      expect(await engine.hasPruned({ sinceMs: sinceMs - 60_000, untilMs: untilMs - 60_000 })).toBe(false);
+      const { nowMs: prunedMs } = await engine.info();
+      expect(await engine.hasPruned({ sinceMs: prunedMs - 1000, untilMs: prunedMs })).toBe(true);
+      expect(await engine.hasPruned({ sinceMs: prunedMs - 61_000, untilMs: prunedMs - 60_000 })).toBe(false);
       await clock.sleep(50);
       const { nowMs } = await engine.info();
       expect(await engine.hasPruned({ sinceMs: nowMs, untilMs: nowMs + 100 })).toBe(false);
