@@ -113,6 +113,12 @@ describe('decide() in a recovery, by the names that were left', () => {
       { name: dropped, status: 'dead', policy: no },
       { kind: 'remove', id: 'old' },
     ],
+    [
+      'half removed old that was to come back: it cannot be started, so its removal is finished',
+      { name: successorName('web'), status: 'created' },
+      { name: parked, status: 'dead' },
+      { kind: 'remove', id: 'old' },
+    ],
   ];
   test.each(rows)('%s', (_row, successor, old, step) => {
     const world: World = {
@@ -140,6 +146,41 @@ test('decide() stops what crashes over and over before it renames it, and starts
   expect(next('restarting', 'forward')).toMatchObject({ step: { kind: 'stop', id: 'old' } });
   expect(next('exited', 'forward')).toMatchObject({ step: { kind: 'rename', id: 'old' } });
   expect(next('exited', 'recover')).toMatchObject({ step: { kind: 'start', id: 'old' } });
+});
+
+describe('decide() beside another updater of the same container', () => {
+  const parked = parkedName('web', unlessStopped, true);
+  const aside: ModelContainer = { ...running(successorName('web'), no), imageId: 'image-2', status: 'created' };
+  const bystander: Course = { ...recovering(), wish: 'back', engaged: new Set(), parked: new Set() };
+
+  test.each([
+    ['parked', { ...running(parked, always), status: 'exited' }],
+    ['committed', { ...running(droppedName('web', unlessStopped, true), no), status: 'exited' }],
+    ['half removed', { ...running(droppedName('web', unlessStopped, true), no), status: 'dead' }],
+  ] as const)('who lost the race for the successor touches nothing of what the other has %s', (_what, old) => {
+    const world: World = { ...start('unless-stopped'), old };
+    expect(decide(factsOf(world, bystander))).toEqual({ kind: 'end', result: 'undone' });
+  });
+
+  test('what the other has parked is not brought back by us, though we have a successor of our own', () => {
+    const world: World = { ...start('unless-stopped'), new: aside };
+    world.old = { ...running(parked, always), status: 'exited' };
+    expect(decide(factsOf(world, bystander))).toMatchObject({ step: { kind: 'tag' } });
+    world.tag = 'image-1';
+    expect(decide(factsOf(world, bystander))).toMatchObject({ step: { kind: 'remove', id: 'new' } });
+  });
+
+  test('a policy that is not the one that was planned with ends the update: it may be that of a parked one', () => {
+    const course: Course = { ...recovering(), wish: 'forward', compared: new Set(['new']) };
+    const next = (policy: RestartPolicy) =>
+      decide(factsOf({ ...start('unless-stopped'), old: running('web', policy), new: aside }, course));
+    expect(next(unlessStopped)).toMatchObject({ kind: 'step' });
+    expect(next(always)).toEqual({
+      kind: 'turn',
+      reason: 'the restart policy of "web" was changed meanwhile',
+      busy: true,
+    });
+  });
 });
 
 describe('decide() on what is kept', () => {
