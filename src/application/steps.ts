@@ -229,8 +229,6 @@ async function compareCreated(context: StepContext, { id, member: index }: StepO
   if (parts?.oldImage === undefined || created === undefined || member === undefined)
     return { kind: 'unknown', message: 'it is gone' };
   const isStandIn = transaction.standIns.get(member.oldId) === id;
-  if (isStandIn && created.imageId !== member.oldImageId)
-    return { kind: 'refused', status: 0, message: `the tag of "${parts.planned.reference}" was moved meanwhile` };
   const found = differences(withAutoRemove(parts.planned.container, !isStandIn && member.vanishes), created, {
     oldImage: parts.oldImage,
     newImage: isStandIn ? parts.oldImage : parts.image,

@@ -170,6 +170,22 @@ describe('decide() beside another updater of the same container', () => {
     expect(decide(factsOf(world, bystander))).toMatchObject({ step: { kind: 'remove', id: 'new' } });
   });
 
+  test('a stand-in of another image than the old container ends the update: the tag was moved under it', () => {
+    const course: Course = { ...recovering(), wish: 'forward', compared: new Set(['new']) };
+    const world: World = { ...start('no'), new: aside };
+    const { members, ...facts } = factsOf(world, course);
+    const next = (imageId: string) => {
+      const spare = { ...members[0]!.new!, id: 'stand-in', place: 'old', imageId } as const;
+      return decide({ ...facts, members: [{ ...members[0]!, spare }] });
+    };
+    expect(next('image-1')).toMatchObject({ step: { kind: 'compare', id: 'stand-in' } });
+    expect(next('image-2')).toEqual({
+      kind: 'turn',
+      reason: 'the tag of "web:1" was moved while a stand-in for "web" was created',
+      busy: true,
+    });
+  });
+
   test('a policy that is not the one that was planned with ends the update: it may be that of a parked one', () => {
     const course: Course = { ...recovering(), wish: 'forward', compared: new Set(['new']) };
     const next = (policy: RestartPolicy) =>

@@ -273,6 +273,9 @@ function whyNotForward(member: MemberFacts, { members, course }: TransactionFact
   if (member.targetImageId !== undefined && member.new.imageId !== member.targetImageId) {
     return turn(`the tag of "${member.reference}" was moved while the successor of "${member.name}" was created`, true);
   }
+  if (member.spare !== undefined && member.spare.imageId !== member.old?.imageId) {
+    return turn(`the tag of "${member.reference}" was moved while a stand-in for "${member.name}" was created`, true);
+  }
   const rival = member.rivals[0];
   return rival === undefined ? undefined : turn(`another update of "${member.name}" is in progress ("${rival}")`, true);
 }

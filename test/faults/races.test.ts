@@ -13,14 +13,12 @@ const settings = { ...defaultSettings, gateWindowMs: 1000, stopTimeoutMs: 1000 }
 /** A running `web` whose tag has moved on, and the plan to update it. */
 async function setScene(
   next: Behaviour = {},
+  hostConfig: object = { RestartPolicy: { Name: 'unless-stopped' } },
 ): Promise<{ readonly scene: SandboxScene; readonly planned: PlannedTransaction }> {
   const scene = createSandboxScene();
   scene.registry.store.publish(image, { version: '1', behaviour: { stopMs: 200 } });
   await scene.sandbox.engine.pullImage({ reference: image });
-  const id = scene.sandbox.control.runContainer('web', {
-    Image: image,
-    HostConfig: { RestartPolicy: { Name: 'unless-stopped' } },
-  });
+  const id = scene.sandbox.control.runContainer('web', { Image: image, HostConfig: hostConfig });
   const { digest } = scene.registry.store.publish(image, { version: '2', behaviour: next });
   const container = (await scene.sandbox.engine.inspectContainer(id))!;
   return {
@@ -108,6 +106,28 @@ describe('several instances of the service at once', () => {
       expect(scene.sandbox.control.snapshot().containers['web']?.id, told).toBe(planned.members[0]?.container.id);
     }
   });
+
+  test.each([
+    ['a good', {}, 'updated'],
+    ['a bad', { exitsAfterMs: 30, exitCode: 1 }, 'rolled_back'],
+  ] as const)(
+    'of 2 to 4 updaters of a container that removes itself (--rm) to %s version nothing is lost, in 300 rounds',
+    async (_what, next, only) => {
+      for (let round = 0; round < 300; round += 1) {
+        const { scene, planned } = await setScene(next, { AutoRemove: true });
+        const outcomes = await race(scene, planned, round, 2500);
+        const told = `round ${round}: ${JSON.stringify(outcomes)}`;
+        const kinds = outcomes.map(([outcome]) => outcome?.outcome);
+        expect(
+          kinds.filter((kind) => kind !== only && kind !== 'deferred'),
+          told,
+        ).toEqual([]);
+        const { containers } = scene.sandbox.control.snapshot();
+        expect(Object.keys(containers), told).toEqual(['web']);
+        expect(containers['web'], told).toMatchObject({ running: true });
+      }
+    },
+  );
 
   test('a start beside a living updater leaves its transaction alone', async () => {
     for (const round of rounds) {
