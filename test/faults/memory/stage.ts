@@ -177,7 +177,8 @@ export const shapes: readonly Shape[] = [
 ];
 
 const image = 'registry.test/app:stable';
-const settings = { ...defaultSettings, gateWindowMs: 10_000, stopTimeoutMs: 3000, lifecycleHooks: true };
+/** What a service has been told before it works on a stage. */
+export const settings = { ...defaultSettings, gateWindowMs: 10_000, stopTimeoutMs: 3000, lifecycleHooks: true };
 
 /** A shape on an engine in memory, with its update planned. */
 export type Stage = {
