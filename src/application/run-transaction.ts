@@ -209,10 +209,11 @@ function outcomeOf(member: PreparedMember, result: TransactResult, index: number
     };
   }
   if (result.result === 'stuck' || !restored) {
+    const state = restored ? 'the old container is back, but not all is as it was' : 'the container is not back yet';
     return {
       ...base,
       outcome: 'failed',
-      reason: `${result.reason}; the container is not back yet, the next run or start of Upkeep tries again`,
+      reason: `${result.reason}; ${state}, the next run or start of Upkeep tries again`,
     };
   }
   const wasTried = result.stopped || (facts.startsFirst && result.startedAt.has(id));

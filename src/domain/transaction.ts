@@ -457,7 +457,7 @@ function back({ members, course, liveRestore }: TransactionFacts): Decision {
     next((member) => takeName(member, member.old)) ??
     mustNext('rolling back', returning, course, (member) => isEntitled(member) && startOld(member)) ??
     next((member) => stopPossible && isEntitled(member) && outwait(member, course)) ??
-    next((member) => wasOursToChange(member, course) && restorePolicy(member)) ??
+    mustNext('rolling back', returning, course, (member) => wasOursToChange(member, course) && restorePolicy(member)) ??
     next(restoreTag, present) ??
     next(({ spare }) => spare !== undefined && remove(spare), present) ??
     next(({ new: successor }) => successor !== undefined && remove(successor), dependentsFirst) ??
@@ -581,10 +581,8 @@ function firstStep(
   course?: Course,
 ): Decision | undefined {
   return firstOf(members, (member) => {
-    const step = choose(member);
-    if (step === undefined || step === false || course?.givenUp.has(stepKey(step))) return undefined;
-    if (step.kind === 'policy' && member.policyIsFixed) return undefined;
-    return stepOf(phase, step);
+    const step = possible(choose(member), member);
+    return step === undefined || course?.givenUp.has(stepKey(step)) ? undefined : stepOf(phase, step);
   });
 }
 
@@ -596,10 +594,14 @@ function mustNext(
   choose: (member: MemberFacts) => Step | false | undefined,
 ): Decision | undefined {
   return firstOf(members, (member) => {
-    const step = choose(member);
-    if (step === undefined || step === false) return undefined;
+    const step = possible(choose(member), member);
+    if (step === undefined) return undefined;
     return course.givenUp.has(stepKey(step)) ? { kind: 'stuck', step } : stepOf(phase, step);
   });
+}
+
+function possible(step: Step | false | undefined, { policyIsFixed }: MemberFacts): Step | undefined {
+  return step === false || (step?.kind === 'policy' && policyIsFixed) ? undefined : step;
 }
 
 function firstOf(

@@ -84,7 +84,7 @@ const mutations = [
   {
     name: 'the policy is not restored after a rollback',
     file: transaction,
-    find: `    next((member) => wasOursToChange(member, course) && restorePolicy(member)) ??
+    find: `    mustNext('rolling back', returning, course, (member) => wasOursToChange(member, course) && restorePolicy(member)) ??
     next(restoreTag, present) ??`,
     replace: `    next(restoreTag, present) ??`,
   },
@@ -141,8 +141,14 @@ const mutations = [
   {
     name: 'the policy of what was never parked is set right all the same',
     file: transaction,
-    find: `    next((member) => wasOursToChange(member, course) && restorePolicy(member)) ??`,
+    find: `    mustNext('rolling back', returning, course, (member) => wasOursToChange(member, course) && restorePolicy(member)) ??`,
     replace: `    next(restorePolicy) ??`,
+  },
+  {
+    name: 'a policy that could not be restored is forgotten',
+    file: transaction,
+    find: `    mustNext('rolling back', returning, course, (member) => wasOursToChange(member, course) && restorePolicy(member)) ??`,
+    replace: `    next((member) => wasOursToChange(member, course) && restorePolicy(member)) ??`,
   },
   {
     name: 'the tag stays on the new image after a rollback',
