@@ -112,7 +112,7 @@ describe.each(shapes)('an update of a container: $name', (shape) => {
 /** A crash of the engine before the first journal exists leaves down what it always leaves down, with us or without. */
 function engineLeftItDown(how: string, index: number, calls: readonly string[], fault: string): boolean {
   const journal = calls.findIndex((call) => call.startsWith('createContainer'));
-  const finished = calls.findLastIndex((call) => /^removeContainer |\.upkeep-kept-\S+$/.test(call));
+  const finished = calls.findLastIndex((call) => /^(?:removeContainer|startContainer) |\.upkeep-kept-\S+$/.test(call));
   return fault.includes(' is exited') && (index <= journal || index >= finished) && how !== '';
 }
 
