@@ -1,0 +1,42 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Fault, PlannedFault } from '../../src/adapters/sandbox/faults.ts';
+import { faultsIn, runKilled, setStage, type Shape, shapes, startAgain } from './memory/stage.ts';
+
+/** A bad day: several things go wrong in one update, and in the start that finds what it left. */
+
+const moment = fc.constantFrom('before', 'during', 'after');
+
+/** An engine that restarts leaves down, or removes, what has no policy or is `--rm`, with us and without. */
+function anyFault({ body, selfRemoving }: Shape): fc.Arbitrary<Fault> {
+  const comesUpAgain = !selfRemoving && 'HostConfig' in body;
+  return fc.oneof(
+    fc.record({ kind: fc.constant('refuse'), status: fc.constantFrom(404, 409, 500) }),
+    fc.record({ kind: fc.constantFrom('lose-request', 'lose-answer') }),
+    fc.record({ kind: fc.constant('slow'), ms: fc.constant(20_000) }),
+    fc.record({ kind: fc.constant('crash'), when: moment }),
+    ...(comesUpAgain
+      ? [fc.record({ kind: fc.constant('engine-restart'), how: fc.constant('power-cut'), when: moment })]
+      : []),
+  );
+}
+
+function anyPlan(shape: Shape, most: number): fc.Arbitrary<PlannedFault[]> {
+  return fc.array(fc.record({ at: fc.integer({ min: 1, max: 24 }), fault: anyFault(shape) }), { maxLength: most });
+}
+
+describe.each(shapes)('an update of a container: $name', (shape) => {
+  test('whatever goes wrong at any of its calls, and of the next start: nothing is lost, and nothing left to do', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyPlan(shape, 5), anyPlan(shape, 3), async (ofUpdate, ofNextStart) => {
+        const stage = await setStage(shape);
+        await runKilled(stage, ofUpdate);
+        await startAgain(stage, ofNextStart);
+        await startAgain(stage);
+        expect(faultsIn(stage, shape)).toEqual([]);
+        expect((await startAgain(stage)).changes).toBe(0);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
