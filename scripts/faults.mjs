@@ -2,7 +2,7 @@
 // every incident times every shape. It takes minutes to an hour; `npm test` has a short one.
 //   --campaign LETTER   which, several times for several; all of them without
 //   --engine NAME       on another engine of test/lab/engines.mjs
-//   --shape TEXT        only shapes with these words in their name, several times for several
+//   --shape TEXT        only shapes, or mutations, with these words in their name, several times for several
 //   --point NAME        only this point, as a failure names it
 //   --rounds N          how many races (campaign G), shared out among its shapes, or containers (campaign L);
 //                       200 of them without
@@ -10,7 +10,7 @@
 //   --mutations         instead: what breaks when a rule is taken out of the protocol
 //   --record            keeps the results for docs/reliability.md, those of other shapes too
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -34,7 +34,9 @@ const folder = join(root, values.record ? 'test/faults/results' : 'test-results'
 mkdirSync(folder, { recursive: true });
 if (values.mutations) {
   const file = join(folder, 'mutations.json');
-  await runMutations((rows) => writeFileSync(file, `${JSON.stringify(rows, undefined, 2)}\n`));
+  const known = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : [];
+  const keep = (rows) => writeFileSync(file, `${JSON.stringify(rows, undefined, 2)}\n`);
+  await runMutations({ words: values.shape, known, keep });
   process.exit();
 }
 const build = spawnSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });

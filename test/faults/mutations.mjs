@@ -164,14 +164,13 @@ const mutations = [
   },
 ];
 
-/** Prints a line for each mutation, and hands over the rows of docs/reliability.md so far. */
-export async function runMutations(keep) {
-  const rows = [];
-  for (const mutation of mutations) {
-    const points = await countBroken(mutation);
-    rows.push({ mutation: mutation.name, points });
-    keep(rows);
-    console.log(`${String(points).padStart(5)} points broken: ${mutation.name}`);
+/** Prints a line for each mutation with one of the words in its name, and hands over all rows of docs/reliability.md: of the others those that are known. */
+export async function runMutations({ words, known, keep }) {
+  const points = new Map(known.map((row) => [row.mutation, row.points]));
+  for (const mutation of mutations.filter(({ name }) => words.some((each) => name.includes(each)))) {
+    points.set(mutation.name, await countBroken(mutation));
+    keep(mutations.flatMap(({ name }) => (points.has(name) ? [{ mutation: name, points: points.get(name) }] : [])));
+    console.log(`${String(points.get(mutation.name)).padStart(5)} points broken: ${mutation.name}`);
   }
 }
 
