@@ -192,10 +192,18 @@ function recipeOf(
   });
 }
 
-/** Docker 20.10 answers so for a container that has crashed since the facts were read: they tell whether it is there. */
-async function renameContainer({ outside }: StepContext, { id, to }: StepOf<'rename'>): Promise<StepOutcome> {
-  const outcome = await outside.engine.renameContainer(id, to);
-  return outcome.kind === 'refused' && outcome.status === 404 ? { kind: 'unknown', message: outcome.message } : outcome;
+/**
+ * Docker 20.10 answers 404 for a container that has crashed since the facts were read: they tell whether it is there.
+ * What has the name already is refused too: then the request has arrived twice, and the rename is ours.
+ */
+async function renameContainer(
+  { outside: { engine } }: StepContext,
+  { id, to }: StepOf<'rename'>,
+): Promise<StepOutcome> {
+  const outcome = await engine.renameContainer(id, to);
+  if (outcome.kind !== 'refused') return outcome;
+  if (outcome.status === 404) return { kind: 'unknown', message: outcome.message };
+  return (await engine.inspectContainer(id))?.name === to ? { kind: 'noop' } : outcome;
 }
 
 /** Its time begins now, by the engine's clock. */

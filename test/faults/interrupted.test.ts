@@ -51,6 +51,7 @@ describe.each(shapes)('an update of a container: $name', (shape) => {
   test.each([
     ['the answer is lost', { kind: 'lose-answer' }],
     ['the request is lost', { kind: 'lose-request' }],
+    ['the request arrives twice', { kind: 'send-twice' }],
     ['the engine refuses with 500', { kind: 'refuse', status: 500 }],
   ] as const)('%s at any one call: the update ends by itself, and nothing is lost', async (_what, fault) => {
     const { calls } = await countCalls(shape);

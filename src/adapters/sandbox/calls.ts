@@ -70,6 +70,7 @@ export function createCalls({ world, restart, faults, latencyMs, unreachable }: 
     if (delayMs > 0) await world.clock.sleep(delayMs);
     checkAlive();
     if (!world.condition.up || closed.signal.aborted) return notSent;
+    if (fault?.kind === 'send-twice') await answerOf(effect);
     const running = answerOf(effect);
     // Who is killed now never hears of it.
     running.catch(() => undefined);

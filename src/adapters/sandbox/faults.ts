@@ -34,6 +34,8 @@ export type Fault =
   | { readonly kind: 'lose-request' }
   /** The connection breaks after the effect. */
   | { readonly kind: 'lose-answer' }
+  /** Something between us and the engine sends the request again; the answer is the second one. */
+  | { readonly kind: 'send-twice' }
   /** A loaded machine. */
   | { readonly kind: 'slow'; readonly ms: number }
   /** We are killed: nothing that we do from then on reaches the engine. `during`: it finishes the call alone. */
