@@ -12,7 +12,7 @@ function anyFault({ body, selfRemoving }: Shape): fc.Arbitrary<Fault> {
   const comesUpAgain = !selfRemoving && 'HostConfig' in body;
   return fc.oneof(
     fc.record({ kind: fc.constant('refuse'), status: fc.constantFrom(404, 409, 500) }),
-    fc.record({ kind: fc.constantFrom('lose-request', 'lose-answer') }),
+    fc.record({ kind: fc.constantFrom('lose-request', 'lose-answer', 'send-twice') }),
     fc.record({ kind: fc.constant('slow'), ms: fc.constant(20_000) }),
     fc.record({ kind: fc.constant('crash'), when: moment }),
     ...(comesUpAgain
