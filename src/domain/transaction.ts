@@ -600,6 +600,7 @@ function mustNext(
   });
 }
 
+/** An engine that cannot change policies is not asked to. */
 function possible(step: Step | false | undefined, { policyIsFixed }: MemberFacts): Step | undefined {
   return step === false || (step?.kind === 'policy' && policyIsFixed) ? undefined : step;
 }

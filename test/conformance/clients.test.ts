@@ -132,7 +132,11 @@ test('a button that gives up after a moment has still started the update', async
   await rested();
   scene.registry.store.misbehave('ghcr.io', { kind: 'slow', ms: 300 });
   const before = scene.application.history().length;
-  const impatient = scene.ask('/v1/update', { method: 'POST', signal: AbortSignal.timeout(100) });
+  const moment = new AbortController();
+  const impatient = scene.ask('/v1/update', { method: 'POST', signal: moment.signal });
+  impatient.catch(() => undefined);
+  while (!scene.application.status().running) await sleep(5);
+  moment.abort();
   await expect(impatient).rejects.toThrow();
   await rested();
   expect(scene.application.history()).toHaveLength(before + 1);
