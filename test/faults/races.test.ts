@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../../src/adapters/sandbox/behaviour.ts';
+import type { PlannedFault } from '../../src/adapters/sandbox/faults.ts';
 import { recoverTransactions } from '../../src/application/recover.ts';
 import { runTransaction } from '../../src/application/run-transaction.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../src/domain/session.ts';
-import { defaultSettings } from '../../src/domain/settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../src/domain/settings.ts';
 import type { PlannedTransaction } from '../../src/domain/update-plan.ts';
 import { createSandboxScene, type SandboxScene } from '../support/sandbox-outside.ts';
 import { faultsIn, setStage, settings as stageSettings, shapes, type Stage, startAgain } from './memory/stage.ts';
@@ -51,17 +52,31 @@ function jitter(seed: number): Record<string, number> {
   return Object.fromEntries(kinds.map((kind, index) => [kind, ((seed * 7919 + index * 104_729) % 97) + 1]));
 }
 
-/** The first sets off at once, the others within so many milliseconds. */
+type Race = {
+  readonly round: number;
+  /** The first sets off at once, the others within so many milliseconds. */
+  readonly withinMs: number;
+  readonly settings: ServiceSettings;
+  /** The first is killed at one of its calls, or once it is through. */
+  readonly oneDies?: boolean;
+};
+
 function race(
-  scene: SandboxScene,
-  planned: PlannedTransaction,
-  round: number,
-  withinMs: number,
+  { scene, planned }: Pick<Stage, 'scene' | 'planned'>,
+  { round, withinMs, settings: inForce, oneDies = false }: Race,
 ): Promise<readonly (readonly ContainerOutcome[])[]> {
+  const death: PlannedFault = { at: 1 + ((round * 7) % 16), fault: { kind: 'crash', when: 'during' } };
   const racers = Array.from({ length: 2 + (round % 3) }, async (_, index) => {
-    const { outside } = scene.startProcess(scene.sandbox.connect({ latencyMs: jitter(round * 5 + index) }));
+    const dies = oneDies && index === 0;
+    const { outside, connection } = scene.startProcess(
+      scene.sandbox.connect({ latencyMs: jitter(round * 5 + index), faults: dies ? [death] : [] }),
+    );
     await scene.clock.sleep((round * 131 * index) % withinMs);
-    return runTransaction(outside, settings, planned, { runId: 'race' });
+    const run = runTransaction(outside, inForce, planned, { runId: 'race' });
+    if (!dies) return run;
+    const outcomes = await run.catch(() => []);
+    connection.crash();
+    return outcomes;
   });
   return scene.clock.run(() => Promise.all(racers));
 }
@@ -81,7 +96,7 @@ describe('several instances of the service at once', () => {
   test('of 2 to 4 updaters on one container, at most one updates it, and nothing is lost, in 200 rounds', async () => {
     for (const round of rounds) {
       const { scene, planned } = await setScene();
-      const outcomes = await race(scene, planned, round, 800);
+      const outcomes = await race({ scene, planned }, { round, withinMs: 800, settings });
       const kinds = outcomes.map(([outcome]) => outcome?.outcome);
       expect(
         kinds.filter((kind) => kind === 'updated').length,
@@ -98,7 +113,7 @@ describe('several instances of the service at once', () => {
   test('of 2 to 4 updaters to a bad version none updates it, and the old one runs as it did, in 600 rounds', async () => {
     for (let round = 0; round < 600; round += 1) {
       const { scene, planned } = await setScene({ exitsAfterMs: 30, exitCode: 1 });
-      const outcomes = await race(scene, planned, round, 2500);
+      const outcomes = await race({ scene, planned }, { round, withinMs: 2500, settings });
       const kinds = outcomes.map(([outcome]) => outcome?.outcome);
       const told = `round ${round}: ${JSON.stringify(outcomes)}`;
       expect(
@@ -149,8 +164,9 @@ describe.each(shapes)('2 to 4 updaters at once of a container: $name', (shape) =
     const wrong: string[] = [];
     for (let round = 0; round < 30; round += 1) {
       const stage = await setStage(shape);
-      const dies = round % 3 === 2;
-      const outcomes = await raceOnStage(stage, round, dies);
+      const oneDies = round % 3 === 2;
+      const withinMs = round % 2 === 0 ? 800 : 4000;
+      const outcomes = await race(stage, { round, withinMs, settings: stageSettings, oneDies });
       const kinds = outcomes.flat().map(({ outcome }) => outcome);
       const faults: string[] = [];
       const ofBad = shape.stopped ? 'failed' : 'rolled_back';
@@ -159,10 +175,10 @@ describe.each(shapes)('2 to 4 updaters at once of a container: $name', (shape) =
         'deferred',
         ...(shape.dependent ? (['skipped'] as const) : []),
       ];
-      if (!dies && kinds.some((kind) => !expected.includes(kind))) faults.push(tellShort(outcomes));
+      if (!oneDies && kinds.some((kind) => !expected.includes(kind))) faults.push(tellShort(outcomes));
       const most = shape.good ? stage.before.size : Infinity;
       if (kinds.filter((kind) => kind === expected[0]).length > most) faults.push('two have done it');
-      if (dies) await startAgain(stage);
+      if (oneDies) await startAgain(stage);
       faults.push(...faultsIn(stage, shape));
       const { changes } = await startAgain(stage);
       if (changes > 0) faults.push(`a start made ${changes} changes afterwards`);
@@ -171,25 +187,6 @@ describe.each(shapes)('2 to 4 updaters at once of a container: $name', (shape) =
     expect(wrong).toEqual([]);
   });
 });
-
-async function raceOnStage(
-  { scene, planned }: Stage,
-  round: number,
-  oneDies: boolean,
-): Promise<readonly (readonly ContainerOutcome[])[]> {
-  const at = 1 + ((round * 7) % 16);
-  const racers = Array.from({ length: 2 + (round % 3) }, async (_, index) => {
-    const faults = oneDies && index === 0 ? [{ at, fault: { kind: 'crash', when: 'during' } as const }] : [];
-    const { outside, connection } = scene.startProcess(
-      scene.sandbox.connect({ latencyMs: jitter(round * 5 + index), faults }),
-    );
-    await scene.clock.sleep((round * 131 * index) % (round % 2 === 0 ? 800 : 4000));
-    const outcomes = await runTransaction(outside, stageSettings, planned, { runId: 'race' }).catch(() => []);
-    if (oneDies && index === 0) connection.crash();
-    return outcomes;
-  });
-  return scene.clock.run(() => Promise.all(racers));
-}
 
 function tellShort(outcomes: readonly (readonly ContainerOutcome[])[]): string {
   return outcomes
