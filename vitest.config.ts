@@ -24,6 +24,7 @@ export default defineConfig({
       },
       { test: { name: 'contract', include: ['test/contract/**/*.test.ts'], ...inLab } },
       { test: { name: 'conformance', include: ['test/conformance/**/*.test.ts'], ...inLab } },
+      { test: { name: 'fuzz', include: ['test/fuzz/**/*.fuzz.ts'], ...inLab } },
       { test: { name: 'browser', include: ['test/browser/**/*.test.ts'], ...inLab } },
       { test: { name: 'faults', include: ['test/faults/**/*.test.ts'], ...inLab, testTimeout: 120_000 } },
       { test: { name: 'failures', include: ['test/failures/**/*.test.ts'], ...inLab, testTimeout: 120_000 } },

@@ -4,9 +4,9 @@
 //   --engine NAME       on another engine of test/lab/engines.mjs
 //   --shape TEXT        only shapes, or mutations, with these words in their name, several times for several
 //   --point NAME        only this point, as a failure names it
-//   --rounds N          how many races (campaign G), shared out among its shapes, or containers (campaign L);
-//                       200 of them without
-//   --seed N            of the first race; that of each other is one more than that before it; of campaign L
+//   --rounds N          how many races (campaign G), shared out among its shapes, or containers (campaign L), or
+//                       forgers (campaign N); 200 of them without
+//   --seed N            of the first race; that of each other is one more than that before it; of campaigns L and N
 //   --mutations         instead: what breaks when a rule is taken out of the protocol
 //   --record            keeps the results for docs/reliability.md, those of other shapes too
 import { spawnSync } from 'node:child_process';
@@ -20,7 +20,11 @@ import { runMutations } from '../test/faults/mutations.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { values } = parseArgs({
   options: {
-    campaign: { type: 'string', multiple: true, default: ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'I', 'J', 'K', 'L', 'Z'] },
+    campaign: {
+      type: 'string',
+      multiple: true,
+      default: ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'I', 'J', 'K', 'L', 'M', 'N', 'Z'],
+    },
     engine: { type: 'string' },
     shape: { type: 'string', multiple: true, default: [''] },
     point: { type: 'string' },

@@ -34,7 +34,12 @@ hour or ten years off, and when. In campaign L a point is one update of a soak: 
 with volumes, ports and networks, go through five releases, three with one process of the service, whose
 live heap, memory and descriptors may not grow with the updates, and two while it is killed every few
 seconds, and the engine under it now and then. After each release all of them are looked at, down to every
-setting and a file in every volume. To repeat a point, as a failure names it:
+setting and a file in every volume. In campaign M a point is a call after which the updater is killed, and what
+somebody then does to the container before the next start: it is stopped, given another policy, renamed, removed,
+created anew, pruned, taken down and up by compose, or replaced by another updater. Where what is found can only
+be that person's doing it stays so, and in any case nothing is lost, nothing runs twice, and what is said is so. In campaign N a point is somebody who may create
+containers and writes journals into them, made from the labels of a real update: nothing of others may change,
+and the update that was killed beside them is repaired. To repeat a point, as a failure names it:
 
     npm run test:faults -- --campaign A --shape "host network" --point "killed after 7"
     npm run test:faults -- --campaign G --shape "a group of two" --seed 17 --rounds 1

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
+import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import type { Application } from './application/application.ts';
 import type { CommandName } from './config/commands.ts';
 import type { Configuration } from './config/load.ts';
-import type { Settings } from './config/settings.ts';
+import type { Settings, StateSettings } from './config/settings.ts';
 import type { HttpSettings, TokenSource } from './domain/http-settings.ts';
 import type { Clock, Log, Outside } from './domain/outside.ts';
 import { defaultSettings, type ServiceSettings } from './domain/settings.ts';
@@ -14,15 +14,22 @@ import type { RunningService } from './domain/running-service.ts';
 import type { commandFunctions, lookFunctions } from './interfaces/cli/cli.ts';
 import type { CommandContext, CommandFunction } from './interfaces/cli/context.ts';
 import type { Interrupt } from './interfaces/cli/interrupt.ts';
+import type { createUnderWay } from './interfaces/cli/under-way.ts';
 import type { Terminal } from './interfaces/cli/terminal.ts';
 
 // Since Node 22.1, which the types do not know: https://nodejs.org/api/module.html#moduleenablecompilecachecachedir
 (nodeModule as { readonly enableCompileCache?: () => unknown }).enableCompileCache?.();
 
-process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
-  process.stderr.write(`upkeep: internal error: ${error instanceof Error ? error.message : String(error)}\n`);
-  return 1;
-});
+// Stays if nothing keeps the process alive before main() has settled.
+process.exitCode = 1;
+void main(process.argv.slice(2))
+  .catch((error: unknown) => {
+    process.stderr.write(`upkeep: internal error: ${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
+  })
+  .then((code) => {
+    process.exitCode = code;
+  });
 
 /**
  * The one file that knows everyone. What a command does not need is not loaded: help and version
@@ -56,7 +63,7 @@ async function main(argv: readonly string[]): Promise<number> {
 type Command = Configuration & { readonly kind: 'command' };
 
 async function runCommand(configuration: Command): Promise<number> {
-  const { command, settings, aliases, warnings } = configuration;
+  const { command, settings, aliases, alarms, warnings } = configuration;
   const { carryOut, tellFailure } = await import('./interfaces/cli/cli.ts');
   const surroundings = await openSurroundings(settings);
   const { terminal, log } = surroundings;
@@ -66,24 +73,27 @@ async function runCommand(configuration: Command): Promise<number> {
       tell(error);
       process.exit(1);
     });
+  for (const alarm of alarms) log.error(alarm);
   for (const warning of warnings) log.warn(warning);
   if (aliases.length > 0) log.info(`Variables of the Watchtower family are in effect: ${aliases.join(', ')}`);
 
-  if (isLook(command)) return runLook(command, configuration, surroundings, await hearSignals(terminal, false));
+  if (isLook(command)) return runLook(command, configuration, surroundings, await hearSignals(surroundings, false));
   const { dryRun, verify } = settings.request;
   const changes = command !== 'check' && (!dryRun || verify);
-  const interrupt = await hearSignals(terminal, changes);
+  const interrupt = await hearSignals(surroundings, changes);
   try {
     if (settings.run.healthCheck && process.pid === 1) throw await healthCheckInPlace();
     const service = await (command === 'demo' ? openDemo(surroundings) : openService(command, settings, surroundings));
     const { application } = service;
     const { signal } = interrupt;
+    application.subscribe(interrupt.underWay.hear);
     const http = command === 'demo' ? await demoApi(settings.http) : settings.http;
     // Lines of the log would tear the table that the demonstration draws.
     const apiLog = command === 'demo' && terminal.out.isTerminal ? { ...log, info: log.debug } : log;
     const parts = { application, clock: surroundings.clock, log: apiLog };
     const serve = http.groups.length > 0 ? apiOf(http, configuration, parts) : undefined;
-    const context = { application, settings, ...surroundings, signal, ...(serve && { serve }) };
+    const isAttended = isatty(0) || isatty(1);
+    const context = { application, settings, ...surroundings, isAttended, signal, ...(serve && { serve }) };
     const code = await carryOut(service.command, context);
     await service.close();
     const runsUntilAsked = command === 'demo' || (command === 'run' && !settings.run.once);
@@ -169,19 +179,25 @@ async function openSurroundings(settings: Settings): Promise<Surroundings> {
   return { terminal, clock, log };
 }
 
-async function hearSignals(terminal: Terminal, hasSafePoints: boolean): Promise<Interrupt> {
+type HeardInterrupt = Interrupt & { readonly underWay: ReturnType<typeof createUnderWay> };
+
+async function hearSignals({ terminal, clock }: Surroundings, hasSafePoints: boolean): Promise<HeardInterrupt> {
   const { createInterrupt } = await import('./interfaces/cli/interrupt.ts');
+  const { createUnderWay } = await import('./interfaces/cli/under-way.ts');
+  const underWay = createUnderWay();
   const say = (line: string) => terminal.err.write(`${line}\n`);
   const interrupt = createInterrupt({
     hasSafePoints,
     say,
+    monotonicMs: clock.monotonicMs,
+    underWay: underWay.names,
     quit: (code, lastWords) => {
       if (lastWords !== '') say(lastWords);
       process.exit(code);
     },
   });
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt.hear(name));
-  return interrupt;
+  return { ...interrupt, underWay };
 }
 
 type Service = {
@@ -200,7 +216,7 @@ async function openService(
   const { engine, registry } = await reachEngineAndRegistries(settings, clock, log);
   const prober = createProber();
   return {
-    application: await createService({ engine, registry, prober, clock, log }, settings.service),
+    application: await createService({ engine, registry, prober, clock, log }, settings.service, settings.state),
     command: cli.commandFunctions[command],
     close: async () => {
       await Promise.all([engine.close(), registry.close()]);
@@ -223,14 +239,18 @@ async function openDemo({ clock, log }: Surroundings): Promise<Service> {
 
 type World = Pick<Outside, 'engine' | 'registry' | 'prober' | 'clock' | 'log'>;
 
-async function createService(world: World, settings: ServiceSettings): Promise<Application> {
+async function createService(
+  world: World,
+  settings: ServiceSettings,
+  { journalKeyFile, folder }: Partial<StateSettings> = {},
+): Promise<Application> {
   const { createApplication } = await import('./application/create-application.ts');
   const { createInstance } = await import('./adapters/process/instance.ts');
   const { ownContainerId } = await import('./adapters/process/own-container.ts');
-  return createApplication(
-    { ...world, instance: createInstance({ containerId: ownContainerId() }), newId: () => crypto.randomUUID() },
-    settings,
-  );
+  const { openSeal } = await import('./adapters/process/seal.ts');
+  const instance = createInstance({ containerId: ownContainerId() });
+  const seal = openSeal({ keyFile: journalKeyFile, folder });
+  return createApplication({ ...world, instance, newId: () => crypto.randomUUID(), ...(seal && { seal }) }, settings);
 }
 
 async function reachEngineAndRegistries(
@@ -318,8 +338,9 @@ function apiOf(
 
 /** Everything on, for this machine alone unless told otherwise, with tokens made up where none are given. */
 async function demoApi(http: HttpSettings): Promise<HttpSettings> {
+  const { randomBytes } = await import('node:crypto');
   const { endpointGroups } = await import('./domain/http-settings.ts');
-  const madeUp = (): TokenSource => ({ kind: 'value', value: randomBytes(9).toString('base64url') });
+  const madeUp = (): TokenSource => ({ kind: 'value', value: randomBytes(12).toString('base64url') });
   return {
     ...http,
     host: http.host ?? '127.0.0.1',

@@ -10,7 +10,7 @@ type ComposeFile = {
 test('every label in the example of docs/lifecycle-hooks.md is heard', () => {
   const page = readFileSync(new URL('../docs/lifecycle-hooks.md', import.meta.url), 'utf8');
   const { services } = parse(/```yaml\n(.*?)```/s.exec(page)?.[1] ?? '') as ComposeFile;
-  const readings = Object.values(services).map(({ labels }) => readLabels(labels));
+  const readings = Object.values(services).map(({ labels }) => readLabels(labels, {}));
   expect(readings.flatMap(({ warnings }) => warnings)).toEqual([]);
   expect(readings.map(({ wishes }) => wishes.hooks.preUpdate)).toEqual([
     { command: expect.stringMatching(/^pg_dumpall .*\.sql$/), timeoutMs: 900_000 },

@@ -1,8 +1,9 @@
 import type { CheckReport } from './check.ts';
 import type { EventLog } from './event-log.ts';
 import type { HistoryEntry } from './history.ts';
-import type { RecoveryReport } from './recover.ts';
+import type { RecoveryOrder, RecoveryReport } from './recover.ts';
 import type { Rehearsal } from './rehearse.ts';
+import type { ServiceError } from '../domain/errors.ts';
 import type { ServiceEvent } from '../domain/event.ts';
 import type { Inventory } from '../domain/inventory.ts';
 import type { Schedule } from '../domain/schedule.ts';
@@ -51,7 +52,7 @@ export type Application = {
   }>;
   /**
    * Replaces what is stale, one run at a time: without filters it throws `busy` when another runs or
-   * waits, with filters it waits for its turn. An abort is heard while it waits and at safe points: it
+   * waits, and waits for the end of a repair; with filters it waits for its turn. An abort is heard while it waits and at safe points: it
    * never leaves a container half-replaced.
    */
   readonly update: (request: UpdateRequest, signal?: AbortSignal) => Promise<Session>;
@@ -65,7 +66,7 @@ export type Application = {
    * Finishes or undoes what an interrupted update left in the engine. Every start begins with it. Where
    * a helper is replacing our own container it waits for the end of that.
    */
-  readonly recover: (signal?: AbortSignal) => Promise<RecoveryReport>;
+  readonly recover: (signal?: AbortSignal, order?: Pick<RecoveryOrder, 'unsealed'>) => Promise<RecoveryReport>;
   /** As the helper that was made for it: brings one update of our own container to its end. */
   readonly finishUpdate: (transaction: string) => Promise<RecoveryReport>;
   /** Whether an update would replace our own container too; known once `recover` has come to an end. */
@@ -79,10 +80,14 @@ export type Application = {
   readonly follow: (signal?: AbortSignal) => Promise<void>;
   /** From memory, whatever the engine does: without `follow` it stays unknown and empty. */
   readonly inventory: () => Inventory;
+  /** Why the inventory cannot be believed now: its engine cannot be reached, and tells of no changes; undefined when it can. */
+  readonly inventoryFailure: () => ServiceError | undefined;
   /** The update runs of this process, oldest first, at most 500. */
   readonly history: () => readonly HistoryEntry[];
   readonly status: () => ServiceStatus;
   readonly eventLog: EventLog;
+  /** What the containers of the engine are called, watched or not; of one that an update has renamed, its own name. */
+  readonly containerNames: (signal?: AbortSignal) => Promise<readonly string[]>;
   /** Resolves when the engine answers; throws why it does not after 5 s at most. */
   readonly ready: (signal?: AbortSignal) => Promise<void>;
   /** Ends what goes on by itself: what `follow` began, and the watch over a helper. */
@@ -99,6 +104,8 @@ export type ServiceStatus = {
   readonly nextRunAtMs: number | undefined;
   /** Whether an update is under way. */
   readonly running: boolean;
+  /** Whether what an interrupted update left is being finished or undone. */
+  readonly repairing: boolean;
   /** Watched containers for which the last check found something newer. */
   readonly updatesAvailable: number;
 };

@@ -57,7 +57,9 @@ describe('a container that removes itself (--rm)', () => {
     const outcome = await update(scene);
     expect(outcome).toMatchObject({
       outcome: 'rolled_back',
-      reason: expect.stringMatching(/ended, and the engine removed it \(--rm\); it runs again as a copy without --rm/),
+      reason: expect.stringMatching(
+        /exited with code 0, and the engine removed it \(--rm\); it runs again as a copy without --rm/,
+      ),
     });
     const copy = await web(scene);
     expect([copy.state.status, removesItself(copy), copy.settings.Config.Image]).toEqual(['running', false, image]);
@@ -109,7 +111,7 @@ describe('a container that removes itself (--rm)', () => {
 
   test('whose update was committed when the service died is told of as finished', async () => {
     const scene = await setScene();
-    const connection = scene.sandbox.connect({ faults: [{ at: 11, fault: { kind: 'crash', when: 'after' } }] });
+    const connection = scene.sandbox.connect({ faults: [{ at: 12, fault: { kind: 'crash', when: 'after' } }] });
     const { outside } = scene.startProcess(connection);
     const request = { trigger: 'command', images: [], containers: [] } as const;
     await scene.clock.run(() => createApplication(outside, settings).update(request)).catch(() => undefined);

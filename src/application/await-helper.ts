@@ -12,14 +12,14 @@ export async function recoverWithHelper(
   outside: Outside,
   settings: ServiceSettings,
   signal?: AbortSignal,
-  onListed?: RecoveryOrder['onListed'],
+  hearing: Pick<RecoveryOrder, 'onListed' | 'onRepair'> = {},
 ): Promise<RecoveryReport> {
   const { clock, log } = outside;
   const begunMs = clock.monotonicMs();
   const ended: RecoveredTransaction[] = [];
   for (let isFirst = true; ; isFirst = false) {
     const waitedMs = clock.monotonicMs() - begunMs;
-    const report = await recoverTransactions(outside, settings, signal, { waitedMs, onListed });
+    const report = await recoverTransactions(outside, settings, signal, { ...hearing, waitedMs });
     if (report.awaitsHelper !== true) return { transactions: [...ended, ...report.transactions] };
     if (isFirst) log.info('A helper container is updating Upkeep itself: nothing else is begun before it is done');
     ended.push(...report.transactions.filter(({ result }) => result !== 'left'));

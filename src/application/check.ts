@@ -3,7 +3,7 @@ import type { ContainerSummary } from '../domain/container.ts';
 import type { Digest } from '../domain/digest.ts';
 import { judgeFailure } from '../domain/failed-check.ts';
 import { type FailedVersion, failedVersionsIn, obsoleteFailures } from '../domain/failed-version.ts';
-import type { ImageIndex } from '../domain/image-index.ts';
+import { type ImageIndex, imageLabelsIn } from '../domain/image-index.ts';
 import { familiarReference, type ImageReference } from '../domain/image-reference.ts';
 import { createImageRule, selectByImage } from '../domain/image-selection.ts';
 import type { Outside } from '../domain/outside.ts';
@@ -11,6 +11,7 @@ import { scopeInForce } from '../domain/scope-in-force.ts';
 import {
   applyFilters,
   type ContainerFilters,
+  type Selection,
   selectContainers,
   type UnmatchedFilter,
   type WatchedContainer,
@@ -18,11 +19,13 @@ import {
 import type { ServiceSettings } from '../domain/settings.ts';
 import { judgeAlone } from '../domain/staleness.ts';
 import { type Staleness, type Subject, undecided, type Verdict } from '../domain/verdict.ts';
+import { type UnfinishedUpdate, unfinishedUpdates } from '../domain/unfinished-update.ts';
 import { wishesInForce } from '../domain/wishes-in-force.ts';
 import { askRegistries, type Question } from './ask-registry.ts';
 import { type ContainerReferences, createReferenceReader, type ReadReference } from './container-references.ts';
 import { createLabelWarnings } from './label-warnings.ts';
 import { type Listing, listAll } from './list-all.ts';
+import { stopMatchingInTime } from './match-time.ts';
 import { createTagWatch } from './tag-watch.ts';
 import { stopCode } from './stopped.ts';
 import { createUpdaterWarnings, type UpdaterWarnings } from './updater-warnings.ts';
@@ -34,6 +37,8 @@ export type CheckReport = {
   readonly unmatched: readonly UnmatchedFilter[];
   /** What is not watched, with the reason, which follows the name: `is stopped`. */
   readonly unwatched: readonly { readonly name: string; readonly reason: string }[];
+  /** Of those that a request is about, watched containers that an update has not come to an end with. */
+  readonly unfinished: readonly UnfinishedContainer[];
   /** Remembered, though they hold nothing back any more. */
   readonly obsoleteFailures: readonly FailedVersion[];
   readonly startedAtMs: number;
@@ -68,6 +73,10 @@ export type CheckedContainer = {
   readonly failedVersion: FailedVersion | undefined;
 };
 
+/** As it was before that update; `id` is that of the old container. */
+export type UnfinishedContainer = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isParked'> &
+  Pick<CheckedContainer, 'id' | 'image' | 'imageId'>;
+
 export type CheckOrder = ContainerFilters & {
   readonly runId: string;
   /** A check tells what there is; only an update minds how young it is. */
@@ -99,13 +108,30 @@ export function createCheck(
   return async ({ runId, applyCooldown, retryFailed = false, onSelected, ...filters }, signal) => {
     const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
     const { containers, images, failedVersions } = await listAll(outside, signal);
-    warnAboutUpdaters(containers);
-    const scope = scopeInForce({ ...settings, containers, ownId: outside.instance.containerId });
-    const { watched, unwatched } = selectContainers(containers, { ...settings, scope });
-    const references = await readReferences(watched, images, signal);
-    const selection = selectByImage({ watched, unwatched }, imageRule, (id) => toldReference(references, id));
+    const imageLabelsOf = imageLabelsIn(images);
+    warnAboutUpdaters(containers, imageLabelsOf);
+    const scope = scopeInForce({ ...settings, containers, imageLabelsOf, ownId: outside.instance.containerId });
+    const { watched, unwatched } = selectContainers(containers, { ...settings, scope }, imageLabelsOf);
+    const updates = unfinishedUpdates(containers, outside.instance);
+    const held = selectContainers(
+      updates.map(({ container }) => container),
+      { ...settings, scope },
+      imageLabelsOf,
+    );
+    const references = await readReferences([...watched, ...held.watched], images, signal);
+    const choose = (from: Selection) => selectByImage(from, imageRule, (id) => toldReference(references, id));
+    const selection = choose({ watched, unwatched });
     warnAboutLabels(selection);
-    const { named, unmatched } = applyFilters(selection, filters, ({ id }) => referenceIn(references, id));
+    const onMatch = stopMatchingInTime(clock);
+    const ofRequest = (from: Selection) =>
+      applyFilters(from, filters, ({ id }) => referenceIn(references, id), onMatch);
+    const { named, unmatched } = ofRequest(selection);
+    const parked = ofRequest(choose({ ...held, unwatched: [] }));
+    const unfinished = parked.named.flatMap(({ container }) => {
+      const update = updates.find((one) => one.container === container);
+      return update === undefined ? [] : [describeUnfinished(update, references.get(container.id))];
+    });
+    const isUnknownToBoth = ({ filter }: UnmatchedFilter) => parked.unmatched.some((one) => one.filter === filter);
     publish({ kind: 'containers_selected', runId, names: named.map(({ container }) => container.name) });
     await onSelected?.(named);
 
@@ -133,7 +159,8 @@ export function createCheck(
     const checked = named.flatMap(({ container }) => verdicts.get(container.id) ?? []);
     return {
       containers: checked,
-      unmatched,
+      unmatched: unmatched.filter(isUnknownToBoth),
+      unfinished,
       unwatched: selection.unwatched.map(({ container, reason }) => ({ name: container.name, reason })),
       obsoleteFailures: obsoleteFailures(failedVersions, containers, checked),
       startedAtMs,
@@ -181,6 +208,18 @@ function subjectOf(
   }
 }
 
+function describeUnfinished(
+  { name, state, reason, isParked, container }: UnfinishedUpdate,
+  read: ReadReference | undefined,
+): UnfinishedContainer {
+  const { id, image, imageId } = container;
+  return { id, name, image: imageIn(read, image), imageId, state, reason, isParked };
+}
+
+function imageIn(read: ReadReference | undefined, listed: string): string {
+  return read?.kind === 'known' ? familiarReference(read.reference) : (read?.text ?? listed);
+}
+
 function unanswered({ container }: WatchedContainer, images: ImageIndex, signal: AbortSignal | undefined): Verdict {
   const subject = { image: images.byId(container.imageId) };
   const late = signal !== undefined && stopCode(signal) === 'timeout';
@@ -202,7 +241,7 @@ function describe(
   return {
     id,
     name,
-    image: read?.kind === 'known' ? familiarReference(read.reference) : (read?.text ?? image),
+    image: imageIn(read, image),
     reference: read?.kind === 'known' ? read.text : image,
     imageId,
     digest,

@@ -79,6 +79,7 @@ describe('the application of a service', () => {
       lastRun: undefined,
       nextRunAtMs: undefined,
       running: false,
+      repairing: false,
       updatesAvailable: 0,
     });
     await application.check(all);
@@ -156,6 +157,57 @@ describe('the application of a service', () => {
     expect(await outcomes).toMatchObject([{ reason: { code: 'cancelled' } }, { reason: { code: 'timeout' } }]);
     await expect(application.update({ ...all, trigger: 'http' })).rejects.toMatchObject({ code: 'busy' });
     await first;
+  });
+
+  test('containerNames() names every container, one that an update has renamed by its own name', async () => {
+    const { sandbox, registry, clock, startProcess } = createSandboxScene();
+    registry.store.publish('web:1', { version: '1' });
+    await sandbox.engine.pullImage({ reference: 'web:1' });
+    for (const name of ['web.upkeep-old-u', 'web.upkeep-new', 'db', 'off'])
+      sandbox.control.runContainer(name, { Image: 'web:1', Labels: { 'upkeep.enable': String(name !== 'off') } });
+    const application = createApplication(startProcess().outside, { ...defaultSettings, names: ['nothing'] });
+    const names = await clock.run(() => application.containerNames());
+    expect(names.toSorted()).toEqual(['db', 'off', 'web']);
+  });
+
+  test('a full update that comes while a start still repairs waits for that; the next one is refused', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'app');
+    scene.registry.store.publish('app:1', { version: '2' });
+    const dying = scene.startProcess(
+      scene.sandbox.connect({ faults: [{ at: 'startContainer', fault: { kind: 'crash', when: 'before' } }] }),
+    );
+    const request = { ...all, trigger: 'http' } as const;
+    await scene.clock.run(() =>
+      createApplication(dying.outside, defaultSettings)
+        .update(request)
+        .catch(() => []),
+    );
+    dying.connection.crash();
+    const application = await follow(scene, { gateWindowMs: 1000 });
+    const seen: boolean[] = [];
+    const recovering = application.recover().then(() => seen.push(application.status().repairing));
+    const [first, second] = [application.update(request), application.update(request)];
+    await expect(second).rejects.toMatchObject({ code: 'busy' });
+    while (!application.status().repairing) await scene.clock.sleep(1);
+    expect(application.status()).toMatchObject({ repairing: true, running: false });
+    await recovering;
+    expect(seen).toEqual([false]);
+    expect((await first).containers).toMatchObject([{ name: 'app', outcome: 'updated' }]);
+  });
+
+  test('the inventory is not to be believed while the engine is away, and is again once it is back', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'app');
+    const application = await follow(scene, { includeStopped: true });
+    expect(application.inventoryFailure()).toBeUndefined();
+    scene.sandbox.control.stopEngine('crash');
+    await scene.clock.sleep(3000);
+    expect(application.inventoryFailure()).toMatchObject({ code: 'engine-unreachable' });
+    scene.sandbox.control.startEngine();
+    await scene.clock.sleep(10_000);
+    expect(application.inventoryFailure()).toBeUndefined();
+    expect(application.inventory().containers).toHaveLength(1);
   });
 
   test('close() ends what follow() began', async () => {

@@ -2,10 +2,11 @@ import { describeError } from '../domain/errors.ts';
 import type { ServiceEvent } from '../domain/event.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
+import { plainName } from '../domain/transaction-names.ts';
 import type { Application, CheckRequest, Request, UpdateRequest } from './application.ts';
 import { recoverWithHelper, watchHelper } from './await-helper.ts';
 import { type Check, type CheckReport, createCheck } from './check.ts';
-import { checkAfterRepair } from './check-after-repair.ts';
+import { checkAfterRepair, createLeftAlone } from './check-after-repair.ts';
 import { createEngineMirror } from './engine-mirror.ts';
 import { createEventLog } from './event-log.ts';
 import { finishUpdate } from './finish-update.ts';
@@ -30,6 +31,8 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
   const outside: Outside = { ...world, publish };
   const { clock } = world;
   const lock = createUpdateLock();
+  const repairs = countRepairs();
+  const leftAlone = createLeftAlone();
   const checks = createLastChecks();
   const warnAboutUpdaters = createUpdaterWarnings(outside, settings);
   const check = notingChecks(createCheck(outside, settings, warnAboutUpdaters));
@@ -37,7 +40,7 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
   const update = createUpdate({
     outside,
     settings,
-    check: checkAfterRepair(outside, settings, check),
+    check: checkAfterRepair(outside, settings, check, { onRepair: repairs.begin, leftAlone }),
     lock,
     afterHandOver: () => watchHelper(outside, settings, closing.signal),
   });
@@ -49,7 +52,12 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
   const mirror = createEngineMirror(outside);
   const inventory = createInventory({ settings, instance: world.instance, listing: mirror.listing, checks });
   const history = createHistory();
-  const status = createStatus({ history, nextRunAtMs: scheduler.nextRunAtMs, inventory });
+  const status = createStatus({
+    history,
+    inventory,
+    nextRunAtMs: scheduler.nextRunAtMs,
+    isRepairing: repairs.areUnderWay,
+  });
   const eventLog = createEventLog(world.log);
   for (const { hear } of [history, status, checks, eventLog]) subscribe(hear);
 
@@ -68,10 +76,15 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
     },
     update,
     rollBack: createRollback({ outside, settings, lock }),
-    recover: async (signal) => {
-      const leave = await lock.enterInTurn(signal);
+    recover: async (signal, order = {}) => {
+      const leave = await lock.enterForRepair(signal);
       try {
-        const report = await recoverWithHelper(outside, settings, signal, warnAboutUpdaters);
+        const report = await recoverWithHelper(outside, settings, signal, {
+          onListed: warnAboutUpdaters,
+          onRepair: repairs.begin,
+          ...order,
+        });
+        leftAlone.note(report);
         await self.look(signal);
         return report;
       } finally {
@@ -84,9 +97,14 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
     keepUpdating: scheduler.keepUpdating,
     follow: mirror.follow,
     inventory,
+    inventoryFailure: mirror.failure,
     history: history.entries,
     status: status.read,
     eventLog,
+    containerNames: async (signal) => {
+      const listed = await world.engine.listContainers({}, signal);
+      return [...new Set(listed.map(({ name }) => plainName(name)))];
+    },
     ready: createReadiness(outside),
     close: async () => {
       closing.abort();
@@ -127,6 +145,18 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
       throw error;
     }
   }
+}
+
+/** How many repairs are under way. */
+function countRepairs(): { readonly begin: () => () => void; readonly areUnderWay: () => boolean } {
+  let count = 0;
+  return {
+    begin() {
+      count += 1;
+      return () => void (count -= 1);
+    },
+    areUnderWay: () => count > 0,
+  };
 }
 
 const everything: Request = { images: [], containers: [] };

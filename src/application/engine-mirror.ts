@@ -1,8 +1,9 @@
 import { emptyListing, type EngineListing, isOrderInDoubt } from '../domain/engine-listing.ts';
-import { describeError } from '../domain/errors.ts';
+import { describeError, type ServiceError } from '../domain/errors.ts';
 import type { Outside } from '../domain/outside.ts';
 import { createChanges } from './engine-changes.ts';
 import { createListingReader } from './listing-reader.ts';
+import { createTrust } from './listing-trust.ts';
 import { createSecondLooks } from './second-looks.ts';
 import { orStopped } from './stopped.ts';
 
@@ -12,6 +13,8 @@ export type EngineMirror = {
   readonly follow: (signal?: AbortSignal) => Promise<void>;
   /** Undefined until the engine has been listed; the same object as long as nothing has changed. */
   readonly listing: () => EngineListing | undefined;
+  /** Why the listing may be untrue: the engine tells of no changes any more, and cannot be listed; undefined when it is believed. */
+  readonly failure: () => ServiceError | undefined;
   readonly close: () => Promise<void>;
 };
 
@@ -26,6 +29,7 @@ export function createEngineMirror(outside: Pick<Outside, 'engine' | 'clock' | '
   const closing = new AbortController();
   const { signal } = closing;
   const changes = createChanges();
+  const trust = createTrust(clock, changes.addAll);
   const reader = createListingReader(outside);
   let listing: EngineListing | undefined;
   let following: Promise<unknown> | undefined;
@@ -40,7 +44,10 @@ export function createEngineMirror(outside: Pick<Outside, 'engine' | 'clock' | '
   );
 
   async function listen(): Promise<void> {
-    for await (const event of engine.events(signal)) changes.hear(event);
+    for await (const event of engine.events(signal, trust.noteBreak)) {
+      if (event.kind === 'connected') trust.noteConnected();
+      changes.hear(event);
+    }
   }
 
   async function resync(): Promise<void> {
@@ -62,10 +69,12 @@ export function createEngineMirror(outside: Pick<Outside, 'engine' | 'clock' | '
       const beganMs = clock.monotonicMs();
       try {
         await readOnce();
+        trust.noteRead();
         if (failures > 0) log.info('The engine can be listed again');
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
+        trust.noteFailure(error);
         if (failures === 0) log.warn('The engine cannot be listed', { error: describeError(error) });
         changes.addAll();
         await pause(Math.min(firstRetryMs * 2 ** failures, longestRetryMs));
@@ -99,6 +108,7 @@ export function createEngineMirror(outside: Pick<Outside, 'engine' | 'clock' | '
       await orStopped(listed, 'list containers', waiting);
     },
     listing: () => listing,
+    failure: trust.failure,
     close: async () => {
       closing.abort();
       await following;

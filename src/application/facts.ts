@@ -1,13 +1,16 @@
 import type { Afterwards } from '../domain/afterwards.ts';
 import { type Container, isAlive, restartPolicyOf, type RestartPolicy } from '../domain/container.ts';
+import { isImageId } from '../domain/container-reference.ts';
 import { hookCommand } from '../domain/hook.ts';
+import { tryParseImageReference } from '../domain/image-reference.ts';
 import { readJournal, transactionLabel } from '../domain/journal.ts';
 import { journalPrefix } from '../domain/label-names.ts';
 import type { HookName } from '../domain/labels.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import { type Course, type MemberFacts, placeOf, type Standing, type TransactionFacts } from '../domain/transaction.ts';
-import { isHelperName, parseKeptName, standingPrefix } from '../domain/transaction-names.ts';
+import { parseStandingName, standingPrefix } from '../domain/transaction-names.ts';
+import type { StopTimes } from './stop-times.ts';
 
 /** One container's part in a transaction, as the plan or the journal tells it. */
 export type Member = {
@@ -28,8 +31,6 @@ export type Member = {
   readonly newImageId: string;
   /** The old container would not outlive its stop, so that something must stand in for it. */
   readonly needsStandIn: boolean;
-  /** What was found parked is itself only a stand-in. */
-  readonly isStandIn?: boolean;
   /** As in `MemberFacts`. */
   readonly vanishes: boolean;
   readonly startsFirst: boolean;
@@ -50,6 +51,11 @@ export type OpenTransaction = {
   readonly successors: Map<string, string>;
   /** Likewise of what stands in for old containers. */
   readonly standIns: Map<string, string>;
+  /** The tags that mark the transaction in the engine, by the old container's id: see `OpenMark`. */
+  readonly marks: Map<string, string>;
+  /** By the old container's id: the image that its tag meant before this process moved it to create a successor. */
+  readonly tagsBefore?: Map<string, string>;
+  readonly stopTimes: StopTimes;
 };
 
 type FactsContext = { readonly outside: Outside; readonly settings: ServiceSettings };
@@ -63,7 +69,9 @@ export async function readFacts(
   transaction: OpenTransaction,
   course: Course,
 ): Promise<TransactionFacts> {
-  if (transaction.id !== '' && transaction.members.some((member) => isUnknown(member, transaction))) {
+  // A recovery knows its containers: others may have copied the label since.
+  const mayBeNew = !course.isRecovery && transaction.id !== '';
+  if (mayBeNew && transaction.members.some((member) => isUnknown(member, transaction))) {
     await findSuccessors(outside, transaction);
   }
   const members = await Promise.all(
@@ -86,7 +94,7 @@ async function findSuccessors({ engine }: Outside, { id, successors, standIns }:
 
 async function readMember(
   { outside, settings }: FactsContext,
-  { successors, standIns, changesRestartPolicies }: OpenTransaction,
+  { successors, standIns, marks, tagsBefore, changesRestartPolicies }: OpenTransaction,
   member: Member,
   course: Course,
 ): Promise<MemberFacts> {
@@ -101,12 +109,15 @@ async function readMember(
   if (standIn === undefined) standIns.delete(member.oldId);
   const isOver = standIn !== undefined && (original === undefined || !isAlive(original.state.status));
   const [old, spare] = isOver ? [standIn, original] : [original, standIn];
+  const reference = course.isRecovery ? followedTag(old) : member.reference;
   const hasHook = (container: Container, hook: HookName) => hookCommand(container, hook, settings) !== undefined;
   const oldStanding = old && standingOf(old, member.name, hasHook(old, 'preUpdate'));
   const spareStanding = spare && standingOf(spare, member.name, false);
   const newStanding = successor && standingOf(successor, member.name, hasHook(successor, 'postUpdate'));
   return {
     name: member.name,
+    oldId: member.oldId,
+    isMarked: marks.has(member.oldId),
     old: oldStanding,
     new: newStanding,
     spare: spareStanding,
@@ -115,7 +126,7 @@ async function readMember(
       (oldStanding === undefined
         ? course.pruned.has(member.oldId)
         : member.needsStandIn && oldStanding.place === 'name'),
-    standsIn: isOver || member.isStandIn === true,
+    standsIn: isOver,
     missingOfStandIn: standIn === undefined ? [] : missingNetworks(member, standIn),
     vanishes: member.vanishes,
     startsFirst: member.startsFirst,
@@ -126,20 +137,26 @@ async function readMember(
     wasRunning: member.wasRunning,
     afterwards: member.afterwards,
     waitsFor: member.waitsFor,
-    reference: member.reference,
+    reference,
     taggedBefore: member.taggedBefore,
     targetImageId: member.targetImageId,
+    tagMovedFrom: tagsBefore?.get(member.oldId),
     newImageId: member.newImageId,
     missingNetworks: successor === undefined ? [] : missingNetworks(member, successor),
     rivals:
       oldStanding?.place === 'name' && newStanding?.place === 'new' && course.wish === 'forward'
-        ? await rivalsOf(outside, member.name, [newStanding.id, spare?.id])
+        ? await rivalsOf(outside, member.name, [newStanding.id, spare?.id], replacedBy(original))
         : [],
     taggedImageId:
-      course.wish === 'forward' || member.reference === ''
-        ? undefined
-        : (await engine.inspectImage(member.reference))?.id,
+      course.wish === 'forward' || reference === '' ? undefined : (await engine.inspectImage(reference))?.id,
   };
+}
+
+/** The tag that a container was created from, by the engine, because no journal is believed about tags; empty where it was none. */
+export function followedTag(old: Container | undefined): string {
+  const text = old?.settings.Config.Image ?? '';
+  const reference = tryParseImageReference(text);
+  return reference === undefined || reference.digest !== undefined || isImageId(text, old?.imageId ?? '') ? '' : text;
 }
 
 function standingOf(container: Container, name: string, hasHook: boolean): Standing {
@@ -181,12 +198,29 @@ function missingNetworks({ laterNetworks }: Member, successor: Container): strin
     .map(({ networkId }) => networkId);
 }
 
-/** The lock of a name is its `.upkeep-new`; anything else in progress on the same name is another's. */
-async function rivalsOf({ engine }: Outside, name: string, own: readonly (string | undefined)[]): Promise<string[]> {
+/**
+ * The lock of a name is its `.upkeep-new`; anything else in progress on the same name is another's. A name alone is
+ * no update: there is a journal too, or it is the container that ours has replaced.
+ */
+async function rivalsOf(
+  { engine }: Outside,
+  name: string,
+  own: readonly (string | undefined)[],
+  replacedId: string | undefined,
+): Promise<string[]> {
   const standing = await engine.listContainers({ namePrefix: standingPrefix(name) });
   return standing
-    .filter(({ id, name: other }) => !own.includes(id) && !isHelperName(other) && parseKeptName(other) === undefined)
+    .filter(({ id, name: other, labels }) => {
+      if (own.includes(id) || parseStandingName(other)?.name !== name) return false;
+      return carriesJournal(labels) || id === replacedId;
+    })
     .map((container) => container.name);
+}
+
+/** The container that this one's last update has replaced. */
+function replacedBy(container: Container | undefined): string | undefined {
+  const reading = readJournal(container?.settings.Config.Labels ?? {});
+  return reading.kind === 'journal' ? reading.journal.oldId : undefined;
 }
 
 /** Whether a container was made by a transaction; says nothing about whether that is still open. */

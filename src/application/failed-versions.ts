@@ -31,15 +31,15 @@ export async function rememberFailures(outside: Outside, failures: readonly Fail
  * removed by the clean-up only.
  */
 export async function forgetFailures(outside: Outside, versions: readonly FailedVersion[]): Promise<void> {
-  try {
-    for (const { tag } of versions) {
+  for (const { tag } of versions) {
+    try {
       const image = await outside.engine.inspectImage(tag);
       if (image === undefined || otherNames(image, tag).length === 0) continue;
       const outcome = await outside.engine.removeImage(tag);
       if (!isDone(outcome)) outside.log.debug('A failed version cannot be forgotten', { tag, error: outcome.message });
+    } catch (error) {
+      outside.log.warn('A failed version cannot be forgotten', { tag, error: describeError(error) });
     }
-  } catch (error) {
-    outside.log.warn('Failed versions cannot be forgotten', { error: describeError(error) });
   }
 }
 

@@ -1,114 +1,208 @@
-import { type ContainerSummary, restartPolicyOf } from '../domain/container.ts';
-import { type Journal, readJournal } from '../domain/journal.ts';
+import type { Container, ContainerSummary, ImageSummary } from '../domain/container.ts';
+import { type BelievedMember, type BelievedTransaction, believe, type Carrier } from '../domain/interrupted.ts';
+import { bearsSeal, type Journal, readJournal, transactionLabel } from '../domain/journal.ts';
+import { imageLabelsIn, indexImages } from '../domain/image-index.ts';
+import { ownLabels } from '../domain/label-origin.ts';
+import { marks, type OpenMark, openMarksOf, sealedPartOf } from '../domain/open-mark.ts';
 import type { Outside } from '../domain/outside.ts';
-import { samePolicy } from '../domain/transaction.ts';
-import { isStandInName, parseStandingName } from '../domain/transaction-names.ts';
-import { carriesJournal, type Member } from './facts.ts';
-import type { RecoveredTransaction } from './recover.ts';
+import { parseStandingName, plainName } from '../domain/transaction-names.ts';
+import { mapConcurrently } from './concurrency.ts';
+import { carriesJournal, type Member, type OpenTransaction } from './facts.ts';
+import { loneFailure } from './lone-failure.ts';
 
 /** A transaction that is not over, as the engine shows it. */
-export type FoundTransaction = {
-  readonly id: string;
-  readonly members: readonly Member[];
+export type FoundTransaction = Pick<OpenTransaction, 'id' | 'members' | 'successors' | 'standIns' | 'marks'> & {
   readonly owner: string;
   readonly ownerContainer: string;
   readonly createdAtMs: number;
 };
 
-/** `left`: what another version of Upkeep has begun, and only that can end. */
+export type Found = {
+  readonly open: readonly FoundTransaction[];
+  /** The reason follows the name. `isUnsealed`: believed, had it the seal of our key. */
+  readonly left: readonly { readonly name: string; readonly reason: string; readonly isUnsealed?: true }[];
+  /** See `Belief`. */
+  readonly stray: readonly OpenMark[];
+  readonly images: readonly ImageSummary[];
+};
+
+export type FindOrder = {
+  /** Names whose journals are believed without the seal of our key. */
+  readonly unsealed?: readonly string[];
+};
+
+/** Reads what looks like the remains of updates, and tells what is believed of it: `domain/interrupted.ts`. */
 export async function findOpen(
   outside: Outside,
   containers: readonly ContainerSummary[],
-  nowMs: number,
-): Promise<{ open: FoundTransaction[]; left: RecoveredTransaction[] }> {
-  const byId = new Map(containers.map((container) => [container.id, container]));
-  const open = new Map<string, FoundTransaction>();
-  const left: RecoveredTransaction[] = [];
-  const claimed = new Set<string>();
-  const foreignNames = new Set<string>();
-  for (const container of containers) {
-    const standing = parseStandingName(container.name);
+  { unsealed = [] }: FindOrder = {},
+): Promise<Found> {
+  const images = await outside.engine.listImages();
+  const trusted = openMarksOf(images).filter((mark) => isSealedMark(outside, mark));
+  const suspects = suspectsAmong(containers, images, trusted);
+  const inspected = await mapConcurrently(suspects.carriers, inspectionsAtOnce, (summary) => read(outside, summary));
+  const carriers = inspected.flatMap((one) => (one !== undefined && 'journal' in one ? [one] : []));
+  const broken = inspected.flatMap((one) => (one !== undefined && 'reason' in one ? [one] : []));
+  const isTrusted = ({ container, journal }: Carrier) =>
+    bearsSeal(journal, container.settings.Config.Labels ?? {}, outside.seal) || unsealed.includes(journal.name);
+  const olds = await inspectOlds(outside, containers, carriers);
+  const unsealedOnes = carriers.filter((carrier) => !isTrusted(carrier));
+  const others = [...suspects.foreign, ...unsealedOnes.map(({ container }) => container.name)].map(plainName);
+  const othersKeys = [...suspects.foreignIds, ...unsealedOnes.map(({ journal }) => journal.transaction)];
+  const isOthers = (mark: OpenMark) => othersKeys.some((transaction) => marks(mark, transaction));
+  const { open, left, stray } = believe({
+    containers,
+    olds,
+    carriers: carriers.filter(isTrusted),
+    marks: trusted.filter((mark) => !isOthers(mark)),
+  });
+  const isSpokenFor = (name: string) => others.includes(plainName(name));
+  return {
+    open: open.map(foundFrom),
+    left: [
+      ...suspects.foreign.map((name) => ({ name, reason: 'carries a journal that this version cannot read' })),
+      ...broken,
+      ...unsealedOnes.map(unsealedOne),
+      ...left.filter(({ name }) => !isSpokenFor(name)),
+    ],
+    stray,
+    images,
+  };
+}
+
+/** An engine answers an inspect in less than a millisecond; more at once only queue up there. */
+const inspectionsAtOnce = 16;
+
+type Suspects = {
+  readonly carriers: readonly ContainerSummary[];
+  /** Names of containers whose journal cannot be read, and the transactions that they name. */
+  readonly foreign: readonly string[];
+  readonly foreignIds: readonly string[];
+};
+
+/** What is worth an inspection: nearly nothing, because a journal stays on a container as inert history. */
+function suspectsAmong(
+  containers: readonly ContainerSummary[],
+  images: readonly ImageSummary[],
+  marked: readonly OpenMark[],
+): Suspects {
+  const imageLabelsOf = imageLabelsIn(indexImages(images));
+  const present = new Set([...containers.map(({ id }) => id), ...marked.map(({ oldId }) => oldId)]);
+  const carrying = containers.filter(({ labels }) => carriesJournal(labels));
+  const read = carrying.map((container) => {
+    // An image may be removed by force from under its container, which starts all the same: then the labels are its own.
+    const labels = ownLabels(container.labels, imageLabelsOf(container) ?? {});
+    return { container, labels, standing: parseStandingName(container.name), reading: readJournal(labels) };
+  });
+  const standIns = new Set<string>();
+  for (const { standing, reading } of read)
+    if (standing !== undefined && reading.kind === 'journal' && reading.journal.role === 'standin')
+      standIns.add(reading.journal.oldId);
+  const carriers = read.filter(({ standing, reading }) => {
+    if (reading.kind !== 'journal') return false;
     const isParked = standing?.role === 'old' || standing?.role === 'drop';
-    if ((isParked && !isStandInName(container.name)) || !carriesJournal(container.labels)) continue;
-    const reading = readJournal(container.labels);
-    if (reading.kind === 'none') continue;
-    if (reading.kind === 'foreign') {
-      if (standing !== undefined) {
-        foreignNames.add(standing.name);
-        left.push({ containers: [container.name], result: 'left', reason: reading.reason });
-      }
-      continue;
-    }
-    const { journal } = reading;
-    if (!(await isOpen(outside, container, journal, byId, nowMs))) continue;
-    claimed.add(journal.oldId).add(container.id);
-    const known = open.get(journal.transaction);
-    const others = (known?.members ?? []).filter(({ oldId }) => oldId !== journal.oldId);
-    const members = inOrder([...others, memberOf(journal)], journal);
-    open.set(journal.transaction, {
-      id: journal.transaction,
-      members,
-      owner: journal.owner,
-      ownerContainer: journal.ownerContainer,
-      createdAtMs: Math.max(known?.createdAtMs ?? 0, container.createdAtMs),
-    });
-  }
-  for (const container of containers) {
-    const standing = parseStandingName(container.name);
-    if ((standing?.role !== 'old' && standing?.role !== 'drop') || claimed.has(container.id)) continue;
-    const { name, policy, wasRunning } = standing;
-    if (foreignNames.has(name)) continue;
-    const member = {
-      name,
-      oldId: container.id,
-      policy,
-      wasRunning,
-      afterwards: wasRunning ? ('running' as const) : ('stopped' as const),
-      waitsFor: [],
-      reference: '',
-      oldImageId: '',
-      taggedBefore: '',
-      targetImageId: undefined,
-      newImageId: '',
-      needsStandIn: false,
-      isStandIn: isStandIn(container.labels),
-      vanishes: false,
-      startsFirst: false,
-      keepMs: 0,
-      laterNetworks: [],
-    };
-    open.set(container.id, { id: '', members: [member], owner: '', ownerContainer: '', createdAtMs: 0 });
-  }
-  return { open: [...open.values()], left };
+    // The journal of an earlier update, on a container that this one replaces.
+    if (isParked && reading.journal.role === 'successor') return false;
+    return standing !== undefined || present.has(reading.journal.oldId) || standIns.has(reading.journal.oldId);
+  });
+  const foreign = read.filter(({ standing, reading }) => standing !== undefined && reading.kind === 'foreign');
+  return {
+    carriers: carriers.map(({ container }) => container),
+    foreign: foreign.map(({ container }) => container.name),
+    foreignIds: foreign.map(({ labels }) => labels[transactionLabel] ?? ''),
+  };
 }
 
-/** A journal stays on a container as inert history; it is open while its old container, or a name of the transaction, exists. */
-async function isOpen(
+/** The journal of an image is no container's: an image made by committing an updated container has one. One that cannot be inspected is left alone. */
+async function read(
   outside: Outside,
-  container: ContainerSummary,
-  journal: Journal,
-  byId: ReadonlyMap<string, ContainerSummary>,
-  nowMs: number,
-): Promise<boolean> {
-  if (parseStandingName(container.name) !== undefined || journal.members.some(({ oldId }) => byId.has(oldId)))
-    return true;
-  const ageMs = nowMs - container.createdAtMs;
-  if (container.name !== journal.name || ageMs > inertAfterMs) return false;
-  const inspected = await outside.engine.inspectContainer(container.id);
-  if (inspected === undefined) return false;
-  const neverStarted = inspected.state.status === 'created' && journal.afterwards !== 'stopped';
-  const lacksItsPolicy =
-    restartPolicyOf(inspected).Name === 'no' && !samePolicy(restartPolicyOf(inspected), journal.policy);
-  return neverStarted || lacksItsPolicy;
+  { id, name }: ContainerSummary,
+): Promise<Carrier | Found['left'][number] | undefined> {
+  const container = await inspectAlone(outside, id);
+  if (container === undefined || typeof container === 'string')
+    return container === undefined ? undefined : { name, reason: `cannot be inspected: ${container}` };
+  const reading = readJournal(ownLabels(container.settings.Config.Labels ?? {}, container.imageLabels ?? {}));
+  return reading.kind === 'journal' ? { container, journal: reading.journal } : undefined;
 }
 
-/** A successor without its policy whose old container is gone was interrupted, if it is this young; later it is a person's wish. */
-const inertAfterMs = 24 * 3_600_000;
+async function inspectOlds(
+  outside: Outside,
+  containers: readonly ContainerSummary[],
+  carriers: readonly Carrier[],
+): Promise<ReadonlyMap<string, Container>> {
+  const named = new Set(carriers.map(({ journal }) => journal.oldId));
+  const wanted = containers.filter(({ id }) => named.has(id));
+  const olds = await mapConcurrently(wanted, inspectionsAtOnce, ({ id }) => inspectAlone(outside, id));
+  return new Map(olds.flatMap((old) => (old === undefined || typeof old === 'string' ? [] : [[old.id, old] as const])));
+}
 
-/** Only members whose successor exists: the others were not begun, or are repaired by the name of their old container. */
-function inOrder(members: readonly Member[], journal: Journal): readonly Member[] {
-  const place = new Map(journal.members.map(({ oldId }, index) => [oldId, index]));
-  return members.toSorted((one, other) => (place.get(one.oldId) ?? 0) - (place.get(other.oldId) ?? 0));
+/** The engine's words where it answers, but not about this container. */
+async function inspectAlone({ engine }: Outside, id: string): Promise<Container | string | undefined> {
+  try {
+    return await engine.inspectContainer(id);
+  } catch (error) {
+    return (await loneFailure(engine, error, undefined)).message;
+  }
+}
+
+function isSealedMark({ seal }: Outside, mark: OpenMark): boolean {
+  return seal === undefined || seal.verify(sealedPartOf(mark), mark.seal);
+}
+
+function unsealedOne({ container, journal }: Carrier): Found['left'][number] {
+  return {
+    name: container.name,
+    reason: `has a journal without the seal of this instance's key: if that update is yours, run "upkeep recover --unsealed ${journal.name}"`,
+    isUnsealed: true,
+  };
+}
+
+function foundFrom({ id, members }: BelievedTransaction): FoundTransaction {
+  const carriers = members.flatMap(({ successor, standIn }) => [successor, standIn]).filter((one) => one !== undefined);
+  const journal = carriers[0]?.journal;
+  const ids = (part: 'successor' | 'standIn') =>
+    new Map(members.flatMap((member) => (member[part] ? [[member.oldId, member[part].container.id] as const] : [])));
+  return {
+    id,
+    members: members.map(partOf),
+    successors: ids('successor'),
+    standIns: ids('standIn'),
+    marks: new Map(members.flatMap(({ oldId, mark }) => (mark ? [[oldId, mark.tag] as const] : []))),
+    owner: journal?.owner ?? '',
+    ownerContainer: journal?.ownerContainer ?? '',
+    createdAtMs: Math.max(0, ...carriers.map(({ container }) => container.createdAtMs)),
+  };
+}
+
+function partOf({ name, oldId, successor, standIn, mark }: BelievedMember): Member {
+  const journal = (successor ?? standIn)?.journal;
+  if (journal === undefined) return memberByMark({ name, oldId, mark });
+  // A mark cannot be forged, and that of a rollback is younger than the journal of the update that it takes back.
+  const told = mark && { policy: mark.policy, wasRunning: mark.wasRunning };
+  return { ...memberOf(journal), ...told };
+}
+
+/** All that is known where every carrier is gone. */
+export function memberByMark({ name, oldId, mark }: Pick<BelievedMember, 'name' | 'oldId' | 'mark'>): Member {
+  const wasRunning = mark?.wasRunning ?? false;
+  return {
+    name,
+    oldId,
+    policy: mark?.policy,
+    wasRunning,
+    afterwards: wasRunning ? 'running' : 'stopped',
+    waitsFor: [],
+    reference: '',
+    oldImageId: '',
+    taggedBefore: '',
+    targetImageId: undefined,
+    newImageId: mark?.imageId ?? '',
+    needsStandIn: false,
+    vanishes: false,
+    startsFirst: false,
+    keepMs: 0,
+    laterNetworks: [],
+  };
 }
 
 /** Of the journals of a transaction that has a stand-in in it the container's own is found by its label, as its successor is. */
@@ -125,9 +219,4 @@ export function memberOf(journal: Journal): Member {
     startsFirst: false,
     laterNetworks: [],
   };
-}
-
-function isStandIn(labels: ContainerSummary['labels']): boolean {
-  const reading = readJournal(labels);
-  return reading.kind === 'journal' && reading.journal.role === 'standin';
 }

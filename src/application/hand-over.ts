@@ -2,6 +2,7 @@ import { isAlive } from '../domain/container.ts';
 import { recipeFor, type ContainerRecipe } from '../domain/container-recipe.ts';
 import { describeWithRemedy } from '../domain/errors.ts';
 import { asHelper, type HelperOrder, readHelperOrder, writeHelperOrder } from '../domain/helper.ts';
+import { helperMarkTag, helperMarkText } from '../domain/open-mark.ts';
 import type { Outside } from '../domain/outside.ts';
 import { helperName } from '../domain/transaction-names.ts';
 
@@ -16,7 +17,7 @@ export async function handOver(outside: Outside, order: HelperOrder): Promise<st
     const recipe = await recipeOfHelper(outside, order);
     const obstacle = await removeFormerHelper(outside, name);
     if (obstacle !== undefined) return obstacle;
-    const failure = await createAndStart(outside, name, recipe);
+    const failure = await createAndStart(outside, { name, recipe, order });
     if (failure === undefined) return undefined;
     const left = await removeFormerHelper(outside, name);
     return left === undefined ? failure : `${failure}; ${left}`;
@@ -61,7 +62,12 @@ async function removeFormerHelper({ engine }: Outside, name: string): Promise<st
 }
 
 /** Whatever becomes of the calls' answers, what counts is whether it runs. */
-async function createAndStart({ engine }: Outside, name: string, recipe: ContainerRecipe): Promise<string | undefined> {
+type HelperParts = { readonly name: string; readonly recipe: ContainerRecipe; readonly order: HelperOrder };
+
+async function createAndStart(
+  { engine, seal }: Outside,
+  { name, recipe, order }: HelperParts,
+): Promise<string | undefined> {
   const created = await engine.createContainer(name, recipe);
   if (created.kind === 'refused') return `a helper cannot be created: ${created.message}`;
   const id = created.kind === 'done' ? created.id : (await engine.inspectContainer(name))?.id;
@@ -71,6 +77,10 @@ async function createAndStart({ engine }: Outside, name: string, recipe: Contain
     if (connected.kind === 'refused' || connected.kind === 'unknown')
       return `a helper cannot be connected to its networks: ${connected.message}`;
   }
+  const tag = helperMarkTag(id, order.transaction, seal?.sign(helperMarkText(id, order.transaction)));
+  const marked = await engine.tagImage(order.newImageId, tag);
+  if (marked.kind === 'refused' || marked.kind === 'unknown')
+    return `a helper cannot be marked as ours: ${marked.message}`;
   const started = await engine.startContainer(id);
   if (started.kind === 'done' || started.kind === 'noop') return undefined;
   const status = (await engine.inspectContainer(id))?.state.status;

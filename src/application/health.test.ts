@@ -190,6 +190,10 @@ describe('healthDeadlineMs()', () => {
     },
   );
 
+  test('is an hour at most, whatever the image asks for', () => {
+    expect(healthDeadlineMs({ Test: ['CMD', 'true'], StartPeriod: 3650 * 86_400 * second }, none)).toBe(3_600_000);
+  });
+
   test('is what the settings say, where they say it', () => {
     expect(healthDeadlineMs({ Test: ['CMD', 'true'] }, { gateTimeoutMs: 5000 })).toBe(5000);
   });

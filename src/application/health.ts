@@ -1,6 +1,7 @@
 import { removesItself } from '../domain/auto-remove.ts';
 import { type Container, type ContainerSettings, type Healthcheck, isAlive } from '../domain/container.ts';
 import type { HealthProbe } from '../domain/health-probe.ts';
+import { longestWaitMs } from '../domain/label-values.ts';
 import { hideSecrets } from '../domain/last-words.ts';
 import type { Outside } from '../domain/outside.ts';
 import { printable } from '../domain/printable.ts';
@@ -18,6 +19,8 @@ export type GateVerdict =
       readonly wasSeenWell: boolean;
     };
 
+export type GateOptions = { readonly restartsBefore?: number; readonly signal?: AbortSignal };
+
 /**
  * Waits until a successor has proven itself: up without a restart for the whole window, healthy
  * where it has a HEALTHCHECK, and then its probe has passed, where it is to have one. Any exit in between is a failure: its restart policy is `no` for now,
@@ -28,7 +31,7 @@ export async function passGate(
   outside: Outside,
   settings: ServiceSettings,
   id: string,
-  { restartsBefore }: { readonly restartsBefore?: number } = {},
+  { restartsBefore, signal }: GateOptions = {},
 ): Promise<GateVerdict> {
   const { engine, clock } = outside;
   const first = await engine.inspectContainer(id);
@@ -73,12 +76,29 @@ export async function passGate(
       return { kind: 'failed', reason, ownFault: true, wasSeenWell };
     }
     const leftMs = windowMs - elapsedMs;
-    await clock.sleep(isWell ? probePollMs : leftMs > 0 ? Math.min(pollMs, leftMs) : pollMs);
+    await pause(clock, isWell ? probePollMs : leftMs > 0 ? Math.min(pollMs, leftMs) : pollMs, signal);
+    if (signal?.aborted) return { ...calledOff, wasSeenWell };
   }
 }
 
-/** What is `--rm` leaves neither an exit code nor a log behind. */
-const endedAndGone = { kind: 'failed', reason: 'it ended, and the engine removed it (--rm)', ownFault: true } as const;
+/** Nobody needs the verdict any more. */
+export const calledOff = { kind: 'failed', reason: 'its proof was called off', ownFault: false } as const;
+
+/** Ends early, and does not throw, when the signal aborts. */
+async function pause(clock: Outside['clock'], ms: number, signal: AbortSignal | undefined): Promise<void> {
+  try {
+    await clock.sleep(ms, signal);
+  } catch (error) {
+    if (!signal?.aborted) throw error;
+  }
+}
+
+/** Where the engine tells of no events, what is `--rm` leaves neither an exit code nor a log behind. */
+export const endedAndGone = {
+  kind: 'failed',
+  reason: 'it ended, and the engine removed it (--rm)',
+  ownFault: true,
+} as const;
 
 /** Where the engine leaves HEALTHCHECKs to others: runs one in the intervals that it asks for, the first one at once. */
 async function createHealthcheckRuns(
@@ -156,7 +176,7 @@ async function upSince({ engine }: Outside, { state }: Container): Promise<numbe
 
 /**
  * The longest that a HEALTHCHECK may take for its verdict: the start period, all tries and one more,
- * and 10 s for the engine. Zero values mean the engine's defaults:
+ * and 10 s for the engine, but no more than an hour, because it may come from the image. Zero values mean the engine's defaults:
  * https://docs.docker.com/reference/dockerfile/#healthcheck
  */
 export function healthDeadlineMs(
@@ -169,5 +189,6 @@ export function healthDeadlineMs(
   const milliseconds = (nanoseconds: number | undefined, fallback: number) =>
     nanoseconds ? nanoseconds / 1e6 : fallback;
   const attemptMs = milliseconds(healthcheck.Interval, 30_000) + milliseconds(healthcheck.Timeout, 30_000);
-  return milliseconds(healthcheck.StartPeriod, 0) + attemptMs * ((healthcheck.Retries || 3) + 1) + 10_000;
+  const wholeMs = milliseconds(healthcheck.StartPeriod, 0) + attemptMs * ((healthcheck.Retries || 3) + 1) + 10_000;
+  return Math.min(wholeMs, longestWaitMs);
 }

@@ -1,17 +1,37 @@
-import { type ContainerSummary, type Image, isAlive, shortId } from '../domain/container.ts';
+import { type ContainerSummary, type Image, type ImageSummary, isAlive, shortId } from '../domain/container.ts';
 import { type HelperOrder, readHelperOrder } from '../domain/helper.ts';
 import { readJournal } from '../domain/journal.ts';
 import { lastWords } from '../domain/last-words.ts';
+import { helperMarksOf, helperMarkText, marks } from '../domain/open-mark.ts';
 import type { Outside } from '../domain/outside.ts';
 import { isHelperName } from '../domain/transaction-names.ts';
 import type { FoundTransaction } from './find-open.ts';
+import { untag } from './marks.ts';
 
-export type Helper = { readonly container: ContainerSummary; readonly order: HelperOrder };
+export type Helper = {
+  readonly container: ContainerSummary;
+  readonly order: HelperOrder;
+  /** The tag that marks it; empty where it has none. */
+  readonly tag: string;
+};
 
-export function helpersIn(containers: readonly ContainerSummary[]): readonly Helper[] {
+/**
+ * Names and labels can be forged: a helper that runs is believed by its mark. One that does not run holds up nobody,
+ * and may have been left before it got one.
+ */
+export function helpersIn(
+  { seal }: Pick<Outside, 'seal'>,
+  containers: readonly ContainerSummary[],
+  images: readonly ImageSummary[],
+): readonly Helper[] {
+  const marked = helperMarksOf(images);
   return containers.flatMap((container) => {
     const order = isHelperName(container.name) ? readHelperOrder(container.labels) : undefined;
-    return order === undefined ? [] : [{ container, order }];
+    if (order === undefined) return [];
+    const mark = marked.find((one) => one.helperId === container.id && marks(one, order.transaction));
+    if (mark === undefined) return isAlive(container.status) ? [] : [{ container, order, tag: '' }];
+    const isOurs = seal === undefined || seal.verify(helperMarkText(container.id, order.transaction), mark.seal);
+    return isOurs ? [{ container, order, tag: mark.tag }] : [];
   });
 }
 
@@ -21,9 +41,12 @@ export function isHelperOf(order: HelperOrder, { id, members }: Pick<FoundTransa
 }
 
 /** Whoever acts on a helper's transaction has removed the helper first. Resolves to why it is still there. */
-export async function dismissHelper({ engine }: Outside, { container }: Helper): Promise<string | undefined> {
-  const outcome = await engine.removeContainer(container.id);
-  if (outcome.kind === 'done' || outcome.kind === 'noop') return undefined;
+export async function dismissHelper(outside: Outside, { container, tag }: Helper): Promise<string | undefined> {
+  const outcome = await outside.engine.removeContainer(container.id);
+  if (outcome.kind === 'done' || outcome.kind === 'noop') {
+    if (tag !== '') await untag(outside, tag);
+    return undefined;
+  }
   return `its helper "${container.name}" cannot be removed: ${outcome.message}`;
 }
 

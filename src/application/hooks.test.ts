@@ -86,6 +86,7 @@ describe('hooks of a run', () => {
       'startContainer',
       'runCommand',
       'renameContainer',
+      'removeImage',
       'removeContainer',
       'runCommand',
     ]);
@@ -184,7 +185,7 @@ describe('hooks of a run', () => {
     const { application } = service(scene);
     const abort = new AbortController();
     const updating = application.update(full, abort.signal);
-    await scene.clock.sleep(7_200_000);
+    await scene.clock.sleep(1_800_000);
     abort.abort();
     expect(outcomes(await updating)).toEqual({ web: 'unknown' });
     expect(ran(scene)).toEqual(['web: hangs']);
@@ -318,7 +319,7 @@ describe('the pre-update hook', () => {
     const { application } = service(scene);
     const abort = new AbortController();
     const updating = application.update(full, abort.signal);
-    await scene.clock.sleep(7_200_000);
+    await scene.clock.sleep(1_800_000);
     abort.abort();
     expect((await updating).containers).toMatchObject([{ outcome: 'deferred', reason: 'the run was cancelled' }]);
     await untouched(scene, id);
@@ -382,7 +383,7 @@ describe('the post-update hook', () => {
     const { application } = service(scene);
     const abort = new AbortController();
     const updating = application.update(full, abort.signal);
-    await scene.clock.sleep(7_200_000);
+    await scene.clock.sleep(1_800_000);
     abort.abort();
     const reason = 'The post-update hook of "web" was not waited for: the run was cancelled';
     expect((await updating).containers).toMatchObject([{ outcome: 'updated', reason }]);

@@ -1,7 +1,7 @@
 import type { Container } from '../domain/container.ts';
 import { describeError, ServiceError } from '../domain/errors.ts';
 import { hookCommand, type HookEnd, hookTitles, judgeHook, outputLines } from '../domain/hook.ts';
-import { type HookName, readLabels } from '../domain/labels.ts';
+import { type HookName, type Labels, readLabels } from '../domain/labels.ts';
 import type { Outside } from '../domain/outside.ts';
 import { quoted } from '../domain/printable.ts';
 import type { WatchedContainer } from '../domain/selection.ts';
@@ -63,7 +63,9 @@ export async function runPostCheckHooks(
   const wanted = new Set(names);
   try {
     const containers = (await outside.engine.listContainers({}, signal)).filter(({ name }) => wanted.has(name));
-    const bearers = containers.map((container) => ({ container, wishes: readLabels(container.labels).wishes }));
+    // Commands count wherever they come from.
+    const wishesIn = (labels: Labels) => readLabels(labels, undefined).wishes;
+    const bearers = containers.map((container) => ({ container, wishes: wishesIn(container.labels) }));
     await runCheckHooks(outside, settings, 'postCheck', bearers, signal);
   } catch (error) {
     if (signal?.aborted) return;

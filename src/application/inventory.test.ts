@@ -71,6 +71,7 @@ describe('the inventory', () => {
       known: false,
       scope: '',
       containers: [],
+      unfinished: [],
       images: [],
       updatesAvailable: 0,
     });

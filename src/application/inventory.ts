@@ -1,8 +1,9 @@
 import { type ContainerReference, readContainerReference } from '../domain/container-reference.ts';
 import type { ContainerSummary, ImageSummary } from '../domain/container.ts';
 import { emptyListing, type EngineListing } from '../domain/engine-listing.ts';
+import { type ImageLabelsOf, labelsOfImage } from '../domain/image-index.ts';
 import { createImageRule } from '../domain/image-selection.ts';
-import type { Inventory, LastCheck, TrackedContainer } from '../domain/inventory.ts';
+import type { Inventory, LastCheck, TrackedContainer, UnfinishedTracked } from '../domain/inventory.ts';
 import { haveSameLinks, type ListedDependencies, readListedDependencies } from '../domain/listed-dependencies.ts';
 import type { Instance } from '../domain/outside.ts';
 import { scopeInForce } from '../domain/scope-in-force.ts';
@@ -10,11 +11,12 @@ import { createSelector, type UnwatchedContainer, type WatchedContainer } from '
 import type { ServiceSettings } from '../domain/settings.ts';
 import { isSameList, isSameRecord } from '../domain/shallow.ts';
 import { trackContainer, trackImages, type UncheckedContainer } from '../domain/tracked-container.ts';
+import { unfinishedUpdates } from '../domain/unfinished-update.ts';
 import type { LastChecks } from './last-checks.ts';
 
 export type InventoryParts = {
   readonly settings: ServiceSettings;
-  readonly instance: Pick<Instance, 'containerId'>;
+  readonly instance: Pick<Instance, 'containerId' | 'ownerState'>;
   /** Undefined until the engine has been listed; the same object as long as nothing has changed. */
   readonly listing: () => EngineListing | undefined;
   readonly checks: Pick<LastChecks, 'of' | 'revision'>;
@@ -36,8 +38,8 @@ export function createInventory({ settings, instance, listing, checks }: Invento
   let inventory = unknownInventory;
 
   /** Our own container tells it, where no option does: known with the first listing. */
-  function followScope(containers: readonly ContainerSummary[]): void {
-    const inForce = scopeInForce({ ...settings, containers, ownId });
+  function followScope(containers: readonly ContainerSummary[], imageLabelsOf: ImageLabelsOf): void {
+    const inForce = scopeInForce({ ...settings, containers, imageLabelsOf, ownId });
     if (inForce === scope) return;
     scope = inForce;
     select = createSelector({ ...settings, scope });
@@ -57,7 +59,7 @@ export function createInventory({ settings, instance, listing, checks }: Invento
     container: ContainerSummary,
     image: ImageSummary | undefined,
   ): WatchedContainer | UnwatchedContainer {
-    const selected = select(container);
+    const selected = select(container, labelsOfImage(image));
     const reason = 'reason' in selected ? undefined : imageRule?.(referenceOf(selected, image));
     return reason === undefined ? selected : { container, reason, warnings: selected.warnings };
   }
@@ -78,17 +80,32 @@ export function createInventory({ settings, instance, listing, checks }: Invento
     return { links, image, dependsOn, facts, check, tracked: isShown ? known.tracked : tracked };
   }
 
+  function unfinishedIn(
+    containers: readonly ContainerSummary[],
+    images: ReadonlyMap<string, ImageSummary>,
+  ): readonly UnfinishedTracked[] {
+    return unfinishedUpdates(containers, instance).flatMap(({ name, state, reason, container }) =>
+      'reason' in select(container, labelsOfImage(images.get(container.imageId)))
+        ? []
+        : [{ name, state, reason, image: container.image }],
+    );
+  }
+
   return () => {
     const now = listing();
-    if (now === undefined || (now === shown && checks.revision() === shownChecks)) return inventory;
-    followScope(now.containers);
+    if (now === undefined) return inventory;
+    // Whether an owner still lives is not in the list.
+    const isSettled = inventory.unfinished.length === 0;
+    if (isSettled && now === shown && checks.revision() === shownChecks) return inventory;
+    const images = new Map(now.images.map((image) => [image.id, image]));
+    followScope(now.containers, ({ imageId }) => labelsOfImage(images.get(imageId)));
     if (!haveSameLinks(shown.containers, now.containers)) links = readListedDependencies(now.containers, settings);
     [shown, shownChecks] = [now, checks.revision()];
-    const images = new Map(now.images.map((image) => [image.id, image]));
     const made = now.containers.map((container) => entryOf(container, images.get(container.imageId)));
     entries = new Map(made.map((entry) => [entry.container.id, entry]));
     inventory = inventoryOf(
       made.flatMap(({ watched }) => watched?.tracked ?? []),
+      unfinishedIn(now.containers, images),
       scope,
       inventory,
     );
@@ -123,6 +140,7 @@ const unknownInventory: Inventory = {
   known: false,
   scope: '',
   containers: [],
+  unfinished: [],
   images: [],
   updatesAvailable: 0,
 };
@@ -137,13 +155,23 @@ function isSameContainer(one: TrackedContainer, other: TrackedContainer): boolea
 }
 
 /** The revision changes with the content only: what nobody watches may come and go. */
-function inventoryOf(containers: readonly TrackedContainer[], scope: string, before: Inventory): Inventory {
-  if (before.known && before.scope === scope && isSameList(before.containers, containers)) return before;
+function inventoryOf(
+  containers: readonly TrackedContainer[],
+  unfinished: readonly UnfinishedTracked[],
+  scope: string,
+  before: Inventory,
+): Inventory {
+  const isSameUnfinished =
+    before.unfinished.length === unfinished.length &&
+    before.unfinished.every((one, index) => isSameRecord(one, unfinished[index] ?? one));
+  const isSame = before.scope === scope && isSameUnfinished && isSameList(before.containers, containers);
+  if (before.known && isSame) return before;
   return {
     revision: before.revision + 1,
     known: true,
     scope,
     containers,
+    unfinished,
     images: trackImages(containers),
     updatesAvailable: containers.filter(({ updateAvailable }) => updateAvailable).length,
   };

@@ -1,9 +1,13 @@
 import { isAlive } from '../domain/container.ts';
 import { describeError, ServiceError } from '../domain/errors.ts';
+import { imageLabelsIn, indexImages } from '../domain/image-index.ts';
 import { keptAmong, type KeptContainer, whyOver } from '../domain/kept-containers.ts';
+import { keptMarksOf } from '../domain/open-mark.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import { removeUnusedImages } from './cleanup.ts';
+import { loneFailure } from './lone-failure.ts';
+import { untag } from './marks.ts';
 
 /**
  * Removes what earlier updates have kept and need not keep any longer, never its volumes, and with
@@ -17,12 +21,18 @@ export async function removeOverdue(
   try {
     const containers = await outside.engine.listContainers({}, signal);
     const kept = keptAmong(containers);
-    if (kept.length === 0) return;
-    const { nowMs } = await outside.engine.info(signal);
+    const [{ nowMs }, images] = await Promise.all([outside.engine.info(signal), outside.engine.listImages(signal)]);
+    const marked = keptMarksOf(images);
+    const world = { containers, marked, imageLabelsOf: imageLabelsIn(indexImages(images)), nowMs };
     for (const one of kept) {
-      const because = whyOver(one, containers, nowMs);
-      if (because !== undefined && !signal?.aborted) await removeKept(outside, one, { because, cleanup });
+      const because = whyOver(one, world);
+      if (because !== undefined && !signal?.aborted)
+        await removeUnlessBroken(outside, one, { because, cleanup }, signal);
     }
+    const still = new Set(
+      keptAmong(await outside.engine.listContainers({}, signal)).map(({ container }) => container.id),
+    );
+    for (const [id, tag] of marked) if (!still.has(id) && !signal?.aborted) await untag(outside, tag);
   } catch (error) {
     if (signal?.aborted) return;
     if (!(error instanceof ServiceError)) throw error;
@@ -30,10 +40,27 @@ export async function removeOverdue(
   }
 }
 
+type Removal = { readonly because: string; readonly cleanup: boolean };
+
+/** What cannot be looked at stays, and keeps no other. */
+async function removeUnlessBroken(
+  outside: Outside,
+  one: KeptContainer,
+  removal: Removal,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  try {
+    await removeKept(outside, one, removal);
+  } catch (error) {
+    const { message } = await loneFailure(outside.engine, error, signal);
+    outside.log.warn('A kept container cannot be looked at', { container: one.container.name, error: message });
+  }
+}
+
 async function removeKept(
   outside: Outside,
   { container: { id, name, image }, kept }: KeptContainer,
-  { because, cleanup }: { readonly because: string; readonly cleanup: boolean },
+  { because, cleanup }: Removal,
 ): Promise<void> {
   const { engine, log } = outside;
   const container = await engine.inspectContainer(id);

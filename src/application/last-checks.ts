@@ -1,4 +1,5 @@
 import type { ServiceEvent } from '../domain/event.ts';
+import { isImageId } from '../domain/container-reference.ts';
 import { familiarReference, tryParseImageReference } from '../domain/image-reference.ts';
 import type { LastCheck, TrackedContainer } from '../domain/inventory.ts';
 import type { CheckedContainer } from './check.ts';
@@ -15,7 +16,8 @@ export type LastChecks = {
 
 /**
  * A check belongs to a container, whatever that is called by now; and, when it has been created anew
- * of the same image and reference, to whichever has its name.
+ * of the same image and reference, to whichever has its name. What is shown as its reference may change
+ * while it is there: a container runs what it was created from.
  */
 export function createLastChecks(): LastChecks {
   const byId = new Map<string, Known>();
@@ -23,8 +25,10 @@ export function createLastChecks(): LastChecks {
   let revision = 0;
 
   const of: LastChecks['of'] = ({ id, name, image, imageId }) => {
-    const known = byId.get(id) ?? byName.get(name);
-    return known?.imageId === imageId && known.image === image ? known.check : notChecked;
+    const same = byId.get(id);
+    if (same?.imageId === imageId) return same.check;
+    const known = byName.get(name);
+    return known?.imageId === imageId && isSameReference(known.image, image, imageId) ? known.check : notChecked;
   };
 
   return {
@@ -51,6 +55,11 @@ export function createLastChecks(): LastChecks {
     of,
     revision: () => revision,
   };
+}
+
+/** The engine shows a bare id of a container whose tag has moved on, until somebody asks what it was created from. */
+function isSameReference(one: string, other: string, imageId: string): boolean {
+  return one === other || isImageId(one, imageId) || isImageId(other, imageId);
 }
 
 type Known = { readonly image: string; readonly imageId: string; readonly check: LastCheck };

@@ -10,6 +10,7 @@ import {
 import { describeError } from '../domain/errors.ts';
 import type { Outside } from '../domain/outside.ts';
 import { mapConcurrently } from './concurrency.ts';
+import { loneFailure } from './lone-failure.ts';
 import type { Reading } from './engine-changes.ts';
 
 /** Brings a listing up to date with as little of the engine's work as will do. */
@@ -38,10 +39,21 @@ export function createListingReader({ engine, log }: Pick<Outside, 'engine' | 'l
     const images = await engine.listImages(signal);
     // The list leaves out untagged images that others were built on.
     const missing = unlistedImages(listing, new Set(images.map(({ id }) => id)));
-    const found = await mapConcurrently(missing, imagesAtOnce, (id) => engine.inspectImage(id, signal));
+    const found = await mapConcurrently(missing, imagesAtOnce, (id) => findImage(id, signal));
     absentImages = new Set(missing.filter((_, index) => found[index] === undefined));
     const unlisted = found.flatMap((image) => (image === undefined ? [] : [summaryOf(image)]));
     return withImages(listing, [...images, ...unlisted]);
+  }
+
+  /** One that the engine cannot show is to its containers as one that is gone. */
+  async function findImage(id: string, signal: AbortSignal): Promise<ImageSummary | undefined> {
+    try {
+      return await engine.inspectImage(id, signal);
+    } catch (error) {
+      const { message } = await loneFailure(engine, error, signal);
+      log.debug('An image cannot be inspected', { image: id, error: message });
+      return undefined;
+    }
   }
 
   async function findOne(id: string, signal: AbortSignal): Promise<void> {

@@ -3,6 +3,7 @@ import { buildDependencyGraph } from '../domain/dependency-graph.ts';
 import { withoutKept } from '../domain/kept-containers.ts';
 import type { Outside } from '../domain/outside.ts';
 import { quoted } from '../domain/printable.ts';
+import { imageLabelsIn, indexImages } from '../domain/image-index.ts';
 import { whyOptedOut } from '../domain/opted-out.ts';
 import type { SelfUpdate } from '../domain/self-update.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
@@ -39,12 +40,13 @@ export async function makePlan(
     outside.engine.listImages(signal),
   ]);
   const { containers, unreadable } = await inspectContainers(outside, withoutKept(listed), signal);
+  const imageLabelsOf = imageLabelsIn(indexImages(images));
   const graph = buildDependencyGraph(containers, settings);
   for (const warning of graph.warnings) outside.log.warn(warning);
   const optedOut = listed.flatMap((container) => {
     // The list shows a bare id once the tag has moved on.
     const image = graph.containers.get(container.id)?.settings.Config.Image ?? container.image;
-    const reason = whyOptedOut({ ...container, image }, settings);
+    const reason = whyOptedOut({ ...container, image, imageLabels: imageLabelsOf(container) }, settings);
     return reason === undefined ? [] : [[container.id, reason] as const];
   });
   const needed = listed.flatMap((container) => {

@@ -1,6 +1,7 @@
 import type { Container } from '../domain/container.ts';
 import type { HealthProbe } from '../domain/health-probe.ts';
-import { readLabels } from '../domain/labels.ts';
+import { longestWaitMs } from '../domain/label-values.ts';
+import { wishesOf } from '../domain/labels.ts';
 import type { StopOptions } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 
@@ -16,20 +17,27 @@ export type Manners = {
 /** An unknown container is treated by the settings alone. */
 export function mannersOf(container: Container | undefined, settings: ServiceSettings): Manners {
   const config = container?.settings.Config;
-  const { wishes } = readLabels(config?.Labels ?? {});
+  const wishes = container === undefined ? undefined : wishesOf(container);
   const own = config?.StopTimeout ?? undefined;
   const seconds =
-    wishes.stopTimeoutMs === undefined ? (own ?? settings.stopTimeoutMs / 1000) : wishes.stopTimeoutMs / 1000;
+    wishes?.stopTimeoutMs === undefined
+      ? own === undefined
+        ? settings.stopTimeoutMs / 1000
+        : Math.min(own, longestStopSeconds)
+      : wishes.stopTimeoutMs / 1000;
   return {
     stop: {
       timeoutSeconds: seconds < 0 ? endlessStopSeconds : Math.ceil(seconds),
-      ...(wishes.stopSignal === undefined ? {} : { signal: wishes.stopSignal }),
+      ...(wishes?.stopSignal === undefined ? {} : { signal: wishes.stopSignal }),
     },
-    gateWindowMs: wishes.gateWindowMs ?? settings.gateWindowMs,
-    gateTimeoutMs: wishes.gateTimeoutMs ?? settings.gateTimeoutMs,
-    healthProbe: wishes.healthProbe ?? settings.healthProbe,
+    gateWindowMs: wishes?.gateWindowMs ?? settings.gateWindowMs,
+    gateTimeoutMs: wishes?.gateTimeoutMs ?? settings.gateTimeoutMs,
+    healthProbe: wishes?.healthProbe ?? settings.healthProbe,
   };
 }
 
 /** A container that asks to be waited for without end is waited for this long, because an update must come to an end. */
 const endlessStopSeconds = 600;
+
+/** The container's own configuration may name years, and comes from the image as well. */
+const longestStopSeconds = longestWaitMs / 1000;

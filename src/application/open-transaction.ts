@@ -7,6 +7,7 @@ import { startOrderOf } from '../domain/start-first.ts';
 import type { PlannedMember, PlannedTransaction } from '../domain/update-plan.ts';
 import type { Member, OpenTransaction } from './facts.ts';
 import type { PreparedMember, PreparedTransaction } from './prepare.ts';
+import { createStopTimes } from './stop-times.ts';
 
 /** A transaction that is about to begin, of which nothing is in the engine yet. */
 export function openTransaction(
@@ -30,6 +31,9 @@ export function openTransaction(
     changesRestartPolicies: info.abilities.changesRestartPolicies,
     successors: new Map(),
     standIns: new Map(),
+    marks: new Map(),
+    tagsBefore: new Map(),
+    stopTimes: createStopTimes(),
   };
 }
 

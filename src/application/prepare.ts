@@ -3,6 +3,7 @@ import { type Container, type Endpoint, type Image, isAlive } from '../domain/co
 import { recipeFor } from '../domain/container-recipe.ts';
 import { labelsToBe } from '../domain/container-recipe/own-labels.ts';
 import { ServiceError } from '../domain/errors.ts';
+import type { HealthProbe } from '../domain/health-probe.ts';
 import {
   digestOfRepository,
   engineReference,
@@ -11,7 +12,7 @@ import {
   tryParseImageReference,
   withDigest,
 } from '../domain/image-reference.ts';
-import { type Labels, readLabels } from '../domain/labels.ts';
+import { readLabels, wishesOf } from '../domain/labels.ts';
 import type { EngineInfo, Network, Outside } from '../domain/outside.ts';
 import { formatPlatform, type Platform, runsOn, samePlatform } from '../domain/platform.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
@@ -105,7 +106,7 @@ async function prepareMember(
   }
   warnOfUnheardSignal(outside, container, info);
   if (planned.afterwards === 'running')
-    await refuseUnaskable(outside, settings, container, labelsToBe(container, oldImage, image), signal);
+    await refuseUnaskable(outside, settings, container, probeToBe(container, oldImage, image), signal);
   const recipe = recipeFor({
     container,
     oldImage,
@@ -129,15 +130,20 @@ async function prepareMember(
   };
 }
 
+/** The probe that a successor's labels will name. */
+function probeToBe(container: Container, oldImage: Image | undefined, image: Image): HealthProbe | undefined {
+  return readLabels(labelsToBe(container, oldImage, image), image.config.Labels ?? {}).wishes.healthProbe;
+}
+
 /** What could not prove itself in the end is not stopped in the first place. */
 async function refuseUnaskable(
   outside: Outside,
   settings: ServiceSettings,
   container: Container,
-  labels: Labels,
+  named: HealthProbe | undefined,
   signal?: AbortSignal,
 ): Promise<void> {
-  const probe = readLabels(labels).wishes.healthProbe ?? settings.healthProbe;
+  const probe = named ?? settings.healthProbe;
   const obstacle = await whyNotAskable(outside, probe, container, signal);
   if (obstacle === undefined) return;
   const { why, remedy } = obstacle;
@@ -146,11 +152,11 @@ async function refuseUnaskable(
 }
 
 /** https://docs.docker.com/reference/api/engine/version-history/#v142-api-changes */
-function warnOfUnheardSignal({ log }: Outside, { name, settings }: Container, { apiVersion }: EngineInfo): void {
-  const { stopSignal } = readLabels(settings.Config.Labels ?? {}).wishes;
+function warnOfUnheardSignal({ log }: Outside, container: Container, { apiVersion }: EngineInfo): void {
+  const { stopSignal } = wishesOf(container);
   if (stopSignal === undefined || speaksApi(apiVersion, '1.42')) return;
   log.warn('The label stop-signal is not heard: this engine stops containers with their own signal only', {
-    container: name,
+    container: container.name,
     signal: stopSignal,
   });
 }

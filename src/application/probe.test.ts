@@ -70,13 +70,21 @@ describe('an update with a probe', () => {
     expect(await stateOf(scene)).toMatchObject({ id, status: 'running' });
   });
 
-  test('minds the label that the new image brings', async () => {
-    const { scene, id } = await staleScene(old, {
-      body: { HostConfig: { NetworkMode: 'none' } },
-      nextLabels: { 'upkeep.health-probe': 'tcp://:81' },
-    });
-    const reason = expect.stringContaining('"web": its health probe tcp://:81 cannot be asked: it has no network');
-    expect(await update(scene)).toMatchObject({ outcome: 'failed', reason });
+  test('does not mind a label that only the new image brings', async () => {
+    const { scene, id } = await staleScene(
+      { listens: [{ port: 80, status: 500 }] },
+      { body: {}, nextLabels: { 'upkeep.health-probe': 'http://:80/healthz' } },
+    );
+    expect(await update(scene)).toMatchObject({ outcome: 'updated' });
+    expect((await stateOf(scene)).id).not.toBe(id);
+  });
+
+  test('minds its own label, whatever the new image brings', async () => {
+    const { scene, id } = await staleScene(
+      { listens: [{ port: 80, status: 500 }] },
+      { nextLabels: { 'upkeep.health-probe': 'none' } },
+    );
+    expect(await update(scene)).toMatchObject({ outcome: 'rolled_back' });
     expect((await stateOf(scene)).id).toBe(id);
   });
 

@@ -32,6 +32,19 @@ describe('createReadiness()', () => {
     expect(clock.sleepers()).toBe(0);
   });
 
+  test('an engine that comes back after it said nothing is ready within a second, for those who asked before too', async () => {
+    const { outside } = createSandboxScene().startProcess();
+    const clock = createFakeClock();
+    let isBack = false;
+    const ping = () => (isBack ? Promise.resolve() : new Promise<void>(() => {}));
+    const asked = createReadiness({ engine: { ...outside.engine, ping }, clock })();
+    await clock.advance(300);
+    isBack = true;
+    await clock.advance(1000);
+    await asked;
+    expect(clock.sleepers()).toBe(0);
+  });
+
   test('asks once for all who want to know at the same time; each may stop waiting', async () => {
     const { outside } = createSandboxScene().startProcess();
     let [pings, answer] = [0, () => {}];

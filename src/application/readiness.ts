@@ -2,7 +2,11 @@ import { ServiceError } from '../domain/errors.ts';
 import type { Outside } from '../domain/outside.ts';
 import { orStopped } from './stopped.ts';
 
-/** Asks the engine for a sign of life, once for all who want to know at the same time; throws why there is none. */
+/**
+ * Asks the engine for a sign of life, once for all who want to know at the same time; throws why there
+ * is none. One that was asked and said nothing may have been replaced since: it is asked anew every
+ * second, on a connection of its own, so that an old silence does not outlast it.
+ */
 export function createReadiness({
   engine,
   clock,
@@ -12,15 +16,21 @@ export function createReadiness({
   async function ask(): Promise<void> {
     const answered = new AbortController();
     const late = new AbortController();
-    const passed = clock.sleep(longestWaitMs, answered.signal).then(
-      () => late.abort(),
-      () => undefined,
-    );
+    const passed = (ms: number) => clock.sleep(ms, answered.signal).catch(() => undefined);
+    const asked: Promise<void>[] = [];
     try {
-      await Promise.race([engine.ping(late.signal), passed]);
-      if (late.signal.aborted) throw new ServiceError('timeout', 'Cannot reach the engine: it does not answer');
+      for (let waitedMs = 0; waitedMs < longestWaitMs; waitedMs += askAgainMs) {
+        asked.push(engine.ping(late.signal));
+        const isAnswered = await Promise.race([Promise.any(asked).then(() => true), passed(askAgainMs)]);
+        if (isAnswered === true) return;
+      }
+      throw new ServiceError('timeout', 'Cannot reach the engine: it does not answer');
+    } catch (error) {
+      throw error instanceof AggregateError ? error.errors.at(-1) : error;
     } finally {
       answered.abort();
+      late.abort();
+      for (const each of asked) each.catch(() => undefined);
     }
   }
 
@@ -32,3 +42,5 @@ export function createReadiness({
 
 /** What `/readyz` promises: docs/http-api.md. */
 const longestWaitMs = 5000;
+
+const askAgainMs = 1000;

@@ -13,13 +13,14 @@ const settings = { ...defaultSettings, gateWindowMs: 1000, stopTimeoutMs: 1000 }
 async function interrupted(
   updater: Partial<Instance> = {},
   itsContainer = 'none',
+  labelsOfNext: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly scene: SandboxScene; readonly webId: string }> {
   const scene = createSandboxScene();
   const { sandbox, registry, clock } = scene;
   registry.store.publish(image, { version: '1' });
   await sandbox.engine.pullImage({ reference: image });
   const webId = sandbox.control.runContainer('web', { Image: image });
-  const { digest } = registry.store.publish(image, { version: '2' });
+  const { digest } = registry.store.publish(image, { version: '2', config: { Labels: labelsOfNext } });
   const container = (await sandbox.engine.inspectContainer(webId))!;
   const { outside, connection } = scene.startProcess(
     sandbox.connect({ faults: [{ at: 'startContainer', fault: { kind: 'crash', when: 'before' } }] }),
@@ -80,6 +81,12 @@ describe('recoverTransactions()', () => {
       expect((await recover(scene)).transactions).toMatchObject([{ result }]);
     },
   );
+
+  test('is not kept from it by a new image that disables its containers', async () => {
+    const { scene, webId } = await interrupted({}, 'none', { 'upkeep.enable': 'false' });
+    expect((await recover(scene)).transactions).toMatchObject([{ containers: ['web'], result: 'undone' }]);
+    expect(scene.sandbox.control.snapshot().containers).toMatchObject({ web: { id: webId, running: true } });
+  });
 
   test('does not touch what a newer version has begun, nor the container that it parked', async () => {
     const { scene } = await interrupted();

@@ -1,17 +1,24 @@
-import { type ContainerSummary, isAlive } from '../domain/container.ts';
+import { type ContainerSummary, type ImageSummary, isAlive } from '../domain/container.ts';
 import { describeError } from '../domain/errors.ts';
 import type { EngineInfo, Outside } from '../domain/outside.ts';
 import { readJournal } from '../domain/journal.ts';
-import { withoutKept } from '../domain/kept-containers.ts';
+import { imageLabelsIn, indexImages } from '../domain/image-index.ts';
+import { isProven, keptAmong, withoutKept } from '../domain/kept-containers.ts';
+import { keptMarksOf } from '../domain/open-mark.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { MemberFacts } from '../domain/transaction.ts';
 import { rememberFailures } from './failed-versions.ts';
 import type { OpenTransaction } from './facts.ts';
-import { findOpen, type FoundTransaction } from './find-open.ts';
+import { mapConcurrently } from './concurrency.ts';
+import { type Found, findOpen, type FoundTransaction } from './find-open.ts';
 import { handOver } from './hand-over.ts';
 import { removeOverdue } from './kept-containers.ts';
 import { concludeHelper, dismissHelper, type Helper, helpersIn, isHelperOf, lastWordsOf } from './helpers.ts';
-import { longestTransactionMs, whyNotOurs } from './owners.ts';
+import { loneFailure } from './lone-failure.ts';
+import { linksOfSuccessors, tellLostLinks } from './lost-links.ts';
+import { longestTransactionMs, type OwnerVerdict, whyNotOurs } from './owners.ts';
+import { settleStrayMarks } from './stray-marks.ts';
+import { createStopTimes } from './stop-times.ts';
 import { transact } from './transact.ts';
 
 /** What a start found of interrupted updates, and what became of each. */
@@ -26,15 +33,23 @@ export type RecoveredTransaction = {
   /** `finished`: the new version runs; `undone`: the old one; `left`: not ours to touch now; `failed`: tried in vain. */
   readonly result: 'finished' | 'undone' | 'left' | 'failed';
   readonly reason: string;
+  /** With `left`: it is an update that was interrupted, and still to be repaired. */
+  readonly isPending?: true;
+  /** With `left`: it only looks like an update; the reason says why it is not believed. */
+  readonly looksAlike?: true;
 };
 
 export type RecoveryOrder = {
+  /** Names whose journals are believed without the seal of our key, because a person has said so. */
+  readonly unsealed?: readonly string[];
   /** We are the helper that was made for this transaction, and that is all we do. */
   readonly asHelperFor?: string;
   /** How long we have waited for the helper of our own container. */
   readonly waitedMs?: number;
   /** Hears what the engine holds before anything is done. */
   readonly onListed?: ((containers: readonly ContainerSummary[]) => void) | undefined;
+  /** Called before the repair of each transaction; what it returns, after that. */
+  readonly onRepair?: (() => () => void) | undefined;
 };
 
 /**
@@ -45,46 +60,84 @@ export async function recoverTransactions(
   outside: Outside,
   settings: ServiceSettings,
   signal?: AbortSignal,
-  { asHelperFor, waitedMs = 0, onListed }: RecoveryOrder = {},
+  { asHelperFor, waitedMs = 0, onListed, onRepair, unsealed = [] }: RecoveryOrder = {},
 ): Promise<RecoveryReport> {
   const [info, listed] = await Promise.all([outside.engine.info(signal), outside.engine.listContainers({}, signal)]);
   onListed?.(listed);
   const containers = withoutKept(listed);
-  const found = await findOpen(outside, containers, info.nowMs);
-  const helpers = helpersIn(containers);
+  const found = await findOpen(outside, containers, { unsealed });
+  const helpers = helpersIn(outside, containers, found.images);
   const own = containers.find(({ id }) => id === outside.instance.containerId);
-  const transactions: RecoveredTransaction[] = asHelperFor === undefined ? [...found.left] : [];
+  const isHelper = asHelperFor !== undefined;
+  const tellAlone = async (error: unknown) => (await loneFailure(outside.engine, error, signal)).message;
   let awaitsHelper = false;
-  for (const transaction of found.open) {
-    const { id, members, owner, ownerContainer, createdAtMs } = transaction;
-    if (signal?.aborted) break;
+
+  async function attend(transaction: FoundTransaction): Promise<readonly RecoveredTransaction[]> {
+    const { id, members } = transaction;
+    if (signal?.aborted) return [];
     const helper = helpers.find(({ order }) => isHelperOf(order, transaction));
-    const isHelper = asHelperFor !== undefined;
     const isOurOrder = id === asHelperFor || (helper !== undefined && helper.container === own);
-    if (isHelper && !isOurOrder) continue;
+    if (isHelper && !isOurOrder) return [];
     const names = members.map(({ name }) => name);
-    const reason = isHelper
+    const owned: OwnerVerdict | undefined = isHelper
       ? undefined
-      : ((await whyNotOurs(outside, { owner, ownerContainer, ageMs: info.nowMs - createdAtMs })) ??
-        (helper && (await whyHelperStays(outside, helper, { own, waitedMs }))));
+      : await whyNotOurs(outside, settings, transaction, info.nowMs).catch(
+          async (error: unknown): Promise<OwnerVerdict> => ({ reason: await tellAlone(error), isPending: true }),
+        );
+    const helped =
+      isHelper || owned !== undefined || helper === undefined
+        ? undefined
+        : await whyHelperStays(outside, helper, { own, waitedMs }).catch(tellAlone);
+    const reason = owned?.reason ?? helped;
     if (reason !== undefined) {
-      transactions.push({ containers: names, result: 'left', reason });
       awaitsHelper ||= helper !== undefined && isOurs(transaction, own);
-      continue;
+      return [{ containers: names, result: 'left', reason, ...(owned?.isPending ? { isPending: true } : {}) }];
     }
-    const recovered = await recoverOne(outside, settings, names, openOf(transaction, info), isHelper);
-    if (recovered === 'handed over') awaitsHelper = true;
-    else transactions.push(recovered);
+    const onRepaired = onRepair?.();
+    const recovered = await recoverOne(outside, settings, names, openOf(transaction, info), isHelper).finally(
+      onRepaired,
+    );
+    if (recovered !== 'handed over') return [recovered];
+    awaitsHelper = true;
+    return [];
   }
+
+  const attended = await mapConcurrently(found.open, repairsAtOnce, attend);
+  const left = isHelper ? [] : [...found.left, ...unprovenAmong(listed, found.images)];
+  const transactions = [...left.map(leftAlone), ...attended.flat()];
   if (own !== undefined) await concludeHelpers(outside, own, helpers, found.open);
-  const isSweeper = asHelperFor === undefined && containers.length < listed.length;
-  if (isSweeper) await removeOverdue(outside, settings, signal);
+  if (!isHelper) {
+    const readAgain = async () => {
+      const again = await outside.engine.listContainers({}, signal);
+      return (await findOpen(outside, withoutKept(again), { unsealed })).stray;
+    };
+    const { stray: marks } = found;
+    await settleStrayMarks(outside, { marks, readAgain, liveRestore: info.liveRestore }, signal);
+    const isKeeping = containers.length < listed.length || keptMarksOf(found.images).size > 0;
+    if (isKeeping) await removeOverdue(outside, settings, signal);
+  }
   return awaitsHelper ? { transactions, awaitsHelper } : { transactions };
 }
 
-function openOf({ id, members }: FoundTransaction, { liveRestore, abilities }: EngineInfo): OpenTransaction {
+/** Repairs do not wait for each other: one may be watching a slow stop for as long as that takes. */
+const repairsAtOnce = 8;
+
+function unprovenAmong(containers: readonly ContainerSummary[], images: readonly ImageSummary[]): Found['left'] {
+  const world = { containers, marked: keptMarksOf(images), imageLabelsOf: imageLabelsIn(indexImages(images)) };
+  const reason = 'has the name of a kept container, but nothing shows that Upkeep gave it';
+  return keptAmong(containers).flatMap((one) => (isProven(one, world) ? [] : [{ name: one.container.name, reason }]));
+}
+
+function leftAlone({ name, reason, isUnsealed }: Found['left'][number]): RecoveredTransaction {
+  const kind = isUnsealed ? { isPending: true as const } : { looksAlike: true as const };
+  return { containers: [name], result: 'left', reason: `it ${reason}`, ...kind };
+}
+
+function openOf(found: FoundTransaction, { liveRestore, abilities }: EngineInfo): OpenTransaction {
+  const { id, members, successors, standIns, marks } = found;
   const { changesRestartPolicies } = abilities;
-  return { id, members, liveRestore, changesRestartPolicies, successors: new Map(), standIns: new Map() };
+  const stopTimes = createStopTimes();
+  return { id, members, liveRestore, changesRestartPolicies, successors, standIns, marks, stopTimes };
 }
 
 /** Of the container that we run in, whether as the old one or as its successor. */
@@ -142,6 +195,7 @@ async function recoverOne(
 ): Promise<RecoveredTransaction | 'handed over'> {
   if (!isHelper) outside.log.info('an interrupted update was found, repairing it', { containers: names });
   try {
+    const links = await linksOfSuccessors(outside, transaction.successors);
     const { result, reason, facts, failedImages, logs } = await transact({
       outside,
       settings,
@@ -166,11 +220,12 @@ async function recoverOne(
         reason: `another container holds the name "${displaced.name}"; the old one stays parked and stopped beside it`,
       };
     }
-    return {
-      containers: names,
-      result: result === 'committed' || facts?.members.every(isReplaced) ? 'finished' : 'undone',
-      reason: reason === '' && !isHelper ? 'the update had been interrupted' : reason,
-    };
+    const isFinished = result === 'committed' || facts?.members.every(isReplaced) === true;
+    const why = reason === '' && !isHelper ? 'the update had been interrupted' : reason;
+    const lost = isFinished
+      ? []
+      : await Promise.all(transaction.members.map(({ oldId }) => tellLostLinks(outside, oldId, links.get(oldId))));
+    return { containers: names, result: isFinished ? 'finished' : 'undone', reason: why + lost.join('') };
   } catch (error) {
     outside.log.error('an interrupted update could not be repaired', { containers: names, error });
     return { containers: names, result: 'failed', reason: describeError(error) };
@@ -179,7 +234,8 @@ async function recoverOne(
 
 /** Nothing of the old one was left to bring back: what has its name is the version that came after it. */
 function isReplaced({ old, new: successor, nameHeldBy }: MemberFacts): boolean {
-  return old === undefined && (successor?.place === 'name' || nameHeldBy !== 'nobody');
+  const hasSuccessor = successor?.place === 'name' || nameHeldBy === 'new' || nameHeldBy === 'rival';
+  return old === undefined && hasSuccessor;
 }
 
 /** What is left to do would stop the container that we run in. */

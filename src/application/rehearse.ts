@@ -64,12 +64,15 @@ async function whyNotFaithful(
   return isRehearsed ? '' : reason;
 }
 
-/** An update that fails gives the tag back to the image that the container runs; here nothing at all may have changed. */
+/**
+ * An update that fails gives the tag back to the image that the container runs; here nothing at all may have changed. A
+ * tag that was not there cannot be taken away again without the images that were pulled.
+ */
 async function withTagsOfNow({ engine }: Outside, transaction: OpenTransaction): Promise<OpenTransaction> {
   const members = await Promise.all(
     transaction.members.map(async (member) => ({
       ...member,
-      taggedBefore: (await engine.inspectImage(member.reference))?.id ?? '',
+      taggedBefore: (await engine.inspectImage(member.reference))?.id ?? member.oldImageId,
     })),
   );
   return { ...transaction, members };

@@ -2,11 +2,13 @@ import { type Container, isAlive } from '../domain/container.ts';
 import { describeError } from '../domain/errors.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { PlannedRestart } from '../domain/planned-restarts.ts';
+import { outageOf } from '../domain/outage.ts';
 import { quoted } from '../domain/printable.ts';
 import type { ContainerOutcome, OutcomeKind } from '../domain/session.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import { passGate } from './health.ts';
 import { mannersOf } from './manners.ts';
+import { createStopTimes } from './stop-times.ts';
 
 /**
  * Restarts, one after the other, what wants a restart because something it depends on was replaced,
@@ -52,34 +54,42 @@ async function restart(
   const base = { name, image: made.Config.Image, oldImageId: imageId, newImageId: imageId, ...digests };
   const why = `restarted after the update of ${quoted(cause)}`;
   try {
-    const fault = await restartAndProve(outside, settings, container);
+    const { fault, outage } = await restartAndProve(outside, settings, container);
     return fault === undefined
-      ? { ...base, outcome: 'restarted', reason: why }
-      : { ...base, outcome: 'failed', reason: `${why}: ${fault}` };
+      ? { ...base, outcome: 'restarted', reason: why, ...outage }
+      : { ...base, outcome: 'failed', reason: `${why}: ${fault}`, ...outage };
   } catch (error) {
     return { ...base, outcome: 'failed', reason: `${why}: ${describeError(error)}` };
   }
 }
 
-/** What went wrong; undefined when it runs, and healthily. It is started once more before it is given up. */
-async function restartAndProve(
-  outside: Outside,
-  settings: ServiceSettings,
-  container: Container,
-): Promise<string | undefined> {
+type Restarted = {
+  /** What went wrong; undefined when it runs, and healthily. */
+  readonly fault: string | undefined;
+  readonly outage: ReturnType<typeof outageOf>;
+};
+
+/** It is started once more before it is given up. */
+async function restartAndProve(outside: Outside, settings: ServiceSettings, container: Container): Promise<Restarted> {
   const { engine } = outside;
-  const { id } = container;
+  const { id, state: before } = container;
   const { stop } = mannersOf(container, settings);
+  const stopTimes = createStopTimes();
+  await stopTimes.note(outside, id);
   const outcome = await engine.restartContainer(id, stop);
   if (outcome.kind === 'unknown') await engine.waitUntilStopped(id, (stop.timeoutSeconds + graceSeconds) * 1000);
   const now = await engine.inspectContainer(id);
   if (now !== undefined && !isAlive(now.state.status)) await engine.startContainer(id);
   const said = 'message' in outcome ? outcome.message : '';
-  const isUntouched = now !== undefined && now.state.startedAt === container.state.startedAt;
-  if (isUntouched && said !== '') return said;
+  const isUntouched = now !== undefined && now.state.startedAt === before.startedAt;
+  if (isUntouched && said !== '') return { fault: said, outage: {} };
   const verdict = await passGate(outside, settings, id);
-  if (verdict.kind === 'passed') return undefined;
-  return said === '' ? verdict.reason : `${said}; ${verdict.reason}`;
+  const { startedAt, finishedAt } = (await engine.inspectContainer(id))?.state ?? before;
+  const endedAt = finishedAt === before.finishedAt ? undefined : finishedAt;
+  const hasStarted = startedAt !== before.startedAt && isAlive(before.status);
+  const outage = hasStarted ? outageOf({ stopSentAtMs: stopTimes.sentAtMs(id), endedAt, startedAt }) : {};
+  if (verdict.kind === 'passed') return { fault: undefined, outage };
+  return { fault: said === '' ? verdict.reason : `${said}; ${verdict.reason}`, outage };
 }
 
 /** How much longer than its timeout a stop that nobody waits for may take. */

@@ -1,8 +1,9 @@
-import { type Container, type ContainerSummary, isAlive } from '../domain/container.ts';
+import { type Container, type ContainerSummary, isAlive, restartPolicyOf } from '../domain/container.ts';
 import { describeError, ServiceError } from '../domain/errors.ts';
 import type { UpdatePhase } from '../domain/event.ts';
 import { readJournal } from '../domain/journal.ts';
 import { keptAmong } from '../domain/kept-containers.ts';
+import { ownLabels } from '../domain/label-origin.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ContainerOutcome } from '../domain/session.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
@@ -10,6 +11,7 @@ import type { PlannedTransaction } from '../domain/update-plan.ts';
 import { passGate } from './health.ts';
 import { memberOf } from './find-open.ts';
 import type { RunTransaction } from './run-transaction.ts';
+import { createStopTimes } from './stop-times.ts';
 import { transact } from './transact.ts';
 
 /** By the id of the container that they ran before: those that are kept, with time to spare. */
@@ -27,7 +29,7 @@ export async function findReturning(
   const { nowMs } = await engine.info(signal);
   const found = new Map<string, ContainerSummary>();
   for (const container of current) {
-    const reading = readJournal(container.settings.Config.Labels ?? {});
+    const reading = readJournal(ownLabels(container.settings.Config.Labels ?? {}, container.imageLabels));
     if (reading.kind !== 'journal' || reading.journal.members.length > 1) continue;
     const { oldId, wasRunning } = reading.journal;
     const old = kept.find((one) => one.container.id === oldId && one.kept.name === container.name);
@@ -96,7 +98,7 @@ async function reopen(
   container: Container,
   { oldId, onPhase }: Reopening,
 ): Promise<string | undefined> {
-  const reading = readJournal(container.settings.Config.Labels ?? {});
+  const reading = readJournal(ownLabels(container.settings.Config.Labels ?? {}, container.imageLabels));
   if (reading.kind !== 'journal') return 'its journal is gone';
   const { liveRestore, abilities } = await outside.engine.info();
   const { result, reason, facts } = await transact({
@@ -107,11 +109,13 @@ async function reopen(
     onPhase,
     transaction: {
       id: reading.journal.transaction,
-      members: [memberOf(reading.journal)],
+      members: [{ ...memberOf(reading.journal), policy: restartPolicyOf(container) }],
       liveRestore,
       changesRestartPolicies: abilities.changesRestartPolicies,
       successors: new Map([[oldId, container.id]]),
       standIns: new Map(),
+      marks: new Map(),
+      stopTimes: createStopTimes(),
     },
   });
   const now = facts?.members[0]?.old;

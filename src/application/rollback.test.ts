@@ -3,6 +3,7 @@ import type { PlannedFault } from '../adapters/sandbox/faults.ts';
 import type { Behaviour } from '../adapters/sandbox/behaviour.ts';
 import { createSandboxScene, type SandboxScene } from '../../test/support/sandbox-outside.ts';
 import type { Session } from '../domain/session.ts';
+import { writeJournal } from '../domain/journal.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings.ts';
 import type { Application } from './application.ts';
 import { createApplication } from './create-application.ts';
@@ -48,6 +49,16 @@ const versions = ({ sandbox }: SandboxScene) =>
       `${Config.Labels?.['org.opencontainers.image.version'] ?? ''}${running ? '' : ', down'}`,
     ]),
   );
+
+test('a container that its own label excludes is not rolled back: nobody would repair that', async () => {
+  const scene = await setScene();
+  const { engine, control } = scene.sandbox;
+  const web = await engine.inspectContainer('web');
+  control.removeContainer('web');
+  const Labels = { ...web?.settings.Config.Labels, 'upkeep.enable': 'false' };
+  control.runContainer('web', { Image: 'app:1', Labels });
+  await expect(rollBack(scene, 'web')).rejects.toThrow('Cannot roll back "web": it is disabled by its label');
+});
 
 describe('a container that is rolled back', () => {
   test('has the image from before its last update again, its settings, and its name', async () => {
@@ -158,3 +169,22 @@ async function imagesOf({
     })),
   );
 }
+
+test('a journal that an image brings leads nowhere back', async () => {
+  const scene = createSandboxScene();
+  scene.registry.store.publish('app:0', { version: '0' });
+  await scene.sandbox.engine.pullImage({ reference: 'app:0' });
+  const target = (await scene.sandbox.engine.inspectImage('app:0'))?.id ?? '';
+  const oldId = 'a'.repeat(64);
+  const journal = writeJournal({
+    ...{ transaction: 'forged', name: 'web', oldId, oldImageId: target, oldDigest: '', taggedBefore: target },
+    ...{ newImageId: '', role: 'successor', vanishes: false, reference: 'app:0', wasRunning: true, keepMs: 0 },
+    ...{ policy: { Name: 'no', MaximumRetryCount: 0 }, afterwards: 'running', owner: '', ownerContainer: '' },
+    members: [{ name: 'web', oldId }],
+  });
+  scene.registry.store.publish('app:1', { version: '1', config: { Labels: journal } });
+  await scene.sandbox.engine.pullImage({ reference: 'app:1' });
+  scene.sandbox.control.runContainer('web', { Image: 'app:1' });
+  await expect(rollBack(scene, 'web')).rejects.toThrow('it has not been updated since it was created');
+  expect(versions(scene)).toEqual({ web: '1' });
+});

@@ -3,6 +3,8 @@ import { parseDigest } from '../domain/digest.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { failedVersionsIn, failedVersionsOf } from '../domain/failed-version.ts';
 import { type Journal, readJournal, transactionLabel } from '../domain/journal.ts';
+import { ownLabels } from '../domain/label-origin.ts';
+import { isExcluded } from '../domain/labels.ts';
 import type { Outside } from '../domain/outside.ts';
 import { quoted } from '../domain/printable.ts';
 import type { ContainerOutcome, Session } from '../domain/session.ts';
@@ -114,8 +116,11 @@ async function readLastUpdate(
 ): Promise<LastUpdate> {
   const container = await engine.inspectContainer(id, signal);
   if (container === undefined) throw refuse(name, 'somebody removed it just now');
-  const reading = readJournal(container.settings.Config.Labels ?? {});
+  if (isExcluded(container)) throw refuse(name, 'it is disabled by its label');
+  const reading = readJournal(ownLabels(container.settings.Config.Labels ?? {}, container.imageLabels));
   if (reading.kind === 'foreign') throw refuse(name, reading.reason);
+  if (reading.kind === 'none' && container.imageLabels === undefined)
+    throw refuse(name, 'the engine no longer holds its image, so its last update cannot be told from what that says');
   if (reading.kind === 'none') throw refuse(name, 'it has not been updated since it was created');
   if (reading.journal.role === 'standin') throw refuse(name, 'its last update was rolled back already');
   return { container, journal: reading.journal };

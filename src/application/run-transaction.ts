@@ -1,12 +1,15 @@
 import { describeWithRemedy } from '../domain/errors.ts';
 import { isAlive } from '../domain/container.ts';
 import type { UpdatePhase } from '../domain/event.ts';
+import { outageOf } from '../domain/outage.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ContainerOutcome, OutcomeKind } from '../domain/session.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { MemberFacts } from '../domain/transaction.ts';
 import type { PlannedMember, PlannedTransaction } from '../domain/update-plan.ts';
 import { rememberFailures } from './failed-versions.ts';
+import type { OpenTransaction } from './facts.ts';
+import { tellLostLinks } from './lost-links.ts';
 import { openTransaction } from './open-transaction.ts';
 import { createPhaseWatch } from './phase-times.ts';
 import { PreparationError, type PreparedMember, type PreparedTransaction, prepareTransaction } from './prepare.ts';
@@ -113,7 +116,8 @@ async function move(
     return failedImageId === undefined ? [] : [{ name: container.name, oldImageId: container.imageId, failedImageId }];
   });
   await rememberFailures(outside, failures);
-  return prepared.members.map((member, index) => outcomeOf(member, result, index));
+  const reached = prepared.members.map((member, index) => outcomeOf(member, { result, index, transaction }));
+  return Promise.all(reached.map((outcome, index) => withLostLinks(outside, outcome, prepared.members[index])));
 }
 
 type Handing = Pick<TransactOptions, 'outside' | 'settings' | 'transaction' | 'onPhase'> &
@@ -177,7 +181,24 @@ function describe({ planned, oldDigest }: PreparedMember): Omit<ContainerOutcome
   return { name: container.name, image: reference, oldImageId: container.imageId, oldDigest, newDigest: digest ?? '' };
 }
 
-function outcomeOf(member: PreparedMember, result: TransactResult, index: number): ContainerOutcome {
+/** Of what was created anew the comparison has spoken; what came back may lack what the engine forgot when it was killed. */
+async function withLostLinks(
+  outside: Outside,
+  outcome: ContainerOutcome,
+  member: PreparedMember | undefined,
+): Promise<ContainerOutcome> {
+  if (member === undefined || (outcome.outcome !== 'rolled_back' && outcome.outcome !== 'failed')) return outcome;
+  const { container } = member.planned;
+  return { ...outcome, reason: outcome.reason + (await tellLostLinks(outside, container.id, container)) };
+}
+
+type Reached = {
+  readonly result: TransactResult;
+  readonly index: number;
+  readonly transaction: Pick<OpenTransaction, 'stopTimes'>;
+};
+
+function outcomeOf(member: PreparedMember, { result, index, transaction }: Reached): ContainerOutcome {
   const id = member.planned.container.id;
   const log = result.logs.get(id);
   const facts = result.facts?.members[index];
@@ -186,14 +207,17 @@ function outcomeOf(member: PreparedMember, result: TransactResult, index: number
   if (result.result === 'committed' && !isGone) {
     const outcome: OutcomeKind = member.planned.cause === 'stale' ? 'updated' : 'restarted';
     const reason = result.warnings.get(id) ?? leftStopped(member.planned);
-    const time = downtime(result.endedAt.get(id), result.startedAt.get(id));
+    const time = outage(result.startedAt.get(id));
     return { ...base, outcome, reason, ...(facts?.startsFirst ? { downtimeMs: 0 } : time) };
   }
   const reason = `${result.reason}${copied(facts)}`;
   if (result.result === 'undone' && !result.parked.has(id)) {
     return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason };
   }
-  const restored = facts?.old?.place === 'name' && (isAlive(facts.old.status) || !facts.wasRunning);
+  // Another updater may have begun with it as soon as it was back.
+  const isTakenUp = result.result === 'undone' && facts?.nameHeldBy === 'rival';
+  const isBack = facts?.old?.place === 'name' && (isAlive(facts.old.status) || !facts.wasRunning);
+  const restored = facts !== undefined && (isBack || isTakenUp);
   if (result.result === 'undone' && facts?.old === undefined && facts?.new?.place === 'name') {
     return {
       ...base,
@@ -222,8 +246,14 @@ function outcomeOf(member: PreparedMember, result: TransactResult, index: number
     ...base,
     outcome: 'rolled_back',
     reason,
-    ...downtime(result.endedAt.get(id), facts.old?.startedAt),
+    ...outage(facts.old?.startedAt),
   };
+
+  /** Of what did not run before nothing was interrupted. */
+  function outage(startedAt: string | undefined) {
+    if (!isAlive(member.planned.container.state.status)) return {};
+    return outageOf({ stopSentAtMs: transaction.stopTimes.sentAtMs(id), endedAt: result.endedAt.get(id), startedAt });
+  }
 }
 
 /** Also where an engine that was restarted has removed an old container with --rm. */
@@ -239,9 +269,4 @@ function leftStopped({ afterwards, container }: PlannedMember): string {
   return afterwards === 'stopped' && isAlive(container.state.status)
     ? 'created and left stopped, as no-restart asks: it has not been proven'
     : '';
-}
-
-function downtime(endedAt: string | undefined, startedAt: string | undefined): { readonly downtimeMs?: number } {
-  const ms = Date.parse(startedAt ?? '') - Date.parse(endedAt ?? '');
-  return Number.isNaN(ms) || ms < 0 ? {} : { downtimeMs: ms };
 }

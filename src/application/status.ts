@@ -8,10 +8,11 @@ export type StatusParts = {
   readonly history: Pick<History, 'last'>;
   readonly nextRunAtMs: () => number | undefined;
   readonly inventory: () => Inventory;
+  readonly isRepairing: () => boolean;
 };
 
 /** Knows from the events whether an update is under way. */
-export function createStatus({ history, nextRunAtMs, inventory }: StatusParts): {
+export function createStatus({ history, nextRunAtMs, inventory, isRepairing }: StatusParts): {
   readonly hear: (event: ServiceEvent) => void;
   readonly read: () => ServiceStatus;
 } {
@@ -27,6 +28,7 @@ export function createStatus({ history, nextRunAtMs, inventory }: StatusParts): 
         lastRun: last && { atMs: last.timestampMs, summary: countsOf(last) },
         nextRunAtMs: nextRunAtMs(),
         running,
+        repairing: isRepairing(),
         updatesAvailable: inventory().updatesAvailable,
       };
     },

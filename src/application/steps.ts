@@ -2,15 +2,19 @@ import { withAutoRemove } from '../domain/auto-remove.ts';
 import type { Image } from '../domain/container.ts';
 import { differences } from '../domain/container-difference.ts';
 import { recipeFor } from '../domain/container-recipe.ts';
+import { parseLink } from '../domain/container-recipe/other-containers.ts';
 import { leftOutFields } from '../domain/container-recipe/left-out.ts';
-import { type Journal, writeJournal } from '../domain/journal.ts';
+import { type Journal, readJournal, sealedText, sealLabel, writeJournal } from '../domain/journal.ts';
+import { keptMarkTag } from '../domain/open-mark.ts';
 import type { CallOutcome, Outside } from '../domain/outside.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { StepKind, StepOf } from '../domain/transaction.ts';
-import { keptName, standInName, successorName } from '../domain/transaction-names.ts';
+import { keptName, parseStandingName, standInName, successorName } from '../domain/transaction-names.ts';
 import { passCompletion } from './completion.ts';
+import { removeMark, setMark } from './marks.ts';
 import type { Member, OpenTransaction } from './facts.ts';
-import { passGate } from './health.ts';
+import { firstToEnd, type FirstToEnd } from './first-to-end.ts';
+import { endedAndGone, type GateVerdict, passGate, vanished } from './health.ts';
 import { mannersOf } from './manners.ts';
 import { getsFreshVolumes } from './old-volumes.ts';
 import type { PreparedMember, PreparedTransaction } from './prepare.ts';
@@ -41,6 +45,8 @@ export type StepOutcome =
 /** What each kind of step does to the engine. */
 export const performers: { readonly [K in StepKind]: (context: StepContext, step: StepOf<K>) => Promise<StepOutcome> } =
   {
+    mark: setMark,
+    unmark: removeMark,
     create: createSuccessor,
     standIn: createStandIn,
     connect: ({ outside, prepared }, { id, networkId, member }) => {
@@ -53,24 +59,9 @@ export const performers: { readonly [K in StepKind]: (context: StepContext, step
       if (afterPause) await outside.clock.sleep(directorySyncMs);
       return outside.engine.updateRestartPolicy(id, policy);
     },
-    stop: async ({ outside, settings }, { id }) =>
-      outside.engine.stopContainer(id, mannersOf(await outside.engine.inspectContainer(id), settings).stop),
+    stop: stopContainer,
     start: startContainer,
-    gate: async ({ outside, settings, transaction }, { ids }) => {
-      const verdicts = await Promise.all(
-        ids.map(async (id) => ({
-          id,
-          verdict: await gateOf(id, transaction)(outside, settings, id, { restartsBefore: 0 }),
-        })),
-      );
-      for (const { id, verdict } of verdicts) {
-        if (verdict.kind === 'failed')
-          return verdict.ownFault
-            ? { kind: 'fault', id, message: verdict.reason, wasSeenWell: verdict.wasSeenWell }
-            : { kind: 'refused', status: 404, message: verdict.reason };
-      }
-      return { kind: 'done' };
-    },
+    gate: passGates,
     hook: (context, { id, hook }) =>
       hook === 'preUpdate'
         ? askBeforeUpdate(context, id)
@@ -84,6 +75,53 @@ export const performers: { readonly [K in StepKind]: (context: StepContext, step
     remove: ({ outside }, { id }) => outside.engine.removeContainer(id),
     keep: keepOld,
   };
+
+/** All prove themselves at once; when one fails, the others are not waited for, because they go with it. */
+async function passGates(
+  { outside, settings, transaction }: StepContext,
+  { ids }: StepOf<'gate'>,
+): Promise<StepOutcome> {
+  const callOff = new AbortController();
+  const seenWell = new Set<string>();
+  let failure: { readonly id: string; readonly verdict: FailedGate } | undefined;
+  await Promise.all(
+    ids.map(async (id) => {
+      const verdict = await gateOf(id, transaction)(outside, settings, id, {
+        restartsBefore: 0,
+        signal: callOff.signal,
+      });
+      if (verdict.kind === 'passed' || verdict.wasSeenWell) seenWell.add(id);
+      if (verdict.kind !== 'failed') return;
+      failure ??= { id, verdict };
+      callOff.abort();
+    }),
+  ).finally(() => callOff.abort());
+  return failure === undefined ? { kind: 'done' } : await blame({ outside, transaction }, failure, seenWell);
+}
+
+type FailedGate = Extract<GateVerdict, { readonly kind: 'failed' }>;
+
+async function blame(
+  { outside, transaction }: Pick<StepContext, 'outside' | 'transaction'>,
+  { id, verdict }: { readonly id: string; readonly verdict: FailedGate },
+  seenWell: ReadonlySet<string>,
+): Promise<StepOutcome> {
+  const first = await firstToEnd(outside, transaction);
+  const vanishes = memberOf(id, transaction)?.vanishes === true;
+  const isTold = first?.id === id && !first.isGone && !vanishes && first.ownFault === verdict.ownFault;
+  if (first !== undefined && !isTold) return endedFirst(first, seenWell.has(first.id));
+  const isEnded = verdict === vanished && vanishes;
+  const { ownFault, reason, wasSeenWell } = isEnded ? { ...endedAndGone, wasSeenWell: false } : verdict;
+  return ownFault
+    ? { kind: 'fault', id, message: reason, wasSeenWell }
+    : { kind: 'refused', status: 404, message: reason };
+}
+
+function endedFirst({ id, reason, ownFault }: FirstToEnd, wasSeenWell: boolean): StepOutcome {
+  return ownFault
+    ? { kind: 'fault', id, message: reason, wasSeenWell }
+    : { kind: 'refused', status: 404, message: reason };
+}
 
 function gateOf(successorId: string, transaction: OpenTransaction): typeof passGate {
   return memberOf(successorId, transaction)?.afterwards === 'completed' ? passCompletion : passGate;
@@ -111,9 +149,19 @@ async function createSuccessor(context: StepContext, { member: index }: StepOf<'
   const outcome = await createUnderTag(context, order, successorName(member.name), recipe);
   if (outcome.kind === 'done') transaction.successors.set(member.oldId, outcome.id);
   if (outcome.kind === 'refused' && outcome.status === 409) {
-    return { ...outcome, message: `another update of "${member.name}" is in progress (${outcome.message})` };
+    const busy = `another update of "${member.name}" is in progress`;
+    if (!(await isUnderUpdate(context, member))) return { ...outcome, message: `${busy} (${outcome.message})` };
+    transaction.tagsBefore?.delete(member.oldId);
+    return { kind: 'declined', message: busy, deferred: true };
   }
   return outcome.kind === 'done' ? { kind: 'done' } : outcome;
+}
+
+/** Another updater was the first to have the name: the tag is its business from then on. */
+async function isUnderUpdate({ outside }: StepContext, { name, oldId }: Member): Promise<boolean> {
+  const holder = await outside.engine.inspectContainer(successorName(name));
+  const reading = holder && readJournal(holder.settings.Config.Labels ?? {});
+  return reading?.kind === 'journal' && reading.journal.oldId === oldId;
 }
 
 /** It is the old container once more, but for `--rm`; it has the same volumes, so that they outlive the old one. */
@@ -162,7 +210,7 @@ function recipeOf(
     oldImage: parts.oldImage,
     image: parts.planned.reference,
     newImageId: isStandIn ? member.oldImageId : parts.image.id,
-    journal: writeJournal({
+    journal: sealed(outside, {
       role,
       taggedBefore: member.taggedBefore,
       newImageId: parts.image.id,
@@ -192,6 +240,11 @@ function recipeOf(
   });
 }
 
+function sealed({ seal }: Outside, journal: Journal): Record<string, string> {
+  const labels = writeJournal(journal);
+  return seal === undefined ? labels : { ...labels, [sealLabel]: seal.sign(sealedText(journal)) };
+}
+
 /**
  * Docker 20.10 answers 404 for a container that has crashed since the facts were read: they tell whether it is there.
  * What has the name already is refused too: then the request has arrived twice, and the rename is ours.
@@ -206,23 +259,56 @@ async function renameContainer(
   return (await engine.inspectContainer(id))?.name === to ? { kind: 'noop' } : outcome;
 }
 
+async function stopContainer(
+  { outside, settings, transaction }: StepContext,
+  { id }: StepOf<'stop'>,
+): Promise<StepOutcome> {
+  const container = await outside.engine.inspectContainer(id);
+  await transaction.stopTimes.note(outside, id);
+  return outside.engine.stopContainer(id, mannersOf(container, settings).stop);
+}
+
 /** Its time begins now, by the engine's clock. */
 async function keepOld({ outside, transaction }: StepContext, { id }: StepOf<'keep'>): Promise<StepOutcome> {
   const member = transaction.members.find(({ oldId }) => oldId === id);
   if (member === undefined) return nothingPrepared;
   const { name, policy = { Name: '', MaximumRetryCount: 0 }, wasRunning, keepMs } = member;
   const { nowMs } = await outside.engine.info();
+  const imageId = (await outside.engine.inspectContainer(id))?.imageId ?? member.oldImageId;
+  const marked = await outside.engine.tagImage(imageId, keptMarkTag(id));
+  if (marked.kind === 'refused' || marked.kind === 'unknown') return marked;
   return outside.engine.renameContainer(id, keptName({ name, policy, wasRunning, untilMs: nowMs + keepMs }));
 }
 
 /** A refusal for the sake of the command is the image's fault; others (a port, a full disk) are the host's. */
-async function startContainer({ outside: { engine } }: StepContext, { id }: StepOf<'start'>): Promise<StepOutcome> {
-  const outcome = await engine.startContainer(id);
+async function startContainer({ outside, transaction }: StepContext, { id }: StepOf<'start'>): Promise<StepOutcome> {
+  const { engine } = outside;
+  const outcome = await startWithoutStrayLinks(engine, id);
   if (outcome.kind !== 'refused') return outcome;
+  const isSuccessor = memberOf(id, transaction) !== undefined;
+  const first = isSuccessor ? await firstToEnd(outside, transaction) : undefined;
+  if (first !== undefined && first.id !== id) return endedFirst(first, false);
   const state = (await engine.inspectContainer(id))?.state;
   const isNoted = state !== undefined && commandExitCodes.includes(state.exitCode) && state.error !== '';
   const message = `it cannot be started: ${outcome.message}`;
   return isNoted || outcome.commandUnusable === true ? { kind: 'fault', id, message, wasSeenWell: true } : outcome;
+}
+
+/**
+ * An engine that was killed looks up anew, by name, what legacy links lead to, and may find our
+ * successor under it. Nothing can be linked to another container afterwards, so the container is started
+ * without; the report says so.
+ */
+async function startWithoutStrayLinks(engine: Outside['engine'], id: string): Promise<CallOutcome> {
+  const outcome = await engine.startContainer(id);
+  if (outcome.kind !== 'refused' || outcome.linkBroken !== true) return outcome;
+  const container = await engine.inspectContainer(id);
+  const stray = (container?.settings.HostConfig.Links ?? [])
+    .map(parseLink)
+    .filter(({ target }) => parseStandingName(target) !== undefined);
+  if (container === undefined || stray.length === 0) return outcome;
+  for (const { alias } of stray) await engine.removeLink(container.name, alias);
+  return engine.startContainer(id);
 }
 
 /** What the engine notes for a command that cannot be run or is not there: https://docs.docker.com/engine/containers/run/#exit-status */
@@ -269,7 +355,7 @@ function replacedByIdAndName(
  * for a moment, wherever the tag points by now.
  */
 async function createUnderTag(
-  { outside: { engine } }: StepContext,
+  { outside: { engine }, transaction: { tagsBefore } }: StepContext,
   { image, parts: { planned, tag }, keepsTag }: TaggedOrder,
   name: string,
   recipe: ReturnType<typeof recipeFor>,
@@ -277,6 +363,9 @@ async function createUnderTag(
   if (tag === undefined) return engine.createContainer(name, recipe);
   const tagged = (await engine.inspectImage(planned.reference))?.id;
   if (tagged !== image.id) {
+    const { id: oldId, imageId } = planned.container;
+    // A second try finds the tag moved by the first.
+    if (!keepsTag && tagsBefore?.has(oldId) === false) tagsBefore.set(oldId, tagged ?? imageId);
     const outcome = await engine.tagImage(image.id, tag);
     if (outcome.kind === 'refused' || outcome.kind === 'unknown') return outcome;
   }

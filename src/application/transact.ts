@@ -8,6 +8,7 @@ import {
   decide,
   type Decision,
   type MemberFacts,
+  type Place,
   type Step,
   type StepKind,
   type StepOf,
@@ -16,6 +17,7 @@ import {
 } from '../domain/transaction.ts';
 import { parseStandingName } from '../domain/transaction-names.ts';
 import { type OpenTransaction, readFacts } from './facts.ts';
+import { firstToEnd } from './first-to-end.ts';
 import type { PreparedTransaction } from './prepare.ts';
 import { createPruneWatch } from './prune-watch.ts';
 import { performers, type StepOutcome } from './steps.ts';
@@ -83,6 +85,7 @@ export async function transact(options: TransactOptions): Promise<TransactResult
     const decision = endRehearsal(options, heedAbort(options, decide(facts)));
     switch (decision.kind) {
       case 'turn':
+        await journey.blameWhoEnded(facts);
         journey.turnBack(decision.reason, decision.busy, decision === rehearsed);
         continue;
       case 'end':
@@ -99,6 +102,10 @@ export async function transact(options: TransactOptions): Promise<TransactResult
     outside.log.debug('transaction step', { step: decision.step, outcome });
     await journey.learn(decision, outcome, facts);
   }
+}
+
+function isParked(place: Place): boolean {
+  return place === 'old' || place === 'drop' || place === 'kept';
 }
 
 type StepDecision = Extract<Decision, { kind: 'step' }>;
@@ -137,11 +144,14 @@ function beginJourney(
   /** By the old container's id. */
   const successorIds = new Map<string, string>();
   const recovering = prepared === undefined;
+  const seenParked = new Set<string>();
 
   return {
     course: (): Course => ({
       wish,
+      isRecovery: recovering && !reopens,
       reopens,
+      seenParked,
       engaged: recovering ? 'all' : engaged,
       parked: recovering ? 'any' : parked,
       compared,
@@ -200,12 +210,21 @@ function beginJourney(
         const member = now.members[index];
         if (member?.old?.finishedAt && member.old.status === 'exited') endedAt.set(oldId, member.old.finishedAt);
         if (member?.new !== undefined) engaged.add(oldId);
+        if (member?.old !== undefined && isParked(member.old.place)) seenParked.add(member.old.id);
         const standIn = transaction.standIns.get(oldId);
         if (standIn !== undefined) for (const ours of [engaged, parked]) ours.add(standIn);
-        if (member?.new === undefined) noteVanished(oldId, member);
-        else successorIds.set(oldId, member.new.id);
+        if (member?.new !== undefined) successorIds.set(oldId, member.new.id);
         if (member?.new?.startedAt) startedAt.set(oldId, member.new.startedAt);
       }
+    },
+    /** A successor that is gone is told of by the engine's events: what has ended by itself was not removed by somebody. */
+    async blameWhoEnded(seen: TransactionFacts) {
+      const isLost = ({ old, new: successor }: MemberFacts) => old?.place !== 'name' && successor === undefined;
+      if (wish !== 'forward' || !seen.members.some(isLost)) return;
+      const first = await firstToEnd(outside, { members: transaction.members, successors: successorIds });
+      if (first === undefined) return seen.members.forEach(noteVanished);
+      if (first.ownFault && undisturbed.has(first.id)) noteFailure(first.id, seen);
+      reason = first.ownFault ? `the new version of "${first.name}" failed: ${first.reason}` : first.reason;
     },
     async learn({ step, phase }: StepDecision, outcome: StepOutcome, seen: TransactionFacts) {
       const key = stepKey(step);
@@ -262,10 +281,10 @@ function beginJourney(
 
   /** A member that is created anew of the image it has had all along failed for another reason than its version. */
   function noteFailure(successorId: string, seen: TransactionFacts) {
-    const index = seen.members.findIndex((member) => member.new?.id === successorId);
+    const index = transaction.members.findIndex(({ oldId }) => successorIds.get(oldId) === successorId);
     const member = transaction.members[index];
-    const imageId = seen.members[index]?.new?.imageId;
-    if (member !== undefined && imageId !== undefined && imageId !== member.oldImageId) {
+    const imageId = seen.members[index]?.new?.imageId ?? member?.newImageId ?? '';
+    if (member !== undefined && imageId !== '' && imageId !== member.oldImageId) {
       failedImages.set(member.oldId, imageId);
     }
   }
@@ -276,12 +295,11 @@ function beginJourney(
     if (oldId !== undefined) warnings.set(oldId, warning);
   }
 
-  /** One that the engine removes when it stops leaves nothing behind that could tell why. */
-  function noteVanished(oldId: string, member: MemberFacts | undefined) {
-    if (wish !== 'forward' || member?.vanishes !== true || !undisturbed.has(successorIds.get(oldId) ?? '')) return;
-    const { newImageId } = member;
-    const isAnew = transaction.members.some((one) => one.oldId === oldId && one.oldImageId === newImageId);
-    if (newImageId !== '' && !isAnew) failedImages.set(oldId, newImageId);
+  /** Where the engine does not tell, what it removes when it stops leaves nothing behind that could tell why. */
+  function noteVanished({ new: successor, vanishes }: MemberFacts, index: number) {
+    const successorId = successorIds.get(transaction.members[index]?.oldId ?? '') ?? '';
+    if (facts !== undefined && successor === undefined && vanishes && undisturbed.has(successorId))
+      noteFailure(successorId, facts);
   }
 
   async function keepLog(successorId: string, seen: TransactionFacts) {
@@ -300,6 +318,8 @@ function beginJourney(
 
 /** `inVain`: how often a step may succeed without the facts changing; `failures`: how often it may fail. */
 const limits: { readonly [K in StepKind]: { readonly inVain: number; readonly failures: number } } = {
+  mark: { inVain: 2, failures: 3 },
+  unmark: { inVain: 2, failures: 5 },
   create: { inVain: 2, failures: 3 },
   standIn: { inVain: 2, failures: 3 },
   connect: { inVain: 3, failures: 3 },
@@ -336,7 +356,7 @@ function endRehearsal({ isRehearsal }: TransactOptions, decision: Decision): Dec
   return asideSteps.includes(decision.step.kind) ? decision : rehearsed;
 }
 
-const asideSteps: readonly StepKind[] = ['create', 'standIn', 'connect', 'compare'];
+const asideSteps: readonly StepKind[] = ['mark', 'create', 'standIn', 'connect', 'compare'];
 
 /** Once our own container has been stopped there is nobody to go on; before, all is left as one who comes finds it best. */
 function isForHelper({ outside, handedOver }: TransactOptions, { step, phase }: StepDecision): boolean {
@@ -347,6 +367,9 @@ function isForHelper({ outside, handedOver }: TransactOptions, { step, phase }: 
 /** How long an engine that has gone away is waited for; what was begun is finished by the next start then. */
 const reconnectLimitMs = 600_000;
 
+/** Likewise one that answers with something else: a container that it cannot show must not hold up all others. */
+const refusalLimitMs = 60_000;
+
 async function factsWhenReachable(options: TransactOptions, journey: Journey): Promise<TransactionFacts | undefined> {
   const { outside, transaction } = options;
   const begunAt = outside.clock.monotonicMs();
@@ -354,7 +377,9 @@ async function factsWhenReachable(options: TransactOptions, journey: Journey): P
     try {
       return await readFacts(options, transaction, journey.course());
     } catch (error) {
-      if (!(error instanceof ServiceError) || outside.clock.monotonicMs() - begunAt > reconnectLimitMs) {
+      const hasAnswered = error instanceof ServiceError && error.code === 'engine-refused';
+      const limitMs = hasAnswered ? refusalLimitMs : reconnectLimitMs;
+      if (!(error instanceof ServiceError) || outside.clock.monotonicMs() - begunAt > limitMs) {
         journey.blame(describeError(error));
         if (!(error instanceof ServiceError))
           outside.log.error('the state of a transaction could not be read', { error });
@@ -395,6 +420,8 @@ function describeStep<K extends StepKind>(step: StepOf<K>, facts: TransactionFac
 }
 
 const descriptions: { readonly [K in StepKind]: (step: StepOf<K>, facts: TransactionFacts) => string } = {
+  mark: ({ oldId }, facts) => `marking the update of "${memberOf(facts, oldId)}" in the engine`,
+  unmark: ({ oldId }, facts) => `removing the mark of the update of "${memberOf(facts, oldId)}"`,
   create: ({ member }, facts) => `creating the successor of "${facts.members[member]?.name ?? ''}"`,
   standIn: ({ member }, facts) => `creating a stand-in for "${facts.members[member]?.name ?? ''}"`,
   connect: ({ id }, facts) => `connecting "${nameOf(facts, id)}" to its networks`,
@@ -410,6 +437,10 @@ const descriptions: { readonly [K in StepKind]: (step: StepOf<K>, facts: Transac
   remove: ({ id }, facts) => `removing "${nameOf(facts, id)}"`,
   keep: ({ id }, facts) => `keeping the old "${nameOf(facts, id)}"`,
 };
+
+function memberOf({ members }: TransactionFacts, oldId: string): string {
+  return members.find((member) => member.oldId === oldId)?.name ?? '';
+}
 
 function nameOf(facts: TransactionFacts, id: string | undefined): string {
   return facts.members.find((member) => [member.old?.id, member.new?.id, member.spare?.id].includes(id))?.name ?? '';

@@ -2,34 +2,34 @@ import { describe, expect, test } from 'vitest';
 import { createUpdateLock } from './update-lock.ts';
 
 describe('createUpdateLock()', () => {
-  test('enterNow() throws busy while another is in', () => {
+  test('enterAlone() throws busy while another is in', async () => {
     const lock = createUpdateLock();
-    const leave = lock.enterNow();
-    expect(() => lock.enterNow()).toThrow(expect.objectContaining({ code: 'busy' }));
+    const leave = await lock.enterAlone();
+    await expect(lock.enterAlone()).rejects.toMatchObject({ code: 'busy' });
     leave();
-    lock.enterNow();
+    await lock.enterAlone();
   });
 
   test('enterInTurn() waits, first come first served, and nobody overtakes', async () => {
     const lock = createUpdateLock();
     const order: string[] = [];
-    const leave = lock.enterNow();
+    const leave = await lock.enterAlone();
     const waiting = ['a', 'b', 'c'].map((name) => lock.enterInTurn().then((next) => ({ name, next })));
     leave();
-    expect(() => lock.enterNow()).toThrow(expect.objectContaining({ code: 'busy' }));
+    await expect(lock.enterAlone()).rejects.toMatchObject({ code: 'busy' });
     for (const one of waiting) {
       const { name, next } = await one;
       order.push(name);
-      expect(() => lock.enterNow()).toThrow(expect.objectContaining({ code: 'busy' }));
+      await expect(lock.enterAlone()).rejects.toMatchObject({ code: 'busy' });
       next();
     }
     expect(order).toEqual(['a', 'b', 'c']);
-    lock.enterNow();
+    await lock.enterAlone();
   });
 
   test('whoever gives up leaves the queue, and the others keep their places', async () => {
     const lock = createUpdateLock();
-    const leave = lock.enterNow();
+    const leave = await lock.enterAlone();
     const gaveUp = new AbortController();
     const tooLate = new AbortController();
     const first = lock.enterInTurn(gaveUp.signal);
@@ -41,20 +41,20 @@ describe('createUpdateLock()', () => {
     await expect(second).rejects.toMatchObject({ code: 'timeout', message: 'Cannot update: it did not end in time' });
     leave();
     (await third)();
-    lock.enterNow();
+    await lock.enterAlone();
   });
 
   test('an abort after the turn came changes nothing', async () => {
     const lock = createUpdateLock();
-    const leave = lock.enterNow();
+    const leave = await lock.enterAlone();
     const late = new AbortController();
     const mine = lock.enterInTurn(late.signal);
     leave();
     late.abort();
     const leaveMine = await mine;
-    expect(() => lock.enterNow()).toThrow();
+    await expect(lock.enterAlone()).rejects.toThrow();
     leaveMine();
-    lock.enterNow();
+    await lock.enterAlone();
   });
 
   test('does not wait with a signal that is aborted already', async () => {
@@ -63,7 +63,7 @@ describe('createUpdateLock()', () => {
 
   test('leaving twice lets only one in', async () => {
     const lock = createUpdateLock();
-    const leave = lock.enterNow();
+    const leave = await lock.enterAlone();
     const [second, third] = [lock.enterInTurn(), lock.enterInTurn()];
     leave();
     leave();
@@ -75,8 +75,31 @@ describe('createUpdateLock()', () => {
 
   test('the queue has an end', async () => {
     const lock = createUpdateLock();
-    lock.enterNow();
+    await lock.enterAlone();
     for (let index = 0; index < 1000; index += 1) void lock.enterInTurn();
     await expect(lock.enterInTurn()).rejects.toMatchObject({ code: 'busy' });
+  });
+
+  test('enterAlone() waits for a repair, and only one may', async () => {
+    const lock = createUpdateLock();
+    const leaveRepair = await lock.enterForRepair();
+    const waiting = lock.enterAlone();
+    await expect(lock.enterAlone()).rejects.toMatchObject({ code: 'busy' });
+    leaveRepair();
+    const leave = await waiting;
+    await expect(lock.enterAlone()).rejects.toMatchObject({ code: 'busy' });
+    leave();
+    await lock.enterAlone();
+  });
+
+  test('enterAlone() gives up waiting for a repair when it is told to', async () => {
+    const lock = createUpdateLock();
+    const leaveRepair = await lock.enterForRepair();
+    const gone = new AbortController();
+    const waiting = lock.enterAlone(gone.signal);
+    gone.abort();
+    await expect(waiting).rejects.toMatchObject({ code: 'cancelled' });
+    leaveRepair();
+    await lock.enterAlone();
   });
 });

@@ -406,13 +406,14 @@ describe('one update at a time', () => {
     await running;
   });
 
-  test('a recovery has its turn too', async () => {
+  test('a recovery has its turn too, and the next update waits for it', async () => {
     const scene = createSandboxScene();
     const { application } = serviceIn(scene);
     const recovering = application.recover();
+    const next = application.update(full);
     await expect(application.update(full)).rejects.toMatchObject({ code: 'busy' });
     expect(await recovering).toEqual({ transactions: [] });
-    await application.update(full);
+    await next;
   });
 });
 
@@ -496,7 +497,8 @@ describe('clean-up', () => {
     const { application, events, complaints } = serviceIn(scene, { cleanup: true }, { engine });
     expect(outcomes(await application.update(full))).toEqual({ app: 'updated' });
     expect(await held(scene, imageId)).toBe(true);
-    expect(calls.removeImage).toBeUndefined();
+    // The mark of the update.
+    expect(calls.removeImage).toBe(1);
     expect(kinds(events)).not.toContain('image_cleanup');
     expect(complaints).toEqual([]);
   });
@@ -529,13 +531,38 @@ test('the outcome of a version that failed tells how long what took, and its las
     outcome: 'rolled_back',
     reason: 'the new version of "app" failed: it exited with code 3',
     log: 'login *** \\x1b[2Jrefused\n',
-    phases: { pulling: 0, preparing: 0, stopping: 0, starting: 0, 'checking health': 500, 'rolling back': 0 },
+    phases: { pulling: 0, preparing: 0, stopping: 0, starting: 0, 'checking health': 550, 'rolling back': 0 },
   });
-  expect(containers[0]?.downtimeMs).toBe(500);
+  expect(containers[0]?.downtimeMs).toBe(550);
   expect(events.find(({ kind }) => kind === 'update_failed')).toMatchObject({ outcome: containers[0] });
   expect(application.history()[0]?.failures).toEqual([
     { name: 'app', outcome: 'rolled_back', reason: containers[0]?.reason },
   ]);
+});
+
+test('a process that takes its time to end is down from the moment it was told to, by the clock of the engine', async () => {
+  const scene = createSandboxScene();
+  scene.registry.store.publish('app:1', { version: '1', behaviour: { stopMs: 6000 } });
+  await scene.sandbox.engine.pullImage({ reference: 'app:1' });
+  scene.sandbox.control.runContainer('app', { Image: 'app:1' });
+  release(scene, 'app');
+  const { application, events } = serviceIn(scene);
+  const { containers } = await scene.clock.run(() => application.update(full));
+  expect(containers[0]).toMatchObject({ outcome: 'updated', downtimeMs: 6000, stoppingMs: 6000 });
+  expect(events.find(({ kind }) => kind === 'update_completed')).toMatchObject({ outcome: { stoppingMs: 6000 } });
+});
+
+test('what was not running before is not told to have been down', async () => {
+  const scene = createSandboxScene();
+  await run(scene, 'app');
+  await run(scene, 'rest');
+  await scene.sandbox.engine.stopContainer(scene.sandbox.control.snapshot().containers['rest']?.id ?? '', {});
+  await scene.clock.advance(60_000);
+  for (const name of ['app', 'rest']) release(scene, name);
+  const { application } = serviceIn(scene, { includeStopped: true, reviveStopped: true });
+  const { containers } = await scene.clock.run(() => application.update(full));
+  const told = Object.fromEntries(containers.map(({ name, outcome, downtimeMs }) => [name, [outcome, downtimeMs]]));
+  expect(told).toEqual({ app: ['updated', 0], rest: ['updated', undefined] });
 });
 
 describe('createApplication()', () => {

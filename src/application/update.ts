@@ -1,4 +1,4 @@
-import { describeError } from '../domain/errors.ts';
+import { describeError, ServiceError } from '../domain/errors.ts';
 import type { FailedVersion } from '../domain/failed-version.ts';
 import type { Outside } from '../domain/outside.ts';
 import type { ContainerOutcome, OutcomeKind, Session, Trigger } from '../domain/session.ts';
@@ -40,7 +40,7 @@ export function createUpdate({ outside, settings, check, lock, afterHandOver }: 
 
   return async (request, signal) => {
     const { trigger, images, containers, retryFailed = false } = request;
-    const leave = isFull(request) ? enterNow(trigger) : await lock.enterInTurn(signal);
+    const leave = await (isFull(request) ? enterAlone(trigger, signal) : lock.enterInTurn(signal));
     let isHandedOver = false;
     try {
       return await runSession(outside, trigger, async (runId) => {
@@ -66,10 +66,11 @@ export function createUpdate({ outside, settings, check, lock, afterHandOver }: 
     return runPlan(outside, settings, { transactions: [self], refused: [], restarts: [] }, run, signal);
   }
 
-  function enterNow(trigger: Trigger): () => void {
+  async function enterAlone(trigger: Trigger, signal: AbortSignal | undefined): Promise<() => void> {
     try {
-      return lock.enterNow();
+      return await lock.enterAlone(signal);
     } catch (error) {
+      if (!isBusy(error)) throw error;
       publish({ kind: 'scan_skipped', trigger, reason: describeError(error), atMs: clock.nowMs() });
       throw error;
     }
@@ -95,8 +96,8 @@ export function createUpdate({ outside, settings, check, lock, afterHandOver }: 
       await removeOverdue(outside, settings, signal);
     await forgetFailures(outside, [...report.obsoleteFailures, ...overcomeFailures(report, outcomes)]);
     if (settings.removeVolumes) await removeOldVolumes(outside, made.plan, outcomes);
-    if (settings.cleanup) {
-      const images = await cleanUpImages(outside, made.plan, outcomes);
+    if (settings.cleanup && !settings.monitorOnly && !signal?.aborted) {
+      const images = await cleanUpImages(outside, { plan: made.plan, outcomes, checked: report.containers });
       if (images.length > 0) publish({ kind: 'image_cleanup', runId, images, atMs: clock.nowMs() });
     }
     return { made, outcomes };
@@ -112,6 +113,10 @@ export function createUpdate({ outside, settings, check, lock, afterHandOver }: 
     const refused = stale.map(({ id, name }) => ({ id, name, reason: cancelledBeforeTurn }));
     return { plan: { transactions: [], refused, restarts: [] }, listing: [] };
   }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === 'busy';
 }
 
 function isFull({ images, containers }: UpdateRequest): boolean {
@@ -145,10 +150,17 @@ function inListingOrder(
 ): readonly ContainerOutcome[] {
   const checked = new Map(report.containers.map((container) => [container.id, container]));
   const ids = new Set([...listing, ...checked.keys()]);
-  return [...ids].flatMap((id) => {
+  const reached = [...ids].flatMap((id) => {
     const container = checked.get(id);
     return outcomes.get(id) ?? (container === undefined ? [] : withoutTransaction(container, plan));
   });
+  const acted = new Set([...outcomes.values()].map(({ name }) => name));
+  const held = report.unfinished.filter(({ name, isParked }) => isParked && !acted.has(name));
+  const isHeld = new Set(held.map(({ name }) => name));
+  return [
+    ...reached.filter(({ name }) => !isHeld.has(name)),
+    ...held.map((container) => untouched(container, 'deferred', container.reason)),
+  ];
 }
 
 function withoutTransaction(container: CheckedContainer, plan: UpdatePlan): ContainerOutcome {

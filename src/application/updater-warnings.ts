@@ -1,10 +1,12 @@
 import type { ContainerSummary } from '../domain/container.ts';
+import type { ImageLabelsOf } from '../domain/image-index.ts';
 import { otherUpdaters } from '../domain/other-updaters.ts';
 import type { Outside } from '../domain/outside.ts';
 import { scopeInForce } from '../domain/scope-in-force.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 
-export type UpdaterWarnings = (containers: readonly ContainerSummary[]) => void;
+/** Without the images' labels, before those are listed, all labels are taken for the containers' own. */
+export type UpdaterWarnings = (containers: readonly ContainerSummary[], imageLabelsOf?: ImageLabelsOf) => void;
 
 /** Logs which other updaters run on the engine, each container once in the life of the process. */
 export function createUpdaterWarnings(
@@ -13,9 +15,9 @@ export function createUpdaterWarnings(
 ): UpdaterWarnings {
   const said = new Set<string>();
   const ownId = instance.containerId;
-  return (containers) => {
-    const scope = scopeInForce({ scope: settings.scope, containers, ownId });
-    for (const { container, warning } of otherUpdaters({ containers, ownId, scope })) {
+  return (containers, imageLabelsOf = () => ({})) => {
+    const scope = scopeInForce({ scope: settings.scope, containers, imageLabelsOf, ownId });
+    for (const { container, warning } of otherUpdaters({ containers, imageLabelsOf, ownId, scope })) {
       if (said.has(container.id)) continue;
       if (said.size >= mostRemembered) said.clear();
       said.add(container.id);

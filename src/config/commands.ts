@@ -8,8 +8,23 @@ export type Command = {
   /** The line the overview lists it with. */
   readonly summary: string;
   readonly takesNames: boolean;
+  /** What its exit code says, besides 2 for a command line that cannot be understood. */
+  readonly exitCodes: readonly ExitCode[];
   readonly examples: readonly { readonly line: string; readonly meaning: string }[];
 };
+
+export type ExitCode = { readonly code: number; readonly meaning: string };
+
+const doneOrFailed: readonly ExitCode[] = [
+  { code: 0, meaning: 'done' },
+  { code: 1, meaning: 'it could not be done, for the reason that is told' },
+];
+
+const ofUpdate: readonly ExitCode[] = [
+  { code: 0, meaning: 'all is well' },
+  { code: 1, meaning: 'a container failed or was rolled back, or nothing could be done at all' },
+  { code: 3, meaning: 'nothing failed, but something could not be checked, or a repair is pending' },
+];
 
 export const commands = [
   {
@@ -19,6 +34,15 @@ export const commands = [
     meaning:
       'Checks the registries every --interval and replaces containers whose image has moved on. A successor must prove itself healthy, or the old container comes back',
     takesNames: true,
+    exitCodes: [
+      { code: 0, meaning: 'it was asked to stop; with --run-once, all is well' },
+      { code: 1, meaning: 'it could not start; with --run-once also, a container failed or was rolled back' },
+      {
+        code: 3,
+        meaning:
+          'with --run-once: nothing failed, but something could not be checked, a repair is pending, or a NAME matches no container',
+      },
+    ],
     examples: [
       { line: 'upkeep run', meaning: 'all containers, once a day' },
       { line: 'upkeep run --interval 1h web db', meaning: 'two containers, every hour' },
@@ -32,6 +56,11 @@ export const commands = [
     meaning:
       'Asks the registries once which containers have a newer image, and says why the others stay. Changes nothing and pulls nothing',
     takesNames: true,
+    exitCodes: [
+      { code: 0, meaning: 'done; with --exit-code, nothing newer is there' },
+      { code: 1, meaning: 'it could not be done; with --exit-code also, something could not be checked' },
+      { code: 10, meaning: 'with --exit-code: updates are available' },
+    ],
     examples: [
       { line: 'upkeep check', meaning: 'a table of all containers' },
       { line: 'upkeep check --image nginx --json', meaning: 'all that run nginx, for machines' },
@@ -42,9 +71,9 @@ export const commands = [
     name: 'update',
     usage: '[NAME…]',
     summary: 'update now, once',
-    meaning:
-      'Checks, then replaces what is stale, in the order its dependencies ask for. Exits with 1 when a container failed or was rolled back',
+    meaning: 'Checks, then replaces what is stale, in the order its dependencies ask for.',
     takesNames: true,
+    exitCodes: ofUpdate,
     examples: [
       { line: 'upkeep update', meaning: 'all containers' },
       { line: 'upkeep update --dry-run', meaning: 'print the plan instead of carrying it out' },
@@ -59,7 +88,25 @@ export const commands = [
     meaning:
       'Replaces containers by ones of the image that they ran before their last update, as safely as an update does; what moved together goes back together. The version that is left does not come back by itself, but with update --retry-failed or when its tag moves on; another rollback goes forward to it again',
     takesNames: true,
+    exitCodes: ofUpdate,
     examples: [{ line: 'upkeep rollback web', meaning: 'one container' }],
+  },
+  {
+    name: 'recover',
+    usage: '',
+    summary: 'finish or undo what interrupted updates left',
+    meaning:
+      'Finishes or undoes updates that were interrupted, as every start and run does, and says what became of each. With --unsealed also those whose journal has no seal of this key, by the name of the container',
+    takesNames: false,
+    exitCodes: [
+      { code: 0, meaning: 'nothing is left to repair' },
+      { code: 1, meaning: 'a repair failed, or could not be tried' },
+      { code: 3, meaning: 'a repair is pending: its update may still be under way, or its journal has no seal' },
+    ],
+    examples: [
+      { line: 'upkeep recover', meaning: 'what the next start would do' },
+      { line: 'upkeep recover --unsealed web', meaning: 'also an update of web that was begun without the key' },
+    ],
   },
   {
     name: 'containers',
@@ -68,6 +115,7 @@ export const commands = [
     meaning:
       'Lists the watched containers: as a running service knows them with --url, with what its last check found; else as the engine shows them',
     takesNames: true,
+    exitCodes: doneOrFailed,
     examples: [
       { line: 'upkeep containers', meaning: "the engine's" },
       {
@@ -82,6 +130,7 @@ export const commands = [
     summary: 'list the past updates of a running service',
     meaning: 'Lists the updates that a running service has made since its start, oldest first; at most 500 are kept',
     takesNames: false,
+    exitCodes: doneOrFailed,
     examples: [
       {
         line: 'upkeep history --url=http://server:8080',
@@ -96,6 +145,7 @@ export const commands = [
     meaning:
       'Follows the events of a running service until Ctrl-C. A connection that is lost is made again, and what was missed is caught up on',
     takesNames: false,
+    exitCodes: doneOrFailed,
     examples: [
       {
         line: 'upkeep events --url=http://server:8080',
@@ -111,6 +161,7 @@ export const commands = [
     meaning:
       'Shows what "upkeep run" would work with, given the same options and variables; with --url what a running service works with. Secrets are not shown',
     takesNames: false,
+    exitCodes: doneOrFailed,
     examples: [
       { line: 'upkeep config --cleanup', meaning: 'of this command line and environment' },
       { line: 'upkeep config --url=http://server:8080', meaning: 'of a running service' },
@@ -123,6 +174,7 @@ export const commands = [
     meaning:
       'Runs the whole service on a built-in engine and registry, with containers and a stream of releases, some of them bad. Reaches no real engine and no network',
     takesNames: false,
+    exitCodes: doneOrFailed,
     examples: [
       { line: 'upkeep demo', meaning: 'until Ctrl-C' },
       { line: 'upkeep demo --rounds 3', meaning: 'three rounds of releases, then end' },

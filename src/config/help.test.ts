@@ -21,6 +21,12 @@ describe('helpText()', () => {
     expect(new Set(shown)).toEqual(new Set(expected));
   });
 
+  test.each(['update', 'rollback', 'run'] as const)('of %s says what each exit code means', (name) => {
+    const text = helpText(name, 100);
+    expect(text).toMatch(/^Exit codes:\n {2}0 .*\bwell\n {2}1 .*failed or was rolled back/m);
+    expect(text).toMatch(/^ {2}2 .*\n {2}3 .*could not be checked/m);
+  });
+
   test.each([40, 60, 80, 100])('keeps within %i columns, but for words that are longer', (columns) => {
     for (const name of [undefined, ...commands.map((command) => command.name)]) {
       const long = helpText(name, columns)

@@ -1,4 +1,4 @@
-import { commandNamed, commands, type Command, type CommandName } from './commands.ts';
+import { commandNamed, commands, type Command, type CommandName, type ExitCode } from './commands.ts';
 import { variablesOf } from './environment.ts';
 import { defaultText, flagText } from './option-text.ts';
 import { optionGroups, takesOption, type Option, type OptionGroup } from './option.ts';
@@ -38,10 +38,17 @@ function commandHelp(command: Command & { readonly name: CommandName }, width: n
     ...command.examples.flatMap(({ line, meaning }) => [`  ${line}`, ...wrap(meaning, 6, width)]),
     ...groups.flatMap((group) => groupHelp(group, used, width)),
     '',
+    'Exit codes:',
+    ...[...command.exitCodes, usageCode]
+      .toSorted((one, other) => one.code - other.code)
+      .flatMap(({ code, meaning }) => entry(`${code}`, meaning, 4, width)),
+    '',
     ...wrap('A flag wins over its variable. UPKEEP_* variables may also be spelt WATCHTOWER_*.', 0, width),
     ...acceptedHelp(used, width),
   ];
 }
+
+const usageCode: ExitCode = { code: 2, meaning: 'the command line cannot be understood; nothing was done' };
 
 // The keys of the object that the type is made of.
 const groups = (Object.keys(optionGroups) as OptionGroup[]).filter((group) => group !== 'accepted');

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { loadConfiguration } from './load.ts';
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-http-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const tokens = { UPKEEP_HTTP_API_TOKEN: 'api-secret', UPKEEP_HTTP_API_EVENTS_TOKEN: 'events-secret' };
+const tokens = { UPKEEP_HTTP_API_TOKEN: 'secret-of-the-api', UPKEEP_HTTP_API_EVENTS_TOKEN: 'secret-of-the-events' };
 
 describe('the endpoints', () => {
   test('are none by default, and then nothing else about the API is looked at', () => {
@@ -59,7 +59,7 @@ describe('the endpoints', () => {
     if (loaded.kind !== 'command') throw new Error('faults');
     expect(loaded.settings.http.groups).toEqual(['update', 'metrics', 'containers']);
     expect(loaded.warnings).toEqual([
-      '--http-api-containers, --http-api-metrics, --http-api-update will go with version 2: use --http-api-endpoints containers,metrics,update instead',
+      '--http-api-containers, --http-api-metrics, --http-api-update are deprecated: use --http-api-endpoints containers,metrics,update',
     ]);
   });
 });
@@ -103,9 +103,45 @@ describe('the tokens', () => {
   test.each([
     ['an empty file', join(folder, 'empty'), () => writeFileSync(join(folder, 'empty'), ' \n'), 'the file is empty'],
     ['a secret that is not there', '/run/secrets/upkeep-not-there', () => undefined, 'there is no such file'],
-  ])('%s stops the start', (_, path, make, why) => {
+    ['a path that leads nowhere', join(folder, 'nobody', 'token'), () => undefined, 'there is no such file'],
+    ['a path with space around it', ` ${join(folder, 'nothing')} `, () => undefined, 'there is no such file'],
+    ['a path from here that leads nowhere', './no/such/token', () => undefined, 'there is no such file'],
+    ['a folder', join(folder, 'mount'), () => mkdirSync(join(folder, 'mount')), 'it is a folder, as Docker makes'],
+    ['a folder named with a slash behind', `${folder}/`, () => undefined, 'it is a folder'],
+    ['a device', '/dev/null', () => undefined, 'it is not a file'],
+  ])('%s stops the start, with a remedy', (_, path, make, why) => {
     make();
-    expect(faultsOf(['--http-api-endpoints', 'check', '--http-api-token', path])).toContain(why);
+    for (const [group, flag] of [
+      ['check', '--http-api-token'],
+      ['events', '--http-api-events-token'],
+    ] as const) {
+      const faults = faultsOf(['--http-api-endpoints', group, flag, path]);
+      expect(faults).toContain(`Cannot read the file of ${flag} "${path.trim()}": ${why}`);
+      expect(faults).toContain('name a file with the value in it, which this user may read');
+    }
+  });
+
+  test('a path is not told where it may be a token that begins with a slash', () => {
+    for (const token of ['/9j4AAQSkZJRgABAQ==', '/9j4AAQS/kZJRgABAQ/+=='])
+      expect(faultsOf(['--http-api-endpoints', 'check', '--http-api-token', token])).toMatch(
+        /^Cannot read the file of --http-api-token: there is no such file; a value that begins with \/ has to be in a file/,
+      );
+  });
+
+  test('one of fewer than 16 characters is warned about, in a file too', () => {
+    const path = join(folder, 'short');
+    writeFileSync(path, 'ööööööööööööööö\n');
+    const warningsOf = (token: string) => {
+      const loaded = load(['--http-api-endpoints', 'check,events', '--http-api-token', token], {
+        UPKEEP_HTTP_API_EVENTS_TOKEN: 'x'.repeat(16),
+      });
+      return loaded.kind === 'command' ? loaded.warnings : [];
+    };
+    for (const short of ['hunter2', ' fifteen-letters ', path])
+      expect(warningsOf(short)).toEqual([expect.stringContaining('--http-api-token has fewer than 16 characters')]);
+    expect(warningsOf('sixteen--letters')).toEqual([]);
+    const events = load(['--http-api-endpoints', 'events', '--http-api-events-token', 'x']);
+    expect(events).toMatchObject({ warnings: [expect.stringContaining('--http-api-events-token has fewer')] });
   });
 
   test.skipIf(process.getuid?.() === 0)('a file that may not be read stops the start', () => {
@@ -138,11 +174,14 @@ describe('TLS', () => {
   test.each([
     ['--http-api-tls-cert', cert, '--http-api-tls-key'],
     ['--http-api-tls-key', key, '--http-api-tls-cert'],
-  ])('%s alone: plain HTTP, with a warning', (flag, path, missing) => {
+  ])('%s alone: plain HTTP, with a line of level error that names the other', (flag, path, missing) => {
     const loaded = load([...base, flag, path]);
     if (loaded.kind !== 'command') throw new Error('faults');
     expect(loaded.settings.http.tls).toBeUndefined();
-    expect(loaded.warnings).toEqual([`The API is served without TLS: ${missing} is missing`]);
+    expect(loaded.warnings).toEqual([]);
+    expect(loaded.alarms).toEqual([
+      `The API is served over plain HTTP, without TLS: ${missing} is missing, which goes with ${flag}`,
+    ]);
   });
 
   test('a file that is not there stops the start', () => {

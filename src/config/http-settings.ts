@@ -4,7 +4,7 @@ import type { OptionValues } from './options.ts';
 import { readFileValue, readNamedFile } from './secrets.ts';
 import type { Given } from './settings.ts';
 
-type Notes = { readonly faults: Fault[]; readonly warnings: string[] };
+type Notes = { readonly faults: Fault[]; readonly alarms: string[]; readonly warnings: string[] };
 
 /** What the options of the API mean together; nothing about them is a fault while the API is off. */
 export function makeHttpSettings(given: Given, notes: Notes): HttpSettings {
@@ -49,7 +49,7 @@ function enabledGroups({ values, sourceOf }: Given, { faults, warnings }: Notes)
   if (switched.length > 0) {
     const flags = switched.map(([name]) => `--http-api-${name}`).join(', ');
     const instead = `--http-api-endpoints ${switched.map(([name]) => name).join(',')}`;
-    warnings.push(`${flags} will go with version 2: use ${instead} instead`);
+    warnings.push(`${flags} ${switched.length === 1 ? 'is' : 'are'} deprecated: use ${instead}`);
   }
   const wanted = new Set([...named, ...switched.map(([name]) => name)]);
   return endpointGroups.filter((name) => all || wanted.has(name));
@@ -58,15 +58,23 @@ function enabledGroups({ values, sourceOf }: Given, { faults, warnings }: Notes)
 function tokenSource(
   key: 'httpToken' | 'httpEventsToken',
   { values, sourceOf }: Given,
-  { faults }: Notes,
+  { faults, warnings }: Notes,
 ): TokenSource | undefined {
   const text = values[key];
   if (text === undefined) return undefined;
-  const read = readFileValue(sourceOf(key), text);
-  if (read.kind === 'fault') faults.push(read.fault);
-  else if (read.value === text) return { kind: 'value', value: text.trim() };
-  return { kind: 'file', path: text };
+  const source = sourceOf(key);
+  const read = readFileValue(source, text);
+  if (read.kind === 'fault') {
+    faults.push(read.fault);
+    return undefined;
+  }
+  if (read.value.trim().length < shortestToken) warnings.push(`The token of ${source} ${shortWords}`);
+  return read.value === text ? { kind: 'value', value: text.trim() } : { kind: 'file', path: text.trim() };
 }
+
+/** Characters. */
+const shortestToken = 16;
+const shortWords = `has fewer than ${shortestToken} characters and may be guessed: "openssl rand -hex 32" makes a better one`;
 
 const open: readonly EndpointGroup[] = ['health', 'swagger'];
 
@@ -90,14 +98,19 @@ function missing(groups: readonly string[], flag: string): Fault {
   };
 }
 
-function tlsFiles({ values, sourceOf }: Given, { faults, warnings }: Notes): HttpSettings['tls'] {
+function tlsFiles({ values, sourceOf }: Given, { faults, alarms }: Notes): HttpSettings['tls'] {
   const { httpTlsCert: certFile, httpTlsKey: keyFile } = values;
   for (const [key, path] of [['httpTlsCert', certFile] as const, ['httpTlsKey', keyFile] as const]) {
     const read = path === undefined ? undefined : readNamedFile(sourceOf(key), path);
     if (read?.kind === 'fault') faults.push(read.fault);
   }
   if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
-  if (certFile !== undefined) warnings.push('The API is served without TLS: --http-api-tls-key is missing');
-  if (keyFile !== undefined) warnings.push('The API is served without TLS: --http-api-tls-cert is missing');
+  if (certFile !== undefined) alarms.push(plainWords('httpTlsCert', '--http-api-tls-key'));
+  if (keyFile !== undefined) alarms.push(plainWords('httpTlsKey', '--http-api-tls-cert'));
   return undefined;
+
+  function plainWords(given: 'httpTlsCert' | 'httpTlsKey', missingFlag: string): string {
+    const why = `${missingFlag} is missing, which goes with ${sourceOf(given)}`;
+    return `The API is served over plain HTTP, without TLS: ${why}`;
+  }
 }

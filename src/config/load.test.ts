@@ -32,6 +32,9 @@ const effects: Readonly<
   includeRestarting: ['1', true, (s) => s.service.includeRestarting],
   reviveStopped: ['true', true, (s) => s.service.reviveStopped],
   scope: ['staging', 'staging', (s) => s.service.scope],
+  stateDir: ['/data', '/data', (s) => s.state.folder],
+  journalKeyFile: ['/run/key', '/run/key', (s) => s.state.journalKeyFile],
+  unsealed: ['web,db', ['web', 'db'], (s) => s.state.unsealed],
   remoteUrl: ['https://server:8443/upkeep/', 'https://server:8443/upkeep', (s) => s.remote.url],
   remoteToken: ['hunter2', 'hunter2', (s) => s.remote.token],
   images: ['nginx,ghcr.io/acme/api:2', ['nginx', 'ghcr.io/acme/api:2'], (s) => s.request.images],
@@ -96,6 +99,7 @@ const effects: Readonly<
   userRuntimeFolder: ['/run/user/7', '/run/user/7', (s) => s.engine.userRuntimeFolder],
   dockerConfigFolder: ['/docker', '/docker/config.json', (s) => s.registry.dockerConfigPath],
   homeFolder: ['/home/me', '/home/me/.docker/config.json', (s) => s.registry.dockerConfigPath],
+  repoHost: ['registry.example:5000', 'registry.example:5000', (s) => s.registry.repoHost],
   repoUser: ['robot', 'robot', (s) => s.registry.repoUser],
   repoPassword: ['hunter2', 'hunter2', (s) => s.registry.repoPass],
   registryTlsSkip: ['true', true, (s) => s.registry.tlsSkip],
@@ -319,8 +323,11 @@ describe('the command', () => {
     ['udpate', 'did you mean "update"?'],
     ['Demo', 'did you mean "demo"?'],
     ['hlep', 'did you mean "help"?'],
-    ['notify-upgrade', 'the commands are run, check, update, rollback, containers, history, events, config, demo'],
-    ['serve', 'the commands are run, check, update, rollback, containers, history, events, config, demo'],
+    [
+      'notify-upgrade',
+      'the commands are run, check, update, rollback, recover, containers, history, events, config, demo',
+    ],
+    ['serve', 'the commands are run, check, update, rollback, recover, containers, history, events, config, demo'],
   ])('%s is no command, rather than the name of a container to watch', (word, hint) => {
     const faults = faultsOf([word]);
     expect(faults.exitCode).toBe(2);
@@ -456,15 +463,33 @@ describe('files', () => {
     const path = join(folder, 'password');
     writeFileSync(path, '  hunter2\n');
     expect(settingsOf([], { REPO_PASS: path }).registry.repoPass).toBe('hunter2');
-    expect(settingsOf([], { REPO_PASS: folder }).registry.repoPass).toBe(folder);
-    expect(settingsOf([], { REPO_PASS: join(folder, 'none') }).registry.repoPass).toBe(join(folder, 'none'));
+    expect(settingsOf([], { REPO_PASS: 'src' }).registry.repoPass).toBe('src');
+    expect(settingsOf([], { REPO_PASS: 'pass/word' }).registry.repoPass).toBe('pass/word');
+  });
+
+  test.each([
+    ['REPO_PASS', (path: string) => load(['check'], { REPO_PASS: path })],
+    ['REPO_USER', (path: string) => load(['check'], { REPO_USER: path })],
+    ['--token', (path: string) => load(['config', '--token', path], {})],
+    ['--notification-gotify-token', (path: string) => load(['--notification-gotify-token', path], {})],
+    ['--notification-url', (path: string) => load(['--notification-url', path], {})],
+  ])('of %s a path is never the value itself', (source, loadWith) => {
+    for (const [path, why] of [
+      [join(folder, 'none'), 'there is no such file'],
+      [folder, 'it is a folder'],
+    ] as const)
+      expect(loadWith(path)).toMatchObject({
+        kind: 'faults',
+        exitCode: 1,
+        message: expect.stringContaining(`Cannot read the file of ${source} "${path}": ${why}`),
+      });
   });
 
   test('an empty file and a missing secret stop the start', () => {
     const path = join(folder, 'empty');
     writeFileSync(path, '\n');
-    expect(faultsOf([], { REPO_PASS: path }).message).toBe(
-      `Cannot read the file of REPO_PASS "${path}": the file is empty`,
+    expect(faultsOf([], { REPO_PASS: path }).message).toEqual(
+      expect.stringContaining(`Cannot read the file of REPO_PASS "${path}": the file is empty`),
     );
     expect(faultsOf([], { REPO_PASS: '/run/secrets/missing' }).message).toContain('there is no such file');
     expect(faultsOf(['--registry-ca', folder]).message).toContain('it is not a file');

@@ -19,6 +19,8 @@ export type Configuration =
       readonly aliases: readonly string[];
       /** Every option, for people to see. */
       readonly options: readonly ShownOption[];
+      /** Sentences about what was asked for and is not had, though somebody relies on it. */
+      readonly alarms: readonly string[];
       /** Sentences about what was given and has no effect. */
       readonly warnings: readonly string[];
     }
@@ -37,7 +39,7 @@ export function loadConfiguration(argv: readonly string[], environment: Environm
   if (line.wants === 'version') return { kind: 'version' };
   const { values, sources, aliases, faults } = readValues(line, environment);
   const sourceOf = (key: OptionKey) => sources.get(key) ?? key;
-  const made = makeSettings({ command: line.command, names: line.names, values, sourceOf });
+  const made = makeSettings({ ...line, values, sourceOf });
   const all = [...line.faults, ...faults, ...made.faults];
   if (all.length > 0) return { kind: 'faults', message: messageOf(all), exitCode: exitCodeOf(all) };
   return {
@@ -46,6 +48,7 @@ export function loadConfiguration(argv: readonly string[], environment: Environm
     settings: made.settings,
     aliases,
     options: showOptions(values, sources),
+    alarms: made.alarms,
     warnings: [...unknownVariables(environment), ...warnWithoutEffect(sources), ...made.warnings],
   };
 }

@@ -79,6 +79,8 @@ type Shared = {
   readonly commands: readonly CommandName[];
   /** Its value is never printed. */
   readonly secret?: boolean;
+  /** Not for people: Upkeep tells itself with it, and shows it to nobody. */
+  readonly internal?: true;
   /** What to use instead. */
   readonly deprecated?: string;
   /** Why it does nothing though it is understood, without a final period. */
@@ -95,6 +97,7 @@ export const optionGroups = {
   update: 'How they are updated',
   hooks: 'Lifecycle hooks',
   when: 'When',
+  state: 'State',
   engine: 'Engine',
   registry: 'Registries',
   http: 'HTTP API',

@@ -7,6 +7,7 @@ import { outputOptions } from './options/output.ts';
 import { registryOptions } from './options/registry.ts';
 import { remoteOptions } from './options/remote.ts';
 import { selectionOptions } from './options/selection.ts';
+import { stateOptions } from './options/state.ts';
 import { updateOptions } from './options/update.ts';
 import { whenOptions } from './options/when.ts';
 import type { Option, ValueOf } from './option.ts';
@@ -20,6 +21,7 @@ export const options = {
   ...updateOptions,
   ...hookOptions,
   ...whenOptions,
+  ...stateOptions,
   ...engineOptions,
   ...registryOptions,
   ...httpOptions,

@@ -28,5 +28,5 @@ test.each(optionEntries)('the example of %s is a value that it takes, and not it
 
 test.each(labelRows())('%s (also %s): %s, as in %s', (_label, _alias, _meaning, example = '') => {
   const [label = '', value = ''] = example.replaceAll('`', '').split('=');
-  expect(readLabels({ [label]: value }).warnings).toEqual([]);
+  expect(readLabels({ [label]: value }, {}).warnings).toEqual([]);
 });

@@ -38,7 +38,7 @@ Every fault is reported at once and stops the start before anything is touched. 
 
 const labelIntroduction = `## Labels of containers
 
-A container states its own wishes with labels. \`${ownPrefix}*\` wins over the drop-in alias \`${dropInPrefix}*\`. Booleans are written as for options; an empty \`monitor-only\` or \`no-pull\` is false. A label under these prefixes that is not known, or whose value cannot be read, is warned about and not heard.`;
+A container states its own wishes with labels. \`${ownPrefix}*\` wins over the drop-in alias \`${dropInPrefix}*\`. Booleans are written as for options; an empty \`monitor-only\` or \`no-pull\` is false. A label under these prefixes that is not known, or whose value cannot be read, is warned about and not heard. Of the labels that a container has only from its image, [those count](security.md#labels-of-images) that dispose of nothing but that container.`;
 
 function tableOfExitCodes(): string {
   return table(

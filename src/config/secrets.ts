@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { accessSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { quoted } from '../domain/printable.ts';
 import { refusedValue, type Fault } from './fault.ts';
@@ -9,23 +9,37 @@ export type FileValue =
   | { readonly kind: 'fault'; readonly fault: Fault };
 
 /**
- * The trimmed content of the file that the text names, or the text itself where there is no such
- * file. A path under `/run/secrets/` (https://docs.docker.com/engine/swarm/secrets/) must exist:
- * nobody's password looks like that.
+ * The trimmed content of the file that the text names, or the text itself where it names none. What is
+ * written as a path must be a file that can be read: a path that everybody can guess is no secret.
  */
 export function readFileValue(source: string, text: string): FileValue {
-  const named = statOf(text);
-  if (named === undefined) {
-    if (!text.startsWith('/run/secrets/')) return { kind: 'value', value: text };
-    return { kind: 'fault', fault: unreadable(source, text, 'there is no such file') };
-  }
-  if (!named.isFile()) return { kind: 'value', value: text };
-  const read = readBoundedFile(text);
-  if (read.kind === 'unreadable') return { kind: 'fault', fault: unreadable(source, text, read.why) };
+  const path = text.trim();
+  const isPath = /^(?:\/|~\/|\.\.?\/)/.test(path);
+  const named = statOf(path);
+  if (!isPath && named?.isFile() !== true) return { kind: 'value', value: text };
+  if (named !== undefined && !named.isFile())
+    return refused(source, path, named.isDirectory() ? folderWords : 'it is not a file');
+  const read = readBoundedFile(path);
+  if (read.kind === 'unreadable') return refused(source, path, read.why);
   const value = read.content.toString().trim();
-  return value === ''
-    ? { kind: 'fault', fault: unreadable(source, text, 'the file is empty') }
-    : { kind: 'value', value };
+  return value === '' ? refused(source, path, 'the file is empty') : { kind: 'value', value };
+}
+
+const folderWords = 'it is a folder, as Docker makes one where the file of a mount is missing';
+
+function refused(source: string, path: string, why: string): FileValue {
+  const isHidden = mayBeSecret(path);
+  const which = isHidden ? '' : ` ${quoted(path, 300)}`;
+  const remedy = isHidden ? 'a value that begins with / has to be in a file' : 'name a file with the value in it';
+  const message = `Cannot read the file of ${source}${which}: ${why}; ${remedy}, which this user may read`;
+  return { kind: 'fault', fault: { kind: 'value', message } };
+}
+
+/** A password in base64 can begin with a slash. What lies in a folder that is there is the path of a file. */
+function mayBeSecret(path: string): boolean {
+  const [first = '', ...rest] = path.split('/').filter((part) => part !== '');
+  if (!path.startsWith('/')) return false;
+  return statOf(path) === undefined && (rest.length === 0 || statOf(`/${first}`) === undefined);
 }
 
 /** PEM texts for TLS to the engine, from a folder laid out as Docker's own client wants it. */
@@ -69,7 +83,7 @@ type ReadFile =
 
 function readBoundedFile(path: string): ReadFile {
   const stat = statOf(path);
-  if (stat === undefined) return { kind: 'unreadable', why: 'there is no such file' };
+  if (stat === undefined) return { kind: 'unreadable', why: whyNotThere(path) };
   if (!stat.isFile()) return { kind: 'unreadable', why: 'it is not a file' };
   if (stat.size > largestFile) return { kind: 'unreadable', why: 'the file is larger than 1 MiB' };
   try {
@@ -79,13 +93,24 @@ function readBoundedFile(path: string): ReadFile {
   }
 }
 
-function statOf(path: string): { readonly size: number; readonly isFile: () => boolean } | undefined {
+type Stat = Pick<Stats, 'size' | 'isFile' | 'isDirectory'>;
+
+function statOf(path: string): Stat | undefined {
   if (path === '' || path.includes('\0') || path.length > 4096) return undefined;
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch {
     return undefined;
   }
+}
+
+function whyNotThere(path: string): string {
+  try {
+    accessSync(path);
+  } catch (error) {
+    if (isDenied(error)) return 'permission denied';
+  }
+  return 'there is no such file';
 }
 
 function isDenied(error: unknown): boolean {

@@ -17,6 +17,7 @@ export type Settings = {
   readonly service: ServiceSettings;
   readonly request: RequestSettings;
   readonly run: RunSettings;
+  readonly state: StateSettings;
   readonly engine: EngineSettings;
   readonly registry: RegistrySettings;
   readonly http: HttpSettings;
@@ -35,11 +36,24 @@ export type RequestSettings = {
   readonly verify: boolean;
 };
 
+export type StateSettings = {
+  /** Undefined: nothing is kept outside of the engine. */
+  readonly folder: string | undefined;
+  /** Undefined: a key of our own in `folder`, where there is one. */
+  readonly journalKeyFile: string | undefined;
+  /** Names of containers whose journals are believed without a seal. */
+  readonly unsealed: readonly string[];
+};
+
 export type RunSettings = {
+  /** Whether a command was named, rather than `run` meant for want of one. */
+  readonly isNamed: boolean;
   readonly once: boolean;
   /** Nothing but a look at the engine. */
   readonly healthCheck: boolean;
   readonly schedule: Schedule;
+  /** The flag or variable that says when to update; undefined: nobody said. */
+  readonly scheduleSource: string | undefined;
   readonly updateOnStart: boolean;
   /** The update of our own container that we are the helper for; undefined: we are none. */
   readonly finishUpdate: string | undefined;
@@ -63,6 +77,7 @@ export type RegistrySettings = {
   readonly dockerConfigPath: string | undefined;
   readonly repoUser: string | undefined;
   readonly repoPass: string | undefined;
+  readonly repoHost: string;
   readonly tlsSkip: boolean;
   readonly tlsMinVersion: 'TLSv1.2' | 'TLSv1.3';
   /** PEM files of authorities besides the well-known ones. */
@@ -99,6 +114,7 @@ export type OutputSettings = {
 
 export type Given = {
   readonly command: CommandName;
+  readonly commandNamed: boolean;
   readonly names: readonly string[];
   readonly values: OptionValues;
   /** The flag or variable that gave an option its value. */
@@ -108,6 +124,8 @@ export type Given = {
 export type MadeSettings = {
   readonly settings: Settings;
   readonly faults: readonly Fault[];
+  /** Sentences about what was asked for and is not had, though somebody relies on it. */
+  readonly alarms: readonly string[];
   /** Sentences about what was given and is not what it seems. */
   readonly warnings: readonly string[];
 };
@@ -116,10 +134,11 @@ export type MadeSettings = {
 export function makeSettings(given: Given): MadeSettings {
   const { command, names, values } = given;
   const faults: Fault[] = [];
+  const alarms: string[] = [];
   const warnings: string[] = [];
   const canMoveCursor = values.terminalType !== 'dumb';
   const colour = canMoveCursor && !values.noColor;
-  const http = makeHttpSettings(given, { faults, warnings });
+  const http = makeHttpSettings(given, { faults, alarms, warnings });
   const settings: Settings = {
     service: serviceSettings(given, { servesApi: http.groups.length > 0 }),
     request: {
@@ -129,10 +148,13 @@ export function makeSettings(given: Given): MadeSettings {
       retryFailed: values.retryFailed,
       verify: values.verify,
     },
+    state: { folder: values.stateDir, journalKeyFile: values.journalKeyFile, unsealed: values.unsealed },
     run: {
+      isNamed: given.commandNamed,
       once: values.runOnce,
       healthCheck: values.healthCheck,
       schedule: scheduleOf(given, faults),
+      scheduleSource: scheduleSource(given),
       updateOnStart: values.updateOnStart,
       finishUpdate: values.finishUpdate,
       periodicPolls: values.httpPeriodicPolls,
@@ -148,6 +170,7 @@ export function makeSettings(given: Given): MadeSettings {
       dockerConfigPath: dockerConfigPath(values),
       repoUser: values.repoUser,
       repoPass: values.repoPassword,
+      repoHost: values.repoHost,
       tlsSkip: values.registryTlsSkip,
       tlsMinVersion: values.registryTlsMinVersion === 'tls1.3' ? 'TLSv1.3' : 'TLSv1.2',
       extraCa: registryCa(given, faults),
@@ -165,7 +188,12 @@ export function makeSettings(given: Given): MadeSettings {
   };
   if (values.reviveStopped && !values.includeStopped)
     warnings.push(`${given.sourceOf('reviveStopped')} has no effect without --include-stopped`);
-  return { settings, faults, warnings };
+  return { settings, faults, alarms, warnings };
+}
+
+function scheduleSource({ values, sourceOf }: Given): string | undefined {
+  if (values.schedule !== undefined) return sourceOf('schedule');
+  return sourceOf('intervalMs') === 'intervalMs' ? undefined : sourceOf('intervalMs');
 }
 
 /** Each has a date of its own for the next update; as in the Watchtower family, nobody can mean both. */

@@ -11,7 +11,7 @@ describe('showOptions()', () => {
       UPKEEP_DISABLE_CONTAINERS: 'a b',
       DOCKER_HOST: 'tcp://engine:2375',
     });
-    expect(shown).toHaveLength(optionEntries.length);
+    expect(shown).toHaveLength(optionEntries.filter(([, option]) => option.internal !== true).length);
     expect(shown).toContainEqual({ name: 'cleanup', value: 'true', source: '--cleanup' });
     expect(shown).toContainEqual({ name: 'stop-timeout', value: '1m30s', source: '--stop-timeout' });
     expect(shown).toContainEqual({ name: 'scope', value: 'prod', source: 'WATCHTOWER_SCOPE' });
@@ -19,6 +19,13 @@ describe('showOptions()', () => {
     expect(shown).toContainEqual({ name: 'host', value: 'tcp://engine:2375', source: 'DOCKER_HOST' });
     expect(shown).toContainEqual({ name: 'monitor-only', value: 'false', source: 'default' });
     expect(shown).toContainEqual({ name: 'http-api-token', value: '', source: 'default' });
+  });
+
+  test('shows nothing that Upkeep tells itself', () => {
+    const given = { UPKEEP_FINISH_UPDATE: 'an-update' };
+    const internal = optionEntries.filter(([, option]) => option.internal === true).map(([key]) => key);
+    expect(internal).toEqual(['finishUpdate']);
+    expect(JSON.stringify(shownFor([], given))).not.toMatch(/an-update|FINISH_UPDATE/);
   });
 
   test('shows no secret', () => {

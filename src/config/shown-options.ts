@@ -13,9 +13,10 @@ export type ShownOption = {
   readonly source: string;
 };
 
-/** Every option with its value and where that came from, in the order of help and docs. */
+/** Every option that is for people, with its value and where that came from, in the order of help and docs. */
 export function showOptions(values: OptionValues, sources: ReadonlyMap<OptionKey, string>): readonly ShownOption[] {
-  return optionEntries.map(([key, option]) => ({
+  const forPeople = optionEntries.filter(([, option]) => option.internal !== true);
+  return forPeople.map(([key, option]) => ({
     name: option.flag ?? variablesOf(option)[0]?.name ?? key,
     value: shown(option, values[key]),
     source: sources.get(key) ?? 'default',

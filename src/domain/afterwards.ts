@@ -1,5 +1,5 @@
 import { type Container, isAlive } from './container.ts';
-import { readLabels } from './labels.ts';
+import { wishesOf } from './labels.ts';
 import type { ServiceSettings } from './settings.ts';
 import { isRestrained } from './wishes-in-force.ts';
 
@@ -26,7 +26,7 @@ export function afterwardsOf(
   { isLinked, isJob }: Part,
   settings: AfterwardsSettings,
 ): Afterwards {
-  const { wishes } = readLabels(container.settings.Config.Labels ?? {});
+  const wishes = wishesOf(container);
   const isStarted = isAlive(container.state.status) || (settings.reviveStopped && !isLinked);
   if (!isStarted || isRestrained(wishes.noRestart, settings.noRestart, settings)) return 'stopped';
   return isJob ? 'completed' : 'running';

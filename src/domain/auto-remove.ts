@@ -1,5 +1,6 @@
 import type { Container } from './container.ts';
 import { readJournal } from './journal.ts';
+import { ownLabels } from './label-origin.ts';
 
 /** Whether the engine removes the container as soon as it stops (`--rm`). */
 export function removesItself({ settings }: Container): boolean {
@@ -12,10 +13,11 @@ export function removesItself({ settings }: Container): boolean {
  * cannot have a restart policy.
  */
 export function hasSelfRemovingSuccessor(container: Container): boolean {
-  const { Config, HostConfig } = container.settings;
+  const { settings, imageLabels } = container;
+  const { Config, HostConfig } = settings;
   const policy = HostConfig.RestartPolicy?.Name ?? '';
   if (removesItself(container)) return true;
-  const reading = readJournal(Config.Labels ?? {});
+  const reading = readJournal(ownLabels(Config.Labels ?? {}, imageLabels ?? {}));
   return (policy === '' || policy === 'no') && reading.kind === 'journal' && reading.journal.role === 'standin';
 }
 

@@ -2,9 +2,39 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyText } from '../../test/support/any-text.ts';
 import { fixtureTable } from '../../test/support/fixture-table.ts';
-import { readComposeIdentity } from './compose-identity.ts';
+import { mayBelongTogether, readComposeIdentity } from './compose-identity.ts';
 
 const labels = { 'com.docker.compose.project': 'shop', 'com.docker.compose.service': 'web' };
+
+describe('mayBelongTogether()', () => {
+  const of = (folder: string | undefined, files: string | undefined, project = 'shop') =>
+    readComposeIdentity({
+      ...labels,
+      'com.docker.compose.project': project,
+      ...(folder !== undefined && { 'com.docker.compose.project.working_dir': folder }),
+      ...(files !== undefined && { 'com.docker.compose.project.config_files': files }),
+    });
+  const shop = of('/srv/shop', '/srv/shop/compose.yaml');
+
+  test.each([
+    [of('/srv/shop', '/srv/shop/compose.yaml'), true],
+    [of('/srv/shop', '/srv/shop/compose.yaml,/srv/shop/more.yaml'), true],
+    [of('/srv/shop', '/srv/shop/other.yaml'), false],
+    [of('/home/eve/shop', '/srv/shop/compose.yaml'), false],
+    [of('/srv/shop', undefined), false],
+    [of(undefined, undefined), false],
+    [of('/srv/shop', '/srv/shop/compose.yaml', 'other'), false],
+  ])('%j with one of /srv/shop: %j', (other, expected) => {
+    if (shop === undefined || other === undefined) throw new Error('no identity');
+    expect(mayBelongTogether(shop, other)).toBe(expected);
+    expect(mayBelongTogether(other, shop)).toBe(expected);
+  });
+
+  test('knows no difference where no folder and file is told', () => {
+    const [one, other] = [of(undefined, undefined), of(undefined, undefined)];
+    expect(one && other && mayBelongTogether(one, other)).toBe(true);
+  });
+});
 
 describe('readComposeIdentity()', () => {
   test('reads what compose writes', () => {
@@ -17,6 +47,8 @@ describe('readComposeIdentity()', () => {
     expect(identity).toEqual({
       project: 'shop',
       service: 'web',
+      folder: '',
+      files: [],
       containerNumber: 2,
       oneOff: false,
       dependsOn: [{ service: 'db', condition: 'service_healthy', restart: true }],
@@ -27,6 +59,8 @@ describe('readComposeIdentity()', () => {
     expect(readComposeIdentity(labels)).toEqual({
       project: 'shop',
       service: 'web',
+      folder: '',
+      files: [],
       containerNumber: undefined,
       oneOff: false,
       dependsOn: [],

@@ -2,6 +2,10 @@
 export type ComposeIdentity = {
   readonly project: string;
   readonly service: string;
+  /** The folder of the project; empty where the label is missing, as other tools than compose leave it. */
+  readonly folder: string;
+  /** The files that it was made from; empty likewise. */
+  readonly files: readonly string[];
   /** The replica, from 1; undefined where the label is missing or not a number. */
   readonly containerNumber: number | undefined;
   /** Made by `compose run`: not one of the service's own replicas. */
@@ -24,20 +28,36 @@ const conditions = ['service_started', 'service_healthy', 'service_completed_suc
 
 /** Undefined when the container does not belong to a compose project. Parts that cannot be read are left out. */
 export function readComposeIdentity(labels: Readonly<Record<string, string>>): ComposeIdentity | undefined {
-  const read = (name: string) => (Object.hasOwn(labels, prefix + name) ? (labels[prefix + name] ?? '') : '');
+  const read = (name: string) =>
+    Object.hasOwn(labels, composePrefix + name) ? (labels[composePrefix + name] ?? '') : '';
   const [project, service] = [read('project'), read('service')];
   if (!isName(project) || !isName(service)) return undefined;
   const number = read('container-number');
   return {
     project,
     service,
+    folder: read('project.working_dir'),
+    files: read('project.config_files')
+      .split(',')
+      .map((file) => file.trim())
+      .filter((file) => file !== ''),
     containerNumber: /^[1-9]\d{0,8}$/.test(number) ? Number(number) : undefined,
     oneOff: read('oneoff').toLowerCase() === 'true',
     dependsOn: readDependencies(read('depends_on')),
   };
 }
 
-const prefix = 'com.docker.compose.';
+/**
+ * Whether two that claim the same project may be of the same: made in one folder, and from a file that both name.
+ * Compose names all files of a call, which may be more for one service than for another.
+ */
+export function mayBelongTogether(one: ComposeIdentity, other: ComposeIdentity): boolean {
+  if (one.project !== other.project || one.folder !== other.folder) return false;
+  if (one.files.length === 0 || other.files.length === 0) return one.files.length === other.files.length;
+  return one.files.some((file) => other.files.includes(file));
+}
+
+export const composePrefix = 'com.docker.compose.';
 
 const longestDependencies = 32_768;
 

@@ -177,11 +177,11 @@ describe('differences()', () => {
   });
 
   test('an image that carries labels of a journal is reported, because they would look like ours', () => {
-    const forged = imageOf('forged', { Labels: { 'upkeep.tx.name': 'db' } });
+    const forged = imageOf('forged', { Labels: { 'upkeep.tx.name': 'db', 'upkeep.tx.helper': 'id' } });
     const plain = scene.run(imageOf('plain'));
     const successor = scene.update(plain, imageOf('plain'), forged);
     expect(scene.compare(plain, successor, imageOf('plain'), forged).map(({ field }) => field)).toEqual([
-      'Config.Labels.upkeep.tx.name',
+      'Config.Labels.upkeep.tx.helper',
     ]);
   });
 

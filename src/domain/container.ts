@@ -29,7 +29,7 @@ export type ContainerSummary = {
   readonly networkMode: string;
 };
 
-/** Everything about one container, from one inspect call. */
+/** Everything about one container, from one inspect call, and the labels of its image. */
 export type Container = {
   readonly id: string;
   readonly name: string;
@@ -38,6 +38,8 @@ export type Container = {
   readonly state: ContainerState;
   readonly restartCount: number;
   readonly settings: ContainerSettings;
+  /** Absent where the engine does not know the image any more. */
+  readonly imageLabels?: Readonly<Record<string, string>>;
 };
 
 export type ContainerState = {
@@ -145,6 +147,8 @@ export type ImageSummary = {
   readonly tags: readonly string[];
   /** `repository@sha256:…` */
   readonly digests: readonly string[];
+  /** What its containers inherit; absent: none. */
+  readonly labels?: Readonly<Record<string, string>>;
 };
 
 /** One image, inspected. */

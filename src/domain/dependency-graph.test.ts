@@ -82,6 +82,51 @@ describe('buildDependencyGraph(), soft dependencies', () => {
     expect(graph.warnings).toEqual([]);
   });
 
+  describe('compose, where a container of another folder claims to be of the project,', () => {
+    const made = (folder: string) => ({
+      'com.docker.compose.project.working_dir': folder,
+      'com.docker.compose.project.config_files': `${folder}/compose.yaml`,
+    });
+    const shop = made('/srv/shop');
+    const needsDb = { 'com.docker.compose.depends_on': 'db:service_started:true' };
+
+    test('orders nothing after it', () => {
+      const web = one('web', { labels: compose('web', { ...shop, ...needsDb }) });
+      const [db, forged] = [
+        one('db', { labels: compose('db', shop) }),
+        one('forged', { labels: compose('db', made('/tmp')) }),
+      ];
+      expect(needs(build(web, db, forged), 'web').soft).toEqual([db.name]);
+      expect(needs(build(web, forged), 'web').soft).toEqual([]);
+    });
+
+    test('orders it after nothing', () => {
+      const forged = one('forged', { labels: compose('web', { ...made('/tmp'), ...needsDb }) });
+      expect(needs(build(forged, one('db', { labels: compose('db', shop) })), 'forged').soft).toEqual([]);
+    });
+
+    test.each(['db', 'shop-db'])('a depends-on label that names %s means the right one, or none', (name) => {
+      const labels = { 'upkeep.depends-on': name };
+      const [db, forged] = [
+        one('x', { labels: compose('db', shop) }),
+        one('y', { labels: compose('db', made('/tmp')) }),
+      ];
+      const inside = one('web', { labels: { ...compose('web', shop), ...labels } });
+      expect(needs(build(inside, db, forged), 'web').soft).toEqual([db.name]);
+      expect(needs(build(inside, forged), 'web').soft).toEqual([]);
+      expect(needs(build(one('web', { labels }), db, forged), 'web').soft).toEqual([]);
+    });
+
+    test('does not take the labels of an image for those of compose', () => {
+      const image = compose('db', shop);
+      const web = one('web', { labels: compose('web', { ...shop, ...needsDb }) });
+      const forged = one('forged', { labels: image, imageLabels: image });
+      expect(needs(build(web, forged), 'web').soft).toEqual([]);
+      const built = one('db', { labels: { ...image, 'com.docker.compose.oneoff': 'False' }, imageLabels: image });
+      expect(needs(build(web, built), 'web').soft).toEqual([built.name]);
+    });
+  });
+
   test('compose is not read when that is switched off', () => {
     const labels = compose('web', { 'com.docker.compose.depends_on': 'db' });
     const containers = [one('web', { labels }), one('db', { labels: compose('db') })];

@@ -1,7 +1,7 @@
 import type { ComposeCondition } from './compose-identity.ts';
 import type { Container } from './container.ts';
 import { type ContainerLookup, createContainerLookup, type LinkedContainer } from './container-lookup.ts';
-import { readLabels } from './labels.ts';
+import { wishesOf } from './labels.ts';
 import { quoted } from './printable.ts';
 import { strongComponents } from './strong-components.ts';
 
@@ -56,7 +56,7 @@ export function buildDependencyGraph<Each extends LinkedContainer>(
   const soft = new Map<string, readonly SoftDependency[]>();
   for (const container of sorted) {
     hard.set(container.id, withoutSelf(container, hardDependencies(container, lookup), warnings));
-    const { dependsOn } = readLabels(container.settings.Config.Labels ?? {}).wishes;
+    const { dependsOn } = wishesOf(container);
     const known = softDependencies(container, lookup, { ...options, dependsOn }, warnings);
     soft.set(container.id, withoutSelf(container, known, warnings));
   }
@@ -174,11 +174,11 @@ function fromLabel(
 function meantByLabel(container: LinkedContainer, name: string, lookup: Lookup): readonly LinkedContainer[] {
   const exact = lookup.byName(name);
   if (exact !== undefined) return [exact];
-  const project = lookup.composeOf(container)?.project;
-  const siblings = project === undefined ? [] : lookup.byService(project, name);
+  const asking = lookup.composeOf(container);
+  const siblings = asking === undefined ? [] : lookup.byService(asking.project, name, asking);
   if (siblings.length > 0) return siblings;
   for (const { index } of name.matchAll(/[-_]/g)) {
-    const service = lookup.byService(name.slice(0, index), name.slice(index + 1));
+    const service = lookup.byService(name.slice(0, index), name.slice(index + 1), asking);
     if (service.length > 0) return service;
   }
   return [];
@@ -189,7 +189,7 @@ function fromCompose(container: LinkedContainer, lookup: Lookup): readonly SoftD
   if (identity === undefined) return [];
   return identity.dependsOn.flatMap(({ service, condition, restart }) =>
     lookup
-      .byService(identity.project, service)
+      .byService(identity.project, service, identity)
       .map(({ id }): SoftDependency => ({ kind: 'compose', targetId: id, condition, restart })),
   );
 }

@@ -3,6 +3,8 @@ export type DurationGrammar = {
   readonly bareUnit?: 's' | 'm' | undefined;
   /** Whether `M` is a month of 30 days, as a cooldown delay may say. */
   readonly months?: boolean;
+  /** Whether more than Go's longest is read too, as infinite: for who has a bound of their own. */
+  readonly endless?: boolean;
 };
 
 /**
@@ -14,7 +16,8 @@ export function parseDuration(text: string, grammar: DurationGrammar = {}): numb
   if (text.length > longestText) return undefined;
   const trimmed = text.trim();
   const total = /^[\d.]+$/.test(trimmed) ? bareNumber(trimmed, grammar) : sumOfParts(trimmed, grammar);
-  if (total === undefined || !(total <= longestMs)) return undefined;
+  if (total === undefined) return undefined;
+  if (!(total <= longestMs)) return grammar.endless ? Infinity : undefined;
   return total > 0 ? Math.max(1, Math.round(total)) : 0;
 }
 

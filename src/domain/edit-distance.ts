@@ -1,11 +1,15 @@
 /**
  * The candidate that a mistyped name most likely means; undefined when none is near, that is when
- * more than half of the longer one would have to change.
+ * more than half (or `largestShare`) of the longer one would have to change.
  */
-export function nearest<Name extends string>(typed: string, candidates: readonly Name[]): Name | undefined {
+export function nearest<Name extends string>(
+  typed: string,
+  candidates: readonly Name[],
+  largestShare = 0.5,
+): Name | undefined {
   if (typed.length > longestTyped) return undefined;
   let best: Name | undefined;
-  let bestShare = 0.5;
+  let bestShare = largestShare;
   for (const candidate of candidates) {
     const share = editDistance(typed.toLowerCase(), candidate.toLowerCase()) / Math.max(typed.length, candidate.length);
     if (share < bestShare || (share === bestShare && best === undefined)) [best, bestShare] = [candidate, share];

@@ -56,7 +56,7 @@ describe.each(labelNames)('the label %s', (name) => {
     name.endsWith('-timeout') && name.startsWith('lifecycle') ? name.slice(0, -'-timeout'.length) : undefined;
   const others: Readonly<Record<string, string>> = hook === undefined ? {} : { [ownPrefix + hook]: 'true' };
   const read = (labels: Readonly<Record<string, string>>) => {
-    const { wishes, warnings } = readLabels({ ...others, ...labels });
+    const { wishes, warnings } = readLabels({ ...others, ...labels }, {});
     return { said: row.of(wishes), warnings };
   };
 

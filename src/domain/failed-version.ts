@@ -1,4 +1,6 @@
 import type { ContainerSummary, ImageSummary } from './container.ts';
+import { fnv64 } from './fnv.ts';
+import { isOpenMarkTag, openMarkRepository } from './open-mark.ts';
 import { parseStandingName } from './transaction-names.ts';
 
 /**
@@ -26,7 +28,7 @@ export function failedVersionTag(name: string, imageId: string, atMs: number): s
     .toISOString()
     .replaceAll(/[-:]|\.\d+/g, '')
     .slice(-16);
-  return `${repository}:${digits}-${nameKey(name)}-${stamp}`;
+  return `${repository}:${digits}-${fnv64(name)}-${stamp}`;
 }
 
 /** Those that images are tagged with. */
@@ -37,7 +39,7 @@ export function failedVersionsOf(images: readonly Pick<ImageSummary, 'tags'>[]):
 /** Those of the container called so. */
 export function failedVersionsIn(versions: readonly FailedVersion[], name: string): readonly FailedVersion[] {
   if (versions.length === 0) return versions;
-  const key = nameKey(name);
+  const key = fnv64(name);
   return versions.filter((version) => version.nameKey === key);
 }
 
@@ -53,8 +55,8 @@ export function obsoleteFailures(
   judged: readonly Judged[],
 ): readonly FailedVersion[] {
   if (versions.length === 0) return versions;
-  const verdicts = new Map(judged.map((one) => [nameKey(one.name), one]));
-  const present = new Set(containers.map(({ name }) => nameKey(parseStandingName(name)?.name ?? name)));
+  const verdicts = new Map(judged.map((one) => [fnv64(one.name), one]));
+  const present = new Set(containers.map(({ name }) => fnv64(parseStandingName(name)?.name ?? name)));
   return versions.filter((version) => {
     const verdict = verdicts.get(version.nameKey);
     if (verdict === undefined) return !present.has(version.nameKey);
@@ -62,14 +64,18 @@ export function obsoleteFailures(
   });
 }
 
-/** An image's tags less those that only remember a failure. */
+/** An image's tags less those that Upkeep keeps its notes in. */
 export function tagsByPeople({ tags }: Pick<ImageSummary, 'tags'>): readonly string[] {
-  return tags.some(isFailedVersionTag) ? tags.filter((tag) => !isFailedVersionTag(tag)) : tags;
+  return tags.some(isOwnTag) ? tags.filter((tag) => !isOwnTag(tag)) : tags;
+}
+
+function isOwnTag(tag: string): boolean {
+  return isFailedVersionTag(tag) || isOpenMarkTag(tag);
 }
 
 /** What keeps an image in the engine beside the tag; a store that gives every repository a digest counts ours no further. */
 export function otherNames({ tags, digests }: Pick<ImageSummary, 'tags' | 'digests'>, tag: string): readonly string[] {
-  const isOurs = (digest: string) => digest.split('@')[0]?.split('/').at(-1) === repository;
+  const isOurs = (digest: string) => ownRepositories.includes(digest.split('@')[0]?.split('/').at(-1) ?? '');
   return [...tags.filter((other) => other !== tag), ...digests.filter((digest) => !isOurs(digest))];
 }
 
@@ -79,6 +85,7 @@ export function isFailedVersionTag(tag: string): boolean {
 }
 
 const repository = 'upkeep-quarantine';
+const ownRepositories: readonly string[] = [repository, openMarkRepository];
 
 /** Engines print the repository with the host that they assume for it. */
 const grammar =
@@ -90,13 +97,4 @@ function parseTag(tag: string): FailedVersion | undefined {
   if (image === undefined || key === undefined || time === undefined) return undefined;
   const atMs = Date.parse(time.replace(/^(....)(..)(..)T(..)(..)(..)Z$/, '$1-$2-$3T$4:$5:$6Z'));
   return Number.isNaN(atMs) ? undefined : { tag, imageId: `sha256:${image}`, nameKey: key, atMs };
-}
-
-/** FNV-1a of 64 bits, because a name may be longer than a tag: https://www.rfc-editor.org/rfc/rfc9923 */
-function nameKey(name: string): string {
-  let hash = 0xcbf29ce484222325n;
-  for (const byte of new TextEncoder().encode(name)) {
-    hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
-  }
-  return hash.toString(16).padStart(16, '0');
 }

@@ -39,6 +39,18 @@ describe('hookCommand()', () => {
     expect(hookCommand(container, 'preCheck', { ...on, ...settings })?.user).toBe(expected);
   });
 
+  test('a command that comes from the image runs as the container’s own user, whoever else is named', () => {
+    const image = { 'upkeep.lifecycle.pre-check': 'id > /tmp/who' };
+    const labels = { ...image, 'upkeep.lifecycle.uid': '0', 'upkeep.lifecycle.post-check': 'id' };
+    const container = inspectedContainer('web', { labels, imageLabels: image, config: { User: 'app' } });
+    const settings = { ...on, lifecycleUserId: 0, lifecycleGroupId: 0 };
+    expect(hookCommand(container, 'preCheck', settings)).toMatchObject({
+      command: ['sh', '-c', 'id > /tmp/who'],
+      user: undefined,
+    });
+    expect(hookCommand(container, 'postCheck', settings)?.user).toBe('0:0');
+  });
+
   test("a drop-in label's 0 is no user, as with Watchtower", () => {
     const labels = { 'upkeep.lifecycle.pre-check': 'true', 'com.centurylinklabs.watchtower.lifecycle.uid': '0' };
     expect(hookCommand(withLabels(labels), 'preCheck', on)?.user).toBeUndefined();
@@ -48,8 +60,8 @@ describe('hookCommand()', () => {
     [undefined, 60_000],
     ['3', 180_000],
     ['90s', 90_000],
-    ['0', 86_400_000],
-    ['9000', 86_400_000],
+    ['0', 3_600_000],
+    ['9000', 3_600_000],
   ])('with the timeout %j is waited for %i ms', (timeout, expected) => {
     const more = timeout === undefined ? {} : { 'upkeep.lifecycle.post-check-timeout': timeout };
     const container = withLabels({ 'upkeep.lifecycle.post-check': 'true', ...more });

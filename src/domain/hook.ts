@@ -1,6 +1,7 @@
 import type { Container } from './container.ts';
 import { formatDuration } from './duration.ts';
-import { type HookName, labelsInEffect, type LabelWishes, readLabels } from './labels.ts';
+import { longestWaitMs } from './label-values.ts';
+import { type HookName, labelsInEffect, type LabelWishes, wishesOf } from './labels.ts';
 import type { CommandOutcome, ContainerCommand } from './outside.ts';
 import { printable } from './printable.ts';
 import type { ServiceSettings } from './settings.ts';
@@ -23,20 +24,20 @@ export function hookCommand(
 ): ContainerCommand | undefined {
   if (!settings.lifecycleHooks) return undefined;
   const { Config } = container.settings;
-  const { wishes } = readLabels(Config.Labels ?? {});
+  const wishes = wishesOf(container);
   const wish = wishes.hooks[hook];
   if (wish === undefined) return undefined;
   return {
     command: ['sh', '-c', wish.command],
     environment: [`WT_CONTAINER=${describeForHook(container, wishes)}`],
-    user: userOf(wishes, settings, Config.User ?? ''),
-    timeoutMs: Math.min(wish.timeoutMs ?? defaultTimeoutMs, longestTimeoutMs) || longestTimeoutMs,
+    user: wish.isFromImage ? undefined : userOf(wishes, settings, Config.User ?? ''),
+    timeoutMs: (wish.timeoutMs ?? defaultTimeoutMs) || longestWaitMs,
   };
 }
 
 /** False where the container asks for its hook to be waited for without end. */
-export function hasOwnLimit({ settings: { Config } }: Container, hook: HookName): boolean {
-  return readLabels(Config.Labels ?? {}).wishes.hooks[hook]?.timeoutMs !== 0;
+export function hasOwnLimit(container: Container, hook: HookName): boolean {
+  return wishesOf(container).hooks[hook]?.timeoutMs !== 0;
 }
 
 /**
@@ -72,9 +73,6 @@ export function outputLines(output: string): readonly string[] {
 
 const defaultTimeoutMs = 60_000;
 
-/** For a hook without a limit of its own, because a run must come to an end. */
-const longestTimeoutMs = 24 * 3_600_000;
-
 const mostLines = 200;
 const longestLine = 1000;
 
@@ -98,10 +96,12 @@ function judgeExitCode(exitCode: number): HookEnd {
 const longestDescription = 40_000;
 
 /** With the fields that the Watchtower family has; the environment of the container is not among them. */
-function describeForHook({ id, name, settings: { Config } }: Container, { stopSignal }: LabelWishes): string {
+function describeForHook(container: Container, { stopSignal }: LabelWishes): string {
+  const { id, name, imageLabels } = container;
+  const { Config } = container.settings;
   const signal = stopSignal ?? (Config.StopSignal || 'SIGTERM');
   const description = { name, id, image_name: Config.Image, stop_signal: signal };
-  const whole = JSON.stringify({ ...description, labels: labelsInEffect(Config.Labels ?? {}) });
+  const whole = JSON.stringify({ ...description, labels: labelsInEffect(Config.Labels ?? {}, imageLabels) });
   return whole.length <= longestDescription ? whole : JSON.stringify({ ...description, labels: {} });
 }
 

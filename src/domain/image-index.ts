@@ -1,6 +1,7 @@
-import type { ImageSummary } from './container.ts';
+import type { ContainerSummary, ImageSummary } from './container.ts';
 import { type Digest, parseDigest } from './digest.ts';
 import { formatReference, type ImageReference, tryParseImageReference } from './image-reference.ts';
+import type { Labels } from './labels.ts';
 
 /** The engine's images, found by what containers and registries call them. */
 export type ImageIndex = {
@@ -10,6 +11,19 @@ export type ImageIndex = {
   /** By a digest it was pulled with, or by its id, which is a digest too: of the config or of the manifest. */
   readonly byDigest: (digest: Digest) => ImageSummary | undefined;
 };
+
+/** The labels of the image that a container of the list runs; undefined where the engine does not hold it any more. */
+export type ImageLabelsOf = (container: Pick<ContainerSummary, 'imageId'>) => Labels | undefined;
+
+export function imageLabelsIn(images: Pick<ImageIndex, 'byId'>): ImageLabelsOf {
+  return ({ imageId }) => labelsOfImage(images.byId(imageId));
+}
+
+export function labelsOfImage(image: ImageSummary | undefined): Labels | undefined {
+  return image && (image.labels ?? noLabels);
+}
+
+const noLabels: Labels = {};
 
 export function indexImages(images: readonly ImageSummary[]): ImageIndex {
   const byId = new Map<string, ImageSummary>();

@@ -39,7 +39,7 @@ describe('createImageRule()', () => {
 
 test('selectByImage() keeps a container whose reference could not be read, so that this is told', () => {
   const containers = ['web', 'db', 'lost'].map((name) => containerSummary(name, { image: name }));
-  const selection = selectContainers(containers, { ...defaultSettings, scope: '' });
+  const selection = selectContainers(containers, { ...defaultSettings, scope: '' }, () => ({}));
   const rule = createImageRule({ monitorImageNames: ['web'], skipImageNames: [] });
   const images = new Map(containers.filter(({ name }) => name !== 'lost').map(({ id, image }) => [id, image]));
   const chosen = selectByImage(selection, rule, (id) => {

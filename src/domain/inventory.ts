@@ -1,4 +1,5 @@
 import type { ContainerStatus, HealthStatus } from './container.ts';
+import type { UnfinishedUpdate } from './unfinished-update.ts';
 import type { Staleness } from './verdict.ts';
 
 /** What the engine runs, as far as it is ours to watch: one immutable picture. */
@@ -11,10 +12,17 @@ export type Inventory = {
   readonly scope: string;
   /** The watched containers, newest first, as Docker lists them. */
   readonly containers: readonly TrackedContainer[];
+  /** Watched containers that an update has not come to an end with, by their own names. */
+  readonly unfinished: readonly UnfinishedTracked[];
   /** What they run: one for each image id and reference, by name. */
   readonly images: readonly TrackedImage[];
   /** Containers for which the last check found something newer, held back or not. */
   readonly updatesAvailable: number;
+};
+
+export type UnfinishedTracked = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason'> & {
+  /** The reference it was created from, as the engine lists it. */
+  readonly image: string;
 };
 
 export type TrackedContainer = LastCheck & {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Journal, readJournal, writeJournal } from './journal.ts';
+import { isJournalLabel, type Journal, readJournal, sealLabel, writeJournal } from './journal.ts';
 import { journalPrefix } from './label-names.ts';
 
 const id = (digit: string) => digit.repeat(64);
@@ -27,6 +27,12 @@ const journal: Journal = {
     { name: 'web', oldId: id('a') },
   ],
 };
+
+test('isJournalLabel() knows every label of a journal, and the seal', () => {
+  const labels = [...Object.keys(writeJournal(journal)), sealLabel];
+  expect(labels.filter((label) => !isJournalLabel(label))).toEqual([]);
+  expect([`${journalPrefix}helper`, 'name', 'upkeep.name'].filter(isJournalLabel)).toEqual([]);
+});
 
 describe('readJournal()', () => {
   test('reads back what writeJournal() wrote, beside labels of the user', () => {

@@ -1,6 +1,7 @@
 import { type Afterwards, afterwards } from './afterwards.ts';
 import type { RestartPolicy } from './container.ts';
 import { journalPrefix } from './label-names.ts';
+import type { Seal } from './outside.ts';
 import { parsePolicyCode, policyCode } from './transaction-names.ts';
 
 /**
@@ -68,6 +69,34 @@ export function writeJournal(journal: Journal): Record<string, string> {
     [`${journalPrefix}members`]: journal.members.map(({ name, oldId }) => `${name}=${oldId}`).join(','),
   };
 }
+
+/** The part of a journal that a seal covers: all of it. */
+export function sealedText(journal: Journal): string {
+  return JSON.stringify(writeJournal(journal));
+}
+
+/** Holds the seal: see `Seal` in `outside.ts`. */
+export const sealLabel = `${journalPrefix}seal`;
+
+/** Whether a journal carries the seal of our key; without a key every journal does. */
+export function bearsSeal(
+  journal: Journal,
+  labels: Readonly<Record<string, string>>,
+  seal: Pick<Seal, 'verify'> | undefined,
+): boolean {
+  return seal === undefined || seal.verify(sealedText(journal), labels[sealLabel] ?? '');
+}
+
+/** Whether a journal always has this label, or its seal is in it. */
+export function isJournalLabel(label: string): boolean {
+  return fields.has(label.slice(journalPrefix.length)) && label.startsWith(journalPrefix);
+}
+
+const fields: ReadonlySet<string> = new Set(
+  'v id name old old-image old-digest tagged-before new-image role rm ref policy run then keep owner owner-container members seal'.split(
+    ' ',
+  ),
+);
 
 export type JournalReading =
   | { readonly kind: 'journal'; readonly journal: Journal }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { inspectedContainer } from '../../test/support/builders.ts';
-import { type KeepContext, keepOrderOf, longestKeepMs } from './keep-old.ts';
+import { type KeepContext, keepOrderOf } from './keep-old.ts';
+import { longestKeepMs } from './label-values.ts';
 
 const alone: KeepContext = {
   settings: { keepOldMs: 1000, removeVolumes: false },

@@ -1,5 +1,5 @@
 import type { Container } from './container.ts';
-import { readLabels } from './labels.ts';
+import { wishesOf } from './labels.ts';
 import type { EngineAbilities } from './outside.ts';
 import type { ServiceSettings } from './settings.ts';
 
@@ -19,15 +19,12 @@ export type KeepContext = {
 
 /** Where it could start by itself, could not come back alone, or would not outlive its stop, it is not kept. */
 export function keepOrderOf(container: Container, context: KeepContext): KeepOrder {
-  const { wishes } = readLabels(container.settings.Config.Labels ?? {});
-  const keepMs = Math.min(wishes.keepOldMs ?? context.settings.keepOldMs, longestKeepMs);
+  const wishes = wishesOf(container);
+  const keepMs = wishes.keepOldMs ?? context.settings.keepOldMs;
   if (keepMs === 0) return { keepMs };
   const reason = whyNotKept(container, context);
   return reason === undefined ? { keepMs } : { keepMs: 0, reason };
 }
-
-/** A quarter: its image and its writable layer take space as long. */
-export const longestKeepMs = 90 * 86_400_000;
 
 function whyNotKept(
   { settings: { HostConfig } }: Container,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { containerSummary, idOf, type SummaryParts } from '../../test/support/builders.ts';
 import { writeJournal } from './journal.ts';
+import type { ImageLabelsOf } from './image-index.ts';
 import { keptAmong, whyOver, withoutKept } from './kept-containers.ts';
 import { keptName, parkedName } from './transaction-names.ts';
 
@@ -23,10 +24,21 @@ function web(replaced: string, parts: SummaryParts = {}) {
   return containerSummary('web', { labels, ...parts });
 }
 
+const marked = new Set([idOf('old')]);
+
 const why = (others: ReturnType<typeof web>[], nowMs = 0, kept = old) => {
   const all = [...others, kept];
-  return keptAmong(all).map((one) => whyOver(one, all, nowMs));
+  return keptAmong(all).map((one) => whyOver(one, { containers: all, marked, imageLabelsOf: () => ({}), nowMs }));
 };
+
+test('whyOver() believes no journal that comes from the image', () => {
+  const successor = web('another');
+  const all = [successor, old];
+  const of = (imageLabelsOf: ImageLabelsOf) =>
+    keptAmong(all).map((one) => whyOver(one, { containers: all, marked, imageLabelsOf, nowMs: 0 }));
+  expect(of(() => ({}))).toEqual(['there has been another update since']);
+  expect(of(() => successor.labels)).toEqual([undefined]);
+});
 
 describe('whyOver()', () => {
   test('is nothing while the last update may be taken back', () => expect(why([web('old')])).toEqual([undefined]));
@@ -48,4 +60,11 @@ describe('whyOver()', () => {
 test('withoutKept() leaves out nothing else', () => {
   const parked = containerSummary(parkedName('web', policy, true));
   expect(withoutKept([old, parked, web('old')])).toEqual([parked, web('old')]);
+});
+
+test('whyOver() leaves alone whatever is only called so', () => {
+  const world = { containers: [old], marked: new Set<string>(), imageLabelsOf: () => ({}), nowMs: untilMs * 2 };
+  expect(keptAmong([old]).map((one) => whyOver(one, world))).toEqual([undefined]);
+  const containers = [old, web('old')];
+  expect(keptAmong(containers).map((one) => whyOver(one, { ...world, containers }))).toEqual(['its time is over']);
 });

@@ -1,5 +1,7 @@
-import { parseDuration } from './duration.ts';
+import { type DurationGrammar, parseDuration } from './duration.ts';
 import { acceptedProbes, type HealthProbe, parseHealthProbe } from './health-probe.ts';
+
+const dayMs = 86_400_000;
 
 /** One kind of label value: how it is read, and what a person is told when it cannot be. */
 export type ValueKind<Value> = {
@@ -9,6 +11,8 @@ export type ValueKind<Value> = {
   readonly parse: (text: string) => Value | undefined;
   /** A text that says nothing when it stands in a drop-in label. */
   readonly silentDropIn?: string;
+  /** Of a duration: what more than it counts as, in milliseconds. */
+  readonly atMostMs?: number;
 };
 
 /** Booleans as Go reads them (https://pkg.go.dev/strconv#ParseBool), in any case. */
@@ -23,22 +27,34 @@ export const truthOrEmpty: ValueKind<boolean> = {
   parse: (text) => (text === '' ? false : truth.parse(text)),
 };
 
-/** Milliseconds; a number without unit is seconds. */
-export const seconds: ValueKind<number> = {
+/** The longest that an update waits for one container because its labels, or its image, say so. */
+export const longestWaitMs = 3_600_000;
+
+/** Milliseconds, at most an hour, because all other updates wait as long; a number without unit is seconds. */
+export const wait: ValueKind<number> = {
   accepted: 'a duration such as 90s, 5m or 1h30m',
-  parse: (text) => parseDuration(text, { bareUnit: 's' }),
+  ...duration({ bareUnit: 's' }, longestWaitMs),
 };
 
-/** Milliseconds; a number without unit is minutes, as Watchtower's hook timeouts are. */
-export const minutes: ValueKind<number> = {
+/** The same; a number without unit is minutes, as Watchtower's hook timeouts are. */
+export const hookWait: ValueKind<number> = {
   accepted: 'a number of minutes or a duration such as 90s or 5m',
-  parse: (text) => parseDuration(text, { bareUnit: 'm' }),
+  ...duration({ bareUnit: 'm' }, longestWaitMs),
 };
 
-/** Milliseconds; also days, weeks and months (`M`). */
-export const delay: ValueKind<number> = {
+/** Milliseconds, at most a year; also days, weeks and months (`M`). */
+export const cooldown: ValueKind<number> = {
   accepted: 'a duration such as 12h, 3d, 1w or 1M',
-  parse: (text) => parseDuration(text, { bareUnit: 's', months: true }),
+  ...duration({ bareUnit: 's', months: true }, 365 * dayMs),
+};
+
+/** A quarter: an old container's image and writable layer take space as long. */
+export const longestKeepMs = 90 * dayMs;
+
+/** Milliseconds, at most that quarter. */
+export const keepTime: ValueKind<number> = {
+  accepted: cooldown.accepted,
+  ...duration({ bareUnit: 's', months: true }, longestKeepMs),
 };
 
 /** What a new container is asked. */
@@ -74,6 +90,10 @@ export const userId: ValueKind<number> = {
   parse: (text) => (/^\d{1,10}$/.test(text) && Number(text) <= 2_147_483_647 ? Number(text) : undefined),
   silentDropIn: '0',
 };
+
+function duration(grammar: DurationGrammar, atMostMs: number) {
+  return { atMostMs, parse: (text: string) => parseDuration(text, { ...grammar, endless: true }) };
+}
 
 const truths: ReadonlyMap<string, boolean> = new Map([
   ['1', true],

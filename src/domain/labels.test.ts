@@ -2,7 +2,10 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyText } from '../../test/support/any-text.ts';
 import { labelNames } from './label-names.ts';
-import { labelsInEffect, readLabels, type LabelWishes } from './labels.ts';
+import { type Labels, labelsInEffect, type LabelWishes, readLabels as readLabelsOf, wishesOf } from './labels.ts';
+
+/** Of an image without labels, unless given. */
+const readLabels = (labels: Labels, imageLabels: Labels | undefined = {}) => readLabelsOf(labels, imageLabels);
 
 const nothing: LabelWishes = {
   enable: undefined,
@@ -210,29 +213,134 @@ describe('readLabels()', () => {
     );
     const value = fc.oneof(anyText(), fc.constantFrom('true', '', '0', '1h', 'a,b', 'SIGTERM'));
     fc.assert(
-      fc.property(fc.dictionary(key, value), (labels) => {
-        for (const warning of readLabels(labels).warnings) {
+      fc.property(fc.dictionary(key, value), fc.boolean(), (labels, areImages) => {
+        for (const warning of readLabelsOf(labels, areImages ? labels : undefined).warnings) {
           expect(warning).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
-          expect(warning.length).toBeLessThan(500);
+          expect(warning.length).toBeLessThan(1500);
         }
       }),
     );
   });
 });
 
+describe('readLabels() of what a container has from its image', () => {
+  const everything = {
+    'upkeep.enable': 'true',
+    'upkeep.monitor-only': 'true',
+    'upkeep.no-pull': 'true',
+    'upkeep.no-restart': 'true',
+    'upkeep.update-auto-remove': 'true',
+    'upkeep.start-first': 'true',
+    'upkeep.keep-old': '1d',
+    'upkeep.depends-on': 'db',
+    'upkeep.scope': 'blue',
+    'upkeep.stop-signal': 'INT',
+    'upkeep.stop-timeout': '1m',
+    'upkeep.cooldown-delay': '1h',
+    'upkeep.health-window': '1m',
+    'upkeep.health-timeout': '2m',
+    'upkeep.health-probe': 'exec:id',
+    'upkeep.lifecycle.pre-update': 'dump',
+    'upkeep.lifecycle.pre-update-timeout': '2',
+    'upkeep.lifecycle.uid': '0',
+    'upkeep.lifecycle.gid': '0',
+    'com.centurylinklabs.zodiac.original-image': 'registry.example/app:1',
+    'upkeep.tx.v': '1',
+    'upkeep.tx.id': 'forged',
+  };
+  const heeded: LabelWishes = {
+    ...nothing,
+    ...{ enable: true, monitorOnly: true, noPull: true, keepOldMs: 86_400_000, stopSignal: 'SIGINT' },
+    ...{ stopTimeoutMs: 60_000, cooldownMs: 3_600_000, gateWindowMs: 60_000, gateTimeoutMs: 120_000 },
+    hooks: { ...nothing.hooks, preUpdate: { command: 'dump', timeoutMs: 120_000, isFromImage: true } },
+  };
+
+  test('hears what disposes of the image’s own container only, and names the rest in one line', () => {
+    const { wishes, warnings } = readLabels(everything, everything);
+    expect(wishes).toEqual(heeded);
+    expect(warnings).toHaveLength(1);
+    for (const name of ['no-restart', 'depends-on', 'scope', 'health-probe', 'lifecycle.uid', 'lifecycle.gid', 'tx.*'])
+      expect(warnings[0]).toContain(`"upkeep.${name}"`);
+    expect(warnings[0]).toContain('"com.centurylinklabs.zodiac.original-image"');
+    expect(labelsInEffect(everything, everything)).not.toHaveProperty(['upkeep.lifecycle.uid']);
+  });
+
+  test('hears all of it from the container itself', () => {
+    const { wishes, warnings } = readLabels(everything, { ...everything, ...mapValues(everything, () => 'other') });
+    expect(warnings).toEqual([]);
+    expect(wishes).toMatchObject({
+      scope: 'blue',
+      hookUserId: 0,
+      dependsOn: ['db'],
+      originalImage: expect.any(String),
+    });
+    expect(wishes.hooks.preUpdate).toEqual({ command: 'dump', timeoutMs: 120_000 });
+  });
+
+  test('takes everything for the image’s where that is not known, but for a scope, which keeps others away', () => {
+    const { wishes, warnings } = readLabelsOf(everything, undefined);
+    expect(wishes).toEqual({ ...heeded, scope: 'blue' });
+    expect(warnings).toEqual([expect.stringContaining('gone from the engine')]);
+    expect(wishesOf({ settings: settingsWith(everything) })).toEqual(wishes);
+  });
+
+  test.each([
+    [{ 'upkeep.enable': 'true' }, { [`${dropIn}.enable`]: 'false' }, false],
+    [{ [`${dropIn}.enable`]: 'true' }, { 'upkeep.enable': 'false' }, false],
+  ])('the container’s own word wins over the image’s, in whichever spelling: %j, %j', (image, own, expected) => {
+    expect(readLabels({ ...image, ...own }, image).wishes.enable).toBe(expected);
+  });
+});
+
+describe('readLabels() of a duration that is too long', () => {
+  test.each([
+    ['stop-timeout', '3650d', 'stopTimeoutMs', 3_600_000],
+    ['health-window', '61m', 'gateWindowMs', 3_600_000],
+    ['health-timeout', '9'.repeat(60), 'gateTimeoutMs', 3_600_000],
+    ['cooldown-delay', '366d', 'cooldownMs', 365 * 86_400_000],
+    ['keep-old', '100w', 'keepOldMs', 90 * 86_400_000],
+  ] as const)('takes %s=%s for the longest there is, and says so', (name, text, field, expected) => {
+    const { wishes, warnings } = readLabels({ [`upkeep.${name}`]: text });
+    expect(wishes[field]).toBe(expected);
+    expect(warnings).toEqual([expect.stringContaining(`Label "upkeep.${name}" counts as `)]);
+  });
+
+  test('also for the time that a hook may take', () => {
+    const labels = { 'upkeep.lifecycle.post-check': 'x', 'upkeep.lifecycle.post-check-timeout': '90' };
+    const { wishes, warnings } = readLabels(labels);
+    expect(wishes.hooks.postCheck).toEqual({ command: 'x', timeoutMs: 3_600_000 });
+    expect(warnings).toEqual([expect.stringContaining('"upkeep.lifecycle.post-check-timeout" counts as 1h')]);
+  });
+
+  test.each(['stop-timeout', 'health-window', 'health-timeout'])('takes %s of an hour as it is', (name) => {
+    expect(readLabels({ [`upkeep.${name}`]: '1h' }).warnings).toEqual([]);
+  });
+});
+
+function mapValues(labels: Labels, change: (value: string) => string): Labels {
+  return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, change(value)]));
+}
+
+function settingsWith(labels: Labels) {
+  return { Config: { Image: 'app:1', Labels: labels }, HostConfig: {}, Mounts: [], Networks: {} };
+}
+
 describe('labelsInEffect()', () => {
   test('tells the labels that are heard, verbatim, and not those that another one wins over', () => {
     expect(
-      labelsInEffect({
-        'upkeep.enable': ' True ',
-        [`${dropIn}.enable`]: 'false',
-        [`${dropIn}.scope`]: 'blue',
-        'upkeep.stop-timeout': 'soon',
-        [`${dropIn}.stop-timeout`]: '10s',
-        'upkeep.enabel': 'true',
-        'com.centurylinklabs.zodiac.original-image': 'app:1',
-        'traefik.enable': 'true',
-      }),
+      labelsInEffect(
+        {
+          'upkeep.enable': ' True ',
+          [`${dropIn}.enable`]: 'false',
+          [`${dropIn}.scope`]: 'blue',
+          'upkeep.stop-timeout': 'soon',
+          [`${dropIn}.stop-timeout`]: '10s',
+          'upkeep.enabel': 'true',
+          'com.centurylinklabs.zodiac.original-image': 'app:1',
+          'traefik.enable': 'true',
+        },
+        {},
+      ),
     ).toEqual({
       'upkeep.enable': ' True ',
       [`${dropIn}.scope`]: 'blue',

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anyOf, namePattern } from './name-pattern.ts';
+import { anyOf, namePattern, sizeOfPatterns } from './name-pattern.ts';
 
 describe('namePattern()', () => {
   test.each([
@@ -51,4 +51,20 @@ describe('namePattern()', () => {
 test('anyOf() is true when one pattern is, and false of none', () => {
   expect(anyOf([namePattern('a'), namePattern('b')])('b')).toBe(true);
   expect(anyOf([])('b')).toBe(false);
+});
+
+describe('sizeOfPatterns()', () => {
+  test('is nothing for names, something for patterns, and infinite with one that is too big', () => {
+    expect(sizeOfPatterns(['web', '/my_app-1'])).toBe(0);
+    expect(sizeOfPatterns(['web-.*', 'a.b'])).toBeGreaterThan(sizeOfPatterns(['web-.*']));
+    for (const text of ['\\PL{900}', 'a.'.repeat(501), '[a-z]{1,1000}']) expect(sizeOfPatterns([text])).toBe(Infinity);
+  });
+
+  test('tells what is too big without making it', () => {
+    const patterns = Array.from({ length: 1500 }, (_, index) => `\\PL{${850 + (index % 100)}}`);
+    const startedAtMs = performance.now();
+    expect(sizeOfPatterns(patterns)).toBe(Infinity);
+    for (const matches of patterns.map(namePattern)) matches('web');
+    expect(performance.now() - startedAtMs).toBeLessThan(1000);
+  });
 });

@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js';
+import { patternSize } from './pattern-size.ts';
 
 /** Whether a container's name (without the leading slash) is meant. */
 export type NamePattern = (name: string) => boolean;
@@ -10,7 +11,7 @@ export type NamePattern = (name: string) => boolean;
  * name, and the number of steps for each character is bounded too.
  */
 export function namePattern(text: string): NamePattern {
-  const exact = text.trim().replace(/^\//, '');
+  const exact = nameIn(text);
   const pattern = compile(exact);
   return pattern === undefined ? (name) => name === exact : (name) => name === exact || pattern.testExact(name);
 }
@@ -20,17 +21,36 @@ export function anyOf(patterns: readonly NamePattern[]): NamePattern {
   return (name) => patterns.some((matches) => matches(name));
 }
 
+/** What it costs to make and match all of them, in instructions; infinite where one of them is too big for a pattern. */
+export function sizeOfPatterns(texts: readonly string[]): number {
+  return texts.map(nameIn).reduce((sum, text) => sum + (isPlain(text) ? 0 : boundedSize(text)), 0);
+}
+
 /** Room for fifty names joined by `|`. */
 const longestPattern = 1000;
 
 /** Instructions: about one a character, but `(ab){1000}` has two thousand. Beyond, one match can take 100 ms. */
 const largestProgram = 1500;
 
+function nameIn(text: string): string {
+  return text.trim().replace(/^\//, '');
+}
+
+/** Names of containers mostly mean nothing else as a pattern. */
+function isPlain(text: string): boolean {
+  return /^[\w-]*$/.test(text);
+}
+
+/** Told before anything is compiled, because that is what takes long. */
+function boundedSize(text: string): number {
+  const size = text.length > longestPattern ? Infinity : patternSize(text);
+  return size > largestProgram ? Infinity : size;
+}
+
 function compile(text: string): RE2JS | undefined {
-  if (text.length > longestPattern) return undefined;
+  if (isPlain(text) || boundedSize(text) === Infinity) return undefined;
   try {
-    const pattern = RE2JS.compile(text);
-    return pattern.programSize() <= largestProgram ? pattern : undefined;
+    return RE2JS.compile(text);
   } catch {
     return undefined;
   }

@@ -2,7 +2,7 @@ import { readContainerReference } from './container-reference.ts';
 import type { ContainerSummary } from './container.ts';
 import { createImageRule } from './image-selection.ts';
 import { carriesAny } from './label-pair.ts';
-import { readLabels } from './labels.ts';
+import { type Labels, readLabels } from './labels.ts';
 import { anyOf, namePattern } from './name-pattern.ts';
 import type { ServiceSettings } from './settings.ts';
 import { wishesInForce } from './wishes-in-force.ts';
@@ -11,17 +11,19 @@ type OptOutSettings = Parameters<typeof wishesInForce>[1] &
   Pick<ServiceSettings, 'disableContainers' | 'skipImageNames' | 'disableContainersByLabel'>;
 
 /** `image` is what it was created from. */
-type Candidate = Pick<ContainerSummary, 'name' | 'labels' | 'image' | 'imageId'>;
+type Candidate = Pick<ContainerSummary, 'name' | 'labels' | 'image' | 'imageId'> & {
+  readonly imageLabels?: Labels | undefined;
+};
 
 /**
  * Why a container must not be touched even when another one's update calls for it; undefined when it
  * may. Not being watched (another scope, not named) is no such reason: it would be left broken.
  */
 export function whyOptedOut(
-  { name, labels, image: text, imageId }: Candidate,
+  { name, labels, imageLabels, image: text, imageId }: Candidate,
   settings: OptOutSettings,
 ): string | undefined {
-  const { wishes } = readLabels(labels);
+  const { wishes } = readLabels(labels, imageLabels);
   if (wishes.enable === false) return 'is disabled by its label';
   if (anyOf(settings.disableContainers.map(namePattern))(name)) return 'is disabled by disable-containers';
   if (carriesAny(labels, settings.disableContainersByLabel)) return 'is disabled by disable-containers-by-label';

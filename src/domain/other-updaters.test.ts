@@ -7,7 +7,7 @@ const self = containerSummary('upkeep', { image: 'registry.test/upkeep:1' });
 /** What is said of one container beside our own. */
 function saidOf(parts: SummaryParts, { scope = '', name = 'other', ownId = self.id } = {}) {
   const containers = [self, containerSummary(name, parts)];
-  return otherUpdaters({ containers, ownId, scope }).map(({ warning }) => warning);
+  return otherUpdaters({ imageLabelsOf: () => ({}), containers, ownId, scope }).map(({ warning }) => warning);
 }
 
 const scoped = (scope: string) => ({ 'com.centurylinklabs.watchtower.scope': scope });
@@ -56,13 +56,13 @@ describe('otherUpdaters()', () => {
   test('knows another Upkeep by the image that it shares with our own container', () => {
     expect(saidOf({ image: 'mine/updater', imageId: self.imageId })).toHaveLength(1);
     const containers = [containerSummary('other', { image: 'mine/updater', imageId: self.imageId })];
-    expect(otherUpdaters({ containers, ownId: self.id, scope: '' })).toEqual([]);
+    expect(otherUpdaters({ imageLabelsOf: () => ({}), containers, ownId: self.id, scope: '' })).toEqual([]);
   });
 
   test('leaves out those who take part in an update of Upkeep itself', () => {
     expect(saidOf({ image: self.image }, { name: 'upkeep.upkeep-old-u' })).toEqual([]);
     const containers = [self, containerSummary('upkeep.upkeep-standin', { image: self.image })];
-    expect(otherUpdaters({ containers, ownId: containers[1]?.id, scope: '' })).toEqual([]);
+    expect(otherUpdaters({ imageLabelsOf: () => ({}), containers, ownId: containers[1]?.id, scope: '' })).toEqual([]);
   });
 
   test.each(['created', 'exited', 'dead', 'removing'] as const)('leaves out one that is %s', (status) => {
@@ -71,7 +71,7 @@ describe('otherUpdaters()', () => {
 
   test('leaves out our own container, whatever it says of itself', () => {
     const own = containerSummary('own', { labels: { 'com.centurylinklabs.watchtower': 'true' } });
-    expect(otherUpdaters({ containers: [own], ownId: own.id, scope: '' })).toEqual([]);
+    expect(otherUpdaters({ imageLabelsOf: () => ({}), containers: [own], ownId: own.id, scope: '' })).toEqual([]);
   });
 
   test.each<readonly [image: string, theirs: string, ours: string, count: number]>([

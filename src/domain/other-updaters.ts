@@ -1,4 +1,5 @@
 import { type ContainerSummary, isAlive } from './container.ts';
+import type { ImageLabelsOf } from './image-index.ts';
 import { tryParseImageReference } from './image-reference.ts';
 import { watchtowerLabel } from './label-names.ts';
 import { readLabels } from './labels.ts';
@@ -6,6 +7,7 @@ import { quoted } from './printable.ts';
 
 export type OtherUpdaterSource = {
   readonly containers: readonly ContainerSummary[];
+  readonly imageLabelsOf: ImageLabelsOf;
   /** Of the container that we run in ourselves. */
   readonly ownId: string | undefined;
   /** Ours; empty for unscoped. */
@@ -20,12 +22,19 @@ export type OtherUpdater = { readonly container: ContainerSummary; readonly warn
  * whose own label gives it another scope than ours is left out where its kind heeds scopes; one that
  * only watches, or only moves Swarm services, is no danger.
  */
-export function otherUpdaters({ containers, ownId, scope }: OtherUpdaterSource): readonly OtherUpdater[] {
+export function otherUpdaters({
+  containers,
+  imageLabelsOf,
+  ownId,
+  scope,
+}: OtherUpdaterSource): readonly OtherUpdater[] {
   const own = ownId === undefined ? undefined : containers.find(({ id }) => id === ownId);
   return containers.flatMap((container) => {
     if (container.id === ownId || !isAlive(container.status)) return [];
     const kind = kindOf(container, own);
-    if (kind === undefined || !meets(kind, readLabels(container.labels).wishes.scope ?? '', scope)) return [];
+    if (kind === undefined) return [];
+    const { wishes } = readLabels(container.labels, imageLabelsOf(container));
+    if (!meets(kind, wishes.scope ?? '', scope)) return [];
     const { called, danger, remedy } = kind;
     const warning = `Container ${quoted(container.name)} is ${called} on the same engine: ${danger}. ${remedy}`;
     return [{ container, warning }];

@@ -16,6 +16,8 @@ export type Outside = {
   readonly clock: Clock;
   readonly log: Log;
   readonly instance: Instance;
+  /** Signs what is left in the engine; absent where there is no key. */
+  readonly seal?: Seal;
   /** A fresh identifier that no run and no transaction has had: a UUID. */
   readonly newId: () => string;
   /** Announces an event to whoever listens; never throws and never waits. */
@@ -46,8 +48,16 @@ export type Engine = {
    * is still at it is waited for. Podman never tells.
    */
   readonly hasPruned: (time: { readonly sinceMs: number; readonly untilMs: number }) => Promise<boolean>;
-  /** Never ends by itself: reconnects, and says so with `connected`. Ends when the signal aborts. */
-  readonly events: (signal: AbortSignal) => AsyncIterable<EngineEvent>;
+  /**
+   * What has happened to these containers in that time, by the engine's clock, oldest first; resolves when `untilMs`
+   * has passed. An engine remembers the last few hundred events of all its containers, and none from before its start.
+   */
+  readonly pastEvents: (query: PastEventsQuery) => Promise<readonly EngineEvent[]>;
+  /**
+   * Never ends by itself: reconnects, and says so with `connected`. Ends when the signal aborts. Calls
+   * `onBreak` whenever it has broken, or could not be begun again.
+   */
+  readonly events: (signal: AbortSignal, onBreak?: () => void) => AsyncIterable<EngineEvent>;
 
   /** Resolves once the image is complete; throws `pull-failed` also for an error in the middle of the stream. */
   readonly pullImage: (request: PullRequest, signal?: AbortSignal) => Promise<void>;
@@ -73,6 +83,8 @@ export type Engine = {
   readonly waitUntilStopped: (id: string, timeoutMs: number, signal?: AbortSignal) => Promise<boolean>;
   /** Kills it if need be; its volumes stay, always. `noop` when there is none. */
   readonly removeContainer: (id: string) => Promise<CallOutcome>;
+  /** Takes a legacy link from a container, which knows its target by that alias; `noop` when there is none. */
+  readonly removeLink: (name: string, alias: string) => Promise<CallOutcome>;
   /** Never forced: refused (409) while a container uses it, running or not. `noop` when there is none. */
   readonly removeVolume: (name: string) => Promise<CallOutcome>;
   /**
@@ -83,6 +95,14 @@ export type Engine = {
 
   /** Ends connections and event streams. */
   readonly close: () => Promise<void>;
+};
+
+export type PastEventsQuery = {
+  /** Whole ids, of containers that need not be there any more. */
+  readonly ids: readonly string[];
+  readonly sinceMs: number;
+  /** At most ten seconds ahead of the engine's clock. */
+  readonly untilMs: number;
 };
 
 export type ContainerFilter = {
@@ -111,6 +131,8 @@ export type Refusal = {
   readonly message: string;
   /** A start failed for the command of the container, which is not there or cannot be run; engines that note it in its state leave this out. */
   readonly commandUnusable?: true;
+  /** A start failed for a legacy link of the container, which leads to one that does not run. */
+  readonly linkBroken?: true;
 };
 
 export type CreateOutcome =
@@ -290,6 +312,13 @@ export type Log = {
   readonly info: (message: string, fields?: LogFields) => void;
   readonly warn: (message: string, fields?: LogFields) => void;
   readonly error: (message: string, fields?: LogFields) => void;
+};
+
+/** Tells journals of instances with our key from what others have written: HMAC-SHA256 (RFC 2104), in hex. */
+export type Seal = {
+  readonly sign: (text: string) => string;
+  /** In constant time. A shorter seal is compared with as many digits of the right one, 32 at least. */
+  readonly verify: (text: string, seal: string) => boolean;
 };
 
 /** Who this process is, so that another instance can tell whether a transaction's owner still lives. */

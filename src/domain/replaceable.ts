@@ -2,7 +2,7 @@ import type { Afterwards } from './afterwards.ts';
 import { removesItself } from './auto-remove.ts';
 import type { Container } from './container.ts';
 import type { DependencyGraph, HardDependency } from './dependency-graph.ts';
-import { readLabels } from './labels.ts';
+import { wishesOf } from './labels.ts';
 import { quoted } from './printable.ts';
 import { swarmTaskLabel } from './selection.ts';
 import { whyNotItself } from './self-update.ts';
@@ -53,7 +53,7 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
 
 /** A stand-in can only come back for what runs, and nobody else could hold on to it. */
 function whyNotByStandIn(container: Container, { moved, settings }: ReplacementContext): string | undefined {
-  const { wishes } = readLabels(container.settings.Config.Labels ?? {});
+  const wishes = wishesOf(container);
   const what = 'is removed by the engine as soon as it stops (--rm)';
   if (!(wishes.updateAutoRemove ?? settings.updateAutoRemove)) {
     return `${what}, so it is updated only where update-auto-remove is on`;

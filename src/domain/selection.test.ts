@@ -5,17 +5,18 @@ import { applyFilters, selectContainers, type SelectionSettings } from './select
 import { defaultSettings } from './settings.ts';
 
 const unscoped: SelectionSettings = { ...defaultSettings, scope: '' };
+const imageLabelsOf = () => ({});
 
 /** Why a container called `web` is not watched; undefined when it is. */
 function whyNot(settings: Partial<SelectionSettings>, parts: SummaryParts = {}, name = 'web'): string | undefined {
-  const { unwatched } = selectContainers([containerSummary(name, parts)], { ...unscoped, ...settings });
+  const { unwatched } = selectContainers([containerSummary(name, parts)], { ...unscoped, ...settings }, imageLabelsOf);
   return unwatched[0]?.reason;
 }
 
 describe('selectContainers()', () => {
   test('watches every running container, in listing order, when nothing is set', () => {
     const containers = ['zoo', 'ant', 'bee'].map((name) => containerSummary(name));
-    const { watched, unwatched } = selectContainers(containers, unscoped);
+    const { watched, unwatched } = selectContainers(containers, unscoped, imageLabelsOf);
     expect(watched.map(({ container }) => container.name)).toEqual(['zoo', 'ant', 'bee']);
     expect(unwatched).toEqual([]);
   });
@@ -100,13 +101,17 @@ describe('selectContainers()', () => {
 
   test('hands on what the labels say, and which are not heard', () => {
     const labels = { 'upkeep.monitor-only': 'true', 'upkeep.enabel': 'false' };
-    const [watched] = selectContainers([containerSummary('web', { labels })], unscoped).watched;
+    const [watched] = selectContainers([containerSummary('web', { labels })], unscoped, imageLabelsOf).watched;
     expect(watched?.wishes.monitorOnly).toBe(true);
     expect(watched?.warnings).toEqual([expect.stringContaining('enabel')]);
-    const [unwatched] = selectContainers([containerSummary('web', { labels })], {
-      ...unscoped,
-      labelEnable: true,
-    }).unwatched;
+    const [unwatched] = selectContainers(
+      [containerSummary('web', { labels })],
+      {
+        ...unscoped,
+        labelEnable: true,
+      },
+      imageLabelsOf,
+    ).unwatched;
     expect(unwatched?.warnings).toEqual([expect.stringContaining('enabel')]);
   });
 });
@@ -121,6 +126,7 @@ describe('applyFilters()', () => {
       containerSummary('off', { image: 'nginx:1.27', labels: { 'upkeep.enable': 'false' } }),
     ],
     unscoped,
+    imageLabelsOf,
   );
   const apply = (images: readonly string[], containers: readonly string[]) => {
     const applied = applyFilters(selection, { images, containers }, ({ image }) => tryParseImageReference(image));

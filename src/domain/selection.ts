@@ -1,7 +1,8 @@
 import type { ContainerSummary } from './container.ts';
+import type { ImageLabelsOf } from './image-index.ts';
 import { type ImageReference, matchesReference } from './image-reference.ts';
 import { carriesAny } from './label-pair.ts';
-import { type LabelWishes, readLabels } from './labels.ts';
+import { type Labels, type LabelWishes, readLabels } from './labels.ts';
 import { anyOf, namePattern, type NamePattern } from './name-pattern.ts';
 import { quoted } from './printable.ts';
 import type { ServiceSettings } from './settings.ts';
@@ -40,12 +41,16 @@ export type SelectionSettings = Pick<
 };
 
 /** Parts the engine's containers into those that are ours to watch and the others, each with the reason. */
-export function selectContainers(containers: readonly ContainerSummary[], settings: SelectionSettings): Selection {
+export function selectContainers(
+  containers: readonly ContainerSummary[],
+  settings: SelectionSettings,
+  imageLabelsOf: ImageLabelsOf,
+): Selection {
   const select = createSelector(settings);
   const watched: WatchedContainer[] = [];
   const unwatched: UnwatchedContainer[] = [];
   for (const container of containers) {
-    const selected = select(container);
+    const selected = select(container, imageLabelsOf(container));
     if ('reason' in selected) unwatched.push(selected);
     else watched.push(selected);
   }
@@ -55,10 +60,10 @@ export function selectContainers(containers: readonly ContainerSummary[], settin
 /** The same for one container at a time: no container's selection depends on another's. */
 export function createSelector(
   settings: SelectionSettings,
-): (container: ContainerSummary) => WatchedContainer | UnwatchedContainer {
+): (container: ContainerSummary, imageLabels: Labels | undefined) => WatchedContainer | UnwatchedContainer {
   const rules = readRules(settings);
-  return (container) => {
-    const { wishes, warnings } = readLabels(container.labels);
+  return (container, imageLabels) => {
+    const { wishes, warnings } = readLabels(container.labels, imageLabels);
     const reason = whyUnwatched(container, wishes, rules);
     return reason === undefined ? { container, wishes, warnings } : { container, reason, warnings };
   };
@@ -69,15 +74,28 @@ export type ContainerFilters = { readonly images: readonly string[]; readonly co
 
 export type UnmatchedFilter = { readonly filter: string; readonly reason: string };
 
-/** Keeps what a request names, and tells which of its items name nothing. */
+/**
+ * Keeps what a request names, and tells which of its items name nothing. Nothing else happens
+ * meanwhile, so whoever asks for much hears `onMatch` before each comparison, and may throw there.
+ */
 export function applyFilters(
   selection: Selection,
   filters: ContainerFilters,
   referenceOf: (container: ContainerSummary) => ImageReference | undefined,
+  onMatch: () => void = () => {},
 ): { readonly named: readonly WatchedContainer[]; readonly unmatched: readonly UnmatchedFilter[] } {
   const { watched, unwatched } = selection;
-  const names = filters.containers.map((filter) => ({ filter, matches: namePattern(filter) }));
+  const names = filters.containers.map((filter) => {
+    onMatch();
+    const pattern = namePattern(filter);
+    const matches: NamePattern = (name) => {
+      onMatch();
+      return pattern(name);
+    };
+    return { filter, matches };
+  });
   const runs = (filter: string) => (container: ContainerSummary) => {
+    onMatch();
     const reference = referenceOf(container);
     return reference !== undefined && matchesReference(filter, reference);
   };

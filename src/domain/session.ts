@@ -28,8 +28,13 @@ export type ContainerOutcome = {
   readonly newImageId: string;
   readonly oldDigest: string;
   readonly newDigest: string;
-  /** From the old process's end to the new one's start, by the engine's clock; undefined when nothing was stopped. */
+  /**
+   * From the moment the old process was told to end, or had ended, to the new one's start, by the
+   * engine's clock; undefined when nothing was stopped.
+   */
   readonly downtimeMs?: number;
+  /** The part of it in which the old process was ending; in the rest there was none. Undefined when that is not known. */
+  readonly stoppingMs?: number;
   /** The last log lines of a successor that failed, as `lastWords` shows them. */
   readonly log?: string;
   /** How long it was in each phase; undefined when nothing was begun. */

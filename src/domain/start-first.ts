@@ -1,6 +1,6 @@
 import { removesItself } from './auto-remove.ts';
 import type { Container } from './container.ts';
-import { readLabels } from './labels.ts';
+import { wishesOf } from './labels.ts';
 import type { ServiceSettings } from './settings.ts';
 
 /**
@@ -17,7 +17,7 @@ export type StartOrder =
  * label is the word of somebody who knows that they may also write to the same volumes.
  */
 export function startOrderOf(container: Container, settings: Pick<ServiceSettings, 'startFirst'>): StartOrder {
-  const { wishes } = readLabels(container.settings.Config.Labels ?? {});
+  const wishes = wishesOf(container);
   if (!(wishes.startFirst ?? settings.startFirst)) return { kind: 'stop-first' };
   const reason = whyNotTwo(container) ?? (wishes.startFirst === true ? undefined : whyNotBesideItself(container));
   return reason === undefined ? { kind: 'start-first' } : { kind: 'impossible', reason };

@@ -2,6 +2,7 @@ import { type ContainerSummary, type ImageSummary, isAlive } from './container.t
 import { readContainerReference } from './container-reference.ts';
 import { familiarReference } from './image-reference.ts';
 import type { LastCheck, TrackedContainer, TrackedImage } from './inventory.ts';
+import { labelsOfImage } from './image-index.ts';
 import { labelsInEffect } from './labels.ts';
 import type { WatchedContainer } from './selection.ts';
 import type { ServiceSettings } from './settings.ts';
@@ -40,7 +41,7 @@ export function trackContainer(facts: TrackingFacts, settings: ServiceSettings):
     enabled: wishes.enable ?? !settings.labelEnable,
     scope: wishes.scope ?? '',
     dependsOn: facts.dependsOn,
-    labelsInEffect: labelsInEffect(labels),
+    labelsInEffect: labelsInEffect(labels, labelsOfImage(facts.image)),
   };
 }
 

@@ -10,6 +10,7 @@ import {
   parseKeptName,
   parsePolicyCode,
   parseStandingName,
+  plainName,
   policyCode,
   standingPrefix,
   successorName,
@@ -105,4 +106,17 @@ test('policyCode() is read back by parsePolicyCode(), and nothing else is', () =
   );
   expect(parsePolicyCode('constructor')).toBeUndefined();
   expect(parsePolicyCode('')).toBeUndefined();
+});
+
+test.each([
+  ['web', 'web'],
+  ['web.upkeep-new', 'web'],
+  ['web.upkeep-old-u-s', 'web'],
+  ['web.upkeep-standin', 'web'],
+  ['web.upkeep-kept-u-t5z2kw', 'web'],
+  ['web.upkeep-helper', 'web'],
+  ['web.upkeep-newer', 'web.upkeep-newer'],
+  ['.upkeep-helper', '.upkeep-helper'],
+])('plainName(%j) is %j', (text, expected) => {
+  expect(plainName(text)).toBe(expected);
 });

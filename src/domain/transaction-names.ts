@@ -102,6 +102,12 @@ export function isParkedName(name: string): boolean {
   return parseStandingName(name) !== undefined || isHelperName(name);
 }
 
+/** What a container is called when no update has given it another name. */
+export function plainName(text: string): string {
+  const own = isHelperName(text) ? text.slice(0, -helperName('').length) : undefined;
+  return own ?? parseStandingName(text)?.name ?? parseKeptName(text)?.name ?? text;
+}
+
 export function helperName(name: string): string {
   return `${name}.upkeep-helper`;
 }

@@ -30,10 +30,10 @@ describe('decide() in a recovery, by the names that were left', () => {
       { kind: 'tag', imageId: 'image-1', reference: 'web:1' },
     ],
     [
-      'aside, tag never moved: the successor goes',
+      'aside, tag never moved: the mark goes, then the successor',
       { name: successorName('web'), status: 'created', imageId: 'image-3' },
       { name: 'web' },
-      { kind: 'remove', id: 'new' },
+      { kind: 'unmark', oldId: 'old' },
     ],
     [
       'aside, old parked: the old gets its name back',
@@ -50,7 +50,7 @@ describe('decide() in a recovery, by the names that were left', () => {
     [
       'in place, not running: rolled back',
       { name: 'web', status: 'created' },
-      { name: parked, status: 'exited' },
+      { name: parked, status: 'exited', policy: always },
       { kind: 'rename', id: 'new', to: failedName('web') },
     ],
     [
@@ -123,6 +123,7 @@ describe('decide() in a recovery, by the names that were left', () => {
   test.each(rows)('%s', (_row, successor, old, step) => {
     const world: World = {
       ...start('unless-stopped'),
+      marked: true,
       ...(old ? { old: { ...running('web', unlessStopped), ...old } } : { old: undefined }),
     };
     world.new = successor ? { ...running('web', no), imageId: 'image-2', ...successor } : undefined;
@@ -137,9 +138,9 @@ describe('decide() in a recovery, by the names that were left', () => {
 });
 
 test('decide() stops what crashes over and over before it renames it, and starts it again on the way back', () => {
-  const course: Course = { ...recovering(), wish: 'forward', compared: new Set(['new']) };
+  const course: Course = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
   const next = (status: ContainerStatus, wish: Course['wish']) => {
-    const world: World = { ...start('always'), old: { ...running('web', always), status } };
+    const world: World = { ...start('always'), marked: true, old: { ...running('web', always), status } };
     world.new = { ...running(successorName('web'), no), imageId: 'image-2', startedAt: '', status: 'created' };
     return decide(factsOf(world, { ...course, wish }));
   };
@@ -151,7 +152,7 @@ test('decide() stops what crashes over and over before it renames it, and starts
 describe('decide() beside another updater of the same container', () => {
   const parked = parkedName('web', unlessStopped, true);
   const aside: ModelContainer = { ...running(successorName('web'), no), imageId: 'image-2', status: 'created' };
-  const bystander: Course = { ...recovering(), wish: 'back', engaged: new Set(), parked: new Set() };
+  const bystander: Course = { ...recovering(), isRecovery: false, wish: 'back', engaged: new Set(), parked: new Set() };
 
   test.each([
     ['parked', { ...running(parked, always), status: 'exited' }],
@@ -171,8 +172,8 @@ describe('decide() beside another updater of the same container', () => {
   });
 
   test('a stand-in of another image than the old container ends the update: the tag was moved under it', () => {
-    const course: Course = { ...recovering(), wish: 'forward', compared: new Set(['new']) };
-    const world: World = { ...start('no'), new: aside };
+    const course: Course = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
+    const world: World = { ...start('no'), marked: true, new: aside };
     const { members, ...facts } = factsOf(world, course);
     const next = (imageId: string) => {
       const spare = { ...members[0]!.new!, id: 'stand-in', place: 'old', imageId } as const;
@@ -187,9 +188,9 @@ describe('decide() beside another updater of the same container', () => {
   });
 
   test('a policy that is not the one that was planned with ends the update: it may be that of a parked one', () => {
-    const course: Course = { ...recovering(), wish: 'forward', compared: new Set(['new']) };
+    const course: Course = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
     const next = (policy: RestartPolicy) =>
-      decide(factsOf({ ...start('unless-stopped'), old: running('web', policy), new: aside }, course));
+      decide(factsOf({ ...start('unless-stopped'), marked: true, old: running('web', policy), new: aside }, course));
     expect(next(unlessStopped)).toMatchObject({ kind: 'step' });
     expect(next(always)).toEqual({
       kind: 'turn',
@@ -213,7 +214,7 @@ describe('decide() on what is kept', () => {
 
   test('opens the update again, and goes back from there: at any moment one of the two comes up by itself, or none', () => {
     const world = committed(kept, no);
-    const course: Course = { ...recovering(), wish: 'back', reopens: true, stopsInDoubt: new Set() };
+    const course: Course = { ...recovering(), isRecovery: false, wish: 'back', reopens: true, stopsInDoubt: new Set() };
     const steps: string[] = [];
     for (let count = 0; count < 30; count += 1) {
       const decision = decide(factsOf(world, course));
@@ -222,6 +223,7 @@ describe('decide() on what is kept', () => {
       apply(world, decision.step);
     }
     expect(steps).toEqual([
+      'mark',
       `rename old to ${parkedName('web', unlessStopped, true)}`,
       'policy new no',
       'policy old always',
@@ -231,6 +233,7 @@ describe('decide() on what is kept', () => {
       'start old',
       'policy old unless-stopped',
       'tag',
+      'unmark',
       'remove new',
     ]);
   });
@@ -254,9 +257,10 @@ describe('decide() on what is kept', () => {
 
 describe('decide() on a group', () => {
   test('starts a member only when those it waits for have passed the gate', () => {
-    const course: Course = { ...recovering(), wish: 'forward', compared: new Set(['new']) };
+    const course: Course = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
     const member = (name: string, startedAt: string, waitsFor: readonly number[] = []): MemberFacts => {
-      const world: World = { ...start('no'), old: { ...running(parkedName(name, no, true), no), status: 'exited' } };
+      const old: ModelContainer = { ...running(parkedName(name, no, true), no), status: 'exited' };
+      const world: World = { ...start('no'), marked: true, old };
       world.new = { ...running(name, no), imageId: 'image-2', startedAt };
       if (startedAt === '') world.new.status = 'created';
       const facts = factsOf(world, course, name).members[0]!;
@@ -277,17 +281,22 @@ describe('decide() on a group', () => {
       old: running(name, unlessStopped) as ModelContainer | undefined,
     }));
     const steps: string[] = [];
-    let course: Course = { ...recovering(), wish: 'forward', stopsInDoubt: new Set() };
+    let course: Course = { ...recovering(), isRecovery: false, wish: 'forward', stopsInDoubt: new Set() };
     for (let count = 0; count < 60; count += 1) {
       const members = worlds.map((world, index) => {
         const facts = factsOf(world, course, names[index]).members[0];
         const rename = (standing: Standing | undefined) =>
           standing && { ...standing, id: `${names[index]}-${standing.id}` };
-        return { ...facts!, old: rename(facts!.old), new: rename(facts!.new) };
+        return { ...facts!, oldId: names[index]!, old: rename(facts!.old), new: rename(facts!.new) };
       });
       const decision = decide({ members, liveRestore: false, course });
       if (decision.kind !== 'step') break;
       const { step } = decision;
+      if (step.kind === 'mark' || step.kind === 'unmark') {
+        steps.push(`${step.kind} ${step.oldId}`);
+        apply(worlds[names.indexOf(step.oldId)]!, step);
+        continue;
+      }
       if (step.kind === 'create') {
         steps.push(`create ${names[step.member]}`);
         apply(worlds[step.member]!, { kind: 'create', member: 0 }, names[step.member]);
@@ -313,6 +322,8 @@ describe('decide() on a group', () => {
       apply(worlds[names.indexOf(name)]!, { ...step, id: which } as Step, name);
     }
     expect(steps).toEqual([
+      'mark vpn',
+      'mark app',
       'create vpn',
       'create app',
       'compare vpn-new',
@@ -338,6 +349,8 @@ describe('decide() on a group', () => {
       'policy app-old',
       'policy vpn-new',
       'policy app-new',
+      'unmark vpn',
+      'unmark app',
       'remove app-old',
       'remove vpn-old',
     ]);
@@ -439,6 +452,9 @@ type ModelContainer = {
 };
 
 type World = {
+  marked: boolean;
+  /** Nothing was stopped, or the mark has gone: what the engine or a person does then is theirs. */
+  isSettled: boolean;
   old: ModelContainer | undefined;
   new: ModelContainer | undefined;
   policy: RestartPolicy;
@@ -471,6 +487,8 @@ function running(name: string, policy: RestartPolicy): ModelContainer {
 function start(policyName: string): World {
   const policy = { Name: policyName, MaximumRetryCount: 0 };
   return {
+    marked: false,
+    isSettled: true,
     old: running('web', policy),
     new: undefined,
     policy,
@@ -489,7 +507,9 @@ function start(policyName: string): World {
 function recovering(): Course {
   return {
     wish: 'recover',
+    isRecovery: true,
     reopens: false,
+    seenParked: new Set(),
     engaged: 'all',
     parked: 'any',
     compared: new Set(),
@@ -518,6 +538,8 @@ function factsOf(world: World, course: Course, name = 'web'): TransactionFacts {
   const successor = standing('new', world.new);
   const member: MemberFacts = {
     name,
+    oldId: 'old',
+    isMarked: world.marked,
     old,
     new: successor,
     nameHeldBy:
@@ -549,6 +571,13 @@ function factsOf(world: World, course: Course, name = 'web'): TransactionFacts {
 function apply(world: World, step: Step, name = 'web', halfway = false): void {
   const target = 'id' in step ? (step.id === 'old' ? world.old : world.new) : undefined;
   switch (step.kind) {
+    case 'mark':
+      world.marked = true;
+      return;
+    case 'unmark':
+      world.marked = false;
+      world.isSettled = true;
+      return;
     case 'create':
       world.new = {
         ...running(successorName(name), world.policyIsFixed ? world.policy : no),
@@ -557,6 +586,7 @@ function apply(world: World, step: Step, name = 'web', halfway = false): void {
       return;
     case 'rename':
       target!.name = step.to;
+      if (step.id === 'old') world.isSettled = step.to === name && world.new?.name === successorName(name);
       return;
     case 'policy':
       if (world.policyIsFixed) throw new Error('this engine cannot change a restart policy');
@@ -636,14 +666,21 @@ function explore(begin: World, course: Partial<Course> = { wish: 'forward' }): {
   const seen = new Set<string>();
   const faults: string[] = [];
   const pending: Life[] = [
-    { world: begin, course: { ...recovering(), stopsInDoubt: new Set(), ...course }, trail: undefined, cuts: 0 },
+    {
+      world: begin,
+      course: { ...recovering(), isRecovery: false, stopsInDoubt: new Set(), ...course },
+      trail: undefined,
+      cuts: 0,
+    },
   ];
   while (pending.length > 0 && faults.length < 3) {
-    const life = pending.pop()!;
+    const life = withMemory(pending.pop()!);
     const key = JSON.stringify([
       life.world,
       life.course.wish,
       life.course.reopens,
+      life.course.isRecovery,
+      [...life.course.seenParked],
       [...life.course.proven],
       [...life.course.compared],
       [...life.course.hooked],
@@ -664,10 +701,16 @@ function explore(begin: World, course: Partial<Course> = { wish: 'forward' }): {
   return { states: seen.size, faults };
 }
 
+/** A process remembers what it has seen parked. */
+function withMemory(life: Life): Life {
+  const isParked = ['old', 'drop', 'kept'].includes(placeOf(life.world.old?.name ?? '', 'web'));
+  return isParked ? { ...life, course: { ...life.course, seenParked: new Set(['old']) } } : life;
+}
+
 /** Where it ends when nothing comes in between. */
 function undisturbed(begin: World, course: Partial<Course>): World {
   const world = copyOf(begin);
-  const known = { ...recovering(), stopsInDoubt: new Set<string>(), ...course };
+  const known = { ...recovering(), isRecovery: false, stopsInDoubt: new Set<string>(), ...course };
   for (let steps = 0; steps < 30; steps += 1) {
     const decision = decide(factsOf(world, known));
     if (decision.kind !== 'step') break;
@@ -683,6 +726,7 @@ function whatIsWrong({ world, course, trail, cuts }: Life): string | undefined {
   const decision = decide(factsOf(world, course));
   if (decision.kind === 'step') return whatIsUntimely(decision.step, world, course);
   if (decision.kind !== 'end') return undefined;
+  if (world.marked) return 'the mark stays';
   if (world.old?.dying || world.new?.dying) return 'a stop is still going on when nobody watches any more';
   const kept = isKept(world.old) ? world.old : undefined;
   if (world.keeps && !world.policyIsFixed && world.new !== undefined && kept === undefined) return 'nothing is kept';
@@ -693,8 +737,8 @@ function whatIsWrong({ world, course, trail, cuts }: Life): string | undefined {
   if (only.name !== 'web') return `it is called ${only.name}`;
   const isNew = only === world.new;
   const runs = isNew ? world.afterwards === 'running' : world.wasRunning;
-  const mayHaveComeUp = cuts > 0 && !runs;
-  if (isAlive(only.status) !== runs && !mayHaveComeUp) return `it is ${only.status}`;
+  const isEngines = cuts > 0 && (!runs || world.isSettled);
+  if (isAlive(only.status) !== runs && !isEngines) return `it is ${only.status}`;
   if (isNew && world.afterwards === 'completed' && only.startedAt === '') return 'its work was never begun';
   if (!samePolicy(only.policy, world.policy)) return `its policy is ${only.policy.Name}`;
   if (only.imageId === 'image-2' && !world.healthy && !world.wasProven) return 'the unhealthy version stayed';
@@ -706,7 +750,9 @@ function isKept(container: ModelContainer | undefined): container is ModelContai
 }
 
 /** Hooks decide while nothing has been touched, and hear of a success before it is final. */
-function whatIsUntimely(step: Step, { old, new: successor }: World, { hooked, wish }: Course): string | undefined {
+function whatIsUntimely(step: Step, world: World, { hooked, wish }: Course): string | undefined {
+  const { old, new: successor } = world;
+  if (step.kind === 'unmark') return whatIsOwed(world);
   const isAsked = step.kind === 'hook' && step.hook === 'preUpdate';
   if (isAsked && (old?.name !== 'web' || !isAlive(old.status))) return 'the old is asked too late';
   const isParked =
@@ -716,6 +762,16 @@ function whatIsUntimely(step: Step, { old, new: successor }: World, { hooked, wi
   if (isFinal && old?.name !== step.to && successor?.status === 'running' && !hooked.has('new') && wish !== 'recover')
     return 'the new was not told';
   return undefined;
+}
+
+/** With the mark goes all that a later life could know of the update. */
+function whatIsOwed(world: World): string | undefined {
+  const { old, new: successor, wasRunning, afterwards, policy } = world;
+  const current = [old, successor].find((container) => container?.name === 'web');
+  if (current === undefined) return 'the mark goes before somebody has the name';
+  const runs = current === successor ? afterwards === 'running' : wasRunning;
+  if (runs && !world.isSettled && !isAlive(current.status)) return 'the mark goes before it runs';
+  return samePolicy(current.policy, policy) ? undefined : 'the mark goes before the policy is right';
 }
 
 function futures(life: Life): Life[] {

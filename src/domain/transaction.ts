@@ -1,7 +1,7 @@
 import type { Afterwards } from './afterwards.ts';
 import { type ContainerStatus, isAlive, type RestartPolicy } from './container.ts';
 import type { UpdatePhase } from './event.ts';
-import { droppedName, failedName, parkedName, parseKeptName, standInName, successorName } from './transaction-names.ts';
+import { droppedName, failedName, parkedName, parseKeptName, parseStandingName } from './transaction-names.ts';
 
 /**
  * `decide` names the next step of a transaction from what the engine says now. The executor of an
@@ -10,6 +10,7 @@ import { droppedName, failedName, parkedName, parseKeptName, standInName, succes
  *
  * Forward, for all members of a group (targets first, so that what others hold on to is there first):
  *
+ * 0. mark each member: a tag that only who may tag images can set, so that a recovery can tell our work from a forgery
  * 1. create each successor aside, and a stand-in for an old one that would not outlive its stop, connect its networks, compare it with what it replaces, run the
  *    pre-update hooks of the olds; nothing is touched so far
  * 2. rename each old aside, then each successor to the name: announces that a stop may be in flight
@@ -17,7 +18,8 @@ import { droppedName, failedName, parkedName, parseKeptName, standInName, succes
  * 4. stop the olds (unless two may run at once: then after the commit), start the successors unless they are to stay stopped, wait for the health gate, run
  *    the post-update hooks
  * 5. rename the leader's old once more: the commit. Before it everything goes back, after it forward
- * 6. move the restart policies over, remove the olds, or keep them for a while
+ * 6. move the restart policies over, remove the marks: from here on the new container is its owner's; then
+ *    remove the olds, or keep them for a while
  *
  * One that is kept is no part of a transaction any more, unless it is to come back: then it is parked
  * again, as it was before the commit, and everything goes back from there.
@@ -33,7 +35,7 @@ export function decide({ members, ...rest }: TransactionFacts): Decision {
     case 'commit':
       return remake(facts, 'committing') ?? commit(ours);
     case 'back':
-      return remake(facts, 'rolling back') ?? back(ours);
+      return remake(facts, 'rolling back') ?? back(ours, facts.members);
   }
 }
 
@@ -55,6 +57,10 @@ export type Standing = {
 
 export type MemberFacts = {
   readonly name: string;
+  /** The container that was there before the update; `old` is its stand-in once a stop has removed it. */
+  readonly oldId: string;
+  /** The engine carries the mark of this transaction for it: see `OpenMark`. */
+  readonly isMarked: boolean;
   /** The old container; once a stop has made the engine remove it (`--rm`), what stands in for it. */
   readonly old: Standing | undefined;
   readonly new: Standing | undefined;
@@ -82,11 +88,14 @@ export type MemberFacts = {
   readonly keeps: boolean;
   /** Places in the list of the members that must have passed the gate before this one is started. */
   readonly waitsFor: readonly number[];
+  /** The tag that follows the update: from the plan, in a recovery from the old container; empty when there is none. */
   readonly reference: string;
-  /** The image that gets the tag back when all is undone; empty when nothing tells. */
+  /** The image that gets the tag back when all is undone: the old one's, unless a person had moved the tag before. Empty when nothing tells. */
   readonly taggedBefore: string;
   /** What the successor must be made of; undefined in a recovery. */
   readonly targetImageId: string | undefined;
+  /** The image that the tag meant before this process moved it to create the successor; undefined when it did not. */
+  readonly tagMovedFrom?: string | undefined;
   /** What the journal says of that; empty when nothing tells. */
   readonly newImageId: string;
   /** Ids of networks that the successor still lacks. */
@@ -108,8 +117,12 @@ export type TransactionFacts = {
 export type Course = {
   /** `recover`: a transaction found at start; the facts tell which way it goes. */
   readonly wish: 'forward' | 'back' | 'recover';
+  /** It was begun by another life of this process, or by another instance. */
+  readonly isRecovery: boolean;
   /** What an earlier commit has kept is to come back. */
   readonly reopens: boolean;
+  /** Ids of olds that this process has seen under a name that only an update gives. */
+  readonly seenParked: ReadonlySet<string>;
   /** Ids of olds whose successor this transaction has created: nothing else is ours to touch. */
   readonly engaged: 'all' | ReadonlySet<string>;
   /** Ids of olds that this transaction has renamed: those of other updaters are not ours to bring back. */
@@ -131,6 +144,9 @@ export type Course = {
 };
 
 type StepArguments = {
+  /** Set or remove the mark of the transaction for one old container. */
+  readonly mark: { readonly oldId: string };
+  readonly unmark: { readonly oldId: string };
   readonly create: { readonly member: number };
   readonly standIn: { readonly member: number };
   readonly connect: { readonly id: string; readonly networkId: string; readonly member: number };
@@ -281,6 +297,8 @@ function whyNotForward(member: MemberFacts, { members, course }: TransactionFact
 }
 
 function prepare({ members, course }: TransactionFacts): Decision | undefined {
+  const unmarked = members.find(({ isMarked }) => !isMarked);
+  if (unmarked !== undefined) return stepOf('preparing', { kind: 'mark', oldId: unmarked.oldId });
   for (const [member, { new: successor }] of members.entries()) {
     if (successor === undefined) return stepOf('preparing', { kind: 'create', member });
   }
@@ -373,8 +391,13 @@ function prove({ members, course }: TransactionFacts): Decision | undefined {
 }
 
 /** Everything here is allowed to find its work done already, by an earlier life of this process. */
-function commit({ members, course }: TransactionFacts): Decision {
+function commit({ members: all, course }: TransactionFacts): Decision {
+  // A commit parks every old container first: one at its plain name is no part of it, whatever a journal says.
+  const members = all.filter(
+    (member) => !isFoundInPlace(member, course) || (member.isMarked && member.new === undefined),
+  );
   const replaced = members.filter((member) => member.new !== undefined);
+  const owed = replaced.filter((member) => isOwedMore(member, course));
   const orphaned = members.filter((member) => member.new === undefined);
   const next = (choose: (member: MemberFacts) => Step | false | undefined) =>
     firstStep('committing', replaced, choose, course);
@@ -382,17 +405,15 @@ function commit({ members, course }: TransactionFacts): Decision {
     next((member) => member.old?.place === 'old' && drop(member, member.old)) ??
     next((member) => takeName(member, member.new)) ??
     next(({ old }) => old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart)) ??
-    next(({ old, new: successor, policy }) => {
-      if (successor === undefined || policy === undefined || samePolicy(successor.policy, policy)) return undefined;
-      return { kind: 'policy', id: successor.id, policy, afterPause: old !== undefined };
-    }) ??
+    mustNext('committing', owed, course, (member) => giveItsPolicy(member, course, member.old !== undefined)) ??
     next(({ old }) => old !== undefined && isAlive(old.status) && stop(old)) ??
     mustNext(
       'committing',
-      replaced,
+      owed,
       course,
       (member) => member.new !== undefined && needsStart(member) && start(member.new),
     ) ??
+    mustNext('committing', replaced, course, unmark) ??
     next(({ spare }) => spare !== undefined && remove(spare)) ??
     firstStep(
       'committing',
@@ -400,8 +421,34 @@ function commit({ members, course }: TransactionFacts): Decision {
       (member) => member.old !== undefined && letGo(member, member.old),
       course,
     ) ??
-    restoreOrphans(orphaned, course) ?? { kind: 'end', result: 'committed' }
+    restoreOrphans(orphaned, course) ??
+    mustNext('committing', orphaned, course, unmark) ?? { kind: 'end', result: 'committed' }
   );
+}
+
+/**
+ * Whether a committed successor still waits for its policy. Once it has that, the mark goes, and it is its
+ * owner's: who stops it or changes its policy then is not overruled, though the old container may still be there.
+ */
+function isOwedMore({ old, standsIn, isMarked }: MemberFacts, { isRecovery }: Course): boolean {
+  return !isRecovery || isMarked || (old !== undefined && !standsIn && !samePolicy(old.policy, noRestart));
+}
+
+/** A successor waits without a policy; after a crash, any other one that it has is from a person. */
+function giveItsPolicy(
+  { new: successor, policy }: MemberFacts,
+  { isRecovery }: Course,
+  afterPause: boolean,
+): Step | undefined {
+  if (successor === undefined || policy === undefined || samePolicy(successor.policy, policy)) return undefined;
+  if (isRecovery && !samePolicy(successor.policy, noRestart)) return undefined;
+  return { kind: 'policy', id: successor.id, policy, afterPause };
+}
+
+/** One that has to stay parked, because somebody has taken its name, is still to come back. */
+function unmark({ isMarked, oldId, old, nameHeldBy }: MemberFacts): Step | false {
+  const isWaiting = old?.place === 'old' && nameHeldBy === 'stranger';
+  return isMarked && !isWaiting && { kind: 'unmark', oldId };
 }
 
 /** Members that lost their successor after the commit: to somebody else, or one that is `--rm` by ending. */
@@ -431,15 +478,16 @@ function remake({ members, course }: TransactionFacts, phase: UpdatePhase): Deci
   return step && stepOf(phase, step);
 }
 
-function back({ members, course, liveRestore }: TransactionFacts): Decision {
+function back({ members, course, liveRestore }: TransactionFacts, all: readonly MemberFacts[]): Decision {
   const present = members.filter((member) => member.old !== undefined);
   const returning = present.filter((member) => isOursToReturn(member, course));
   const stranded = members.filter((member) => member.old === undefined);
   const dependentsFirst = present.toReversed();
   const stopPossible = members.every((member) => member.new?.place !== 'new');
-  const next = (choose: (member: MemberFacts) => Step | false | undefined, order = returning) =>
+  const next = (choose: (member: MemberFacts) => Step | false | undefined, order: readonly MemberFacts[] = returning) =>
     firstStep('rolling back', order, choose, course);
   return (
+    next(({ old, oldId, isMarked }) => old?.place === 'kept' && !isMarked && { kind: 'mark', oldId }) ??
     next((member) => member.old?.place === 'kept' && park(member, member.old)) ??
     next(({ new: successor, old }) => {
       const isUnproven = successor?.place === 'name' && old?.place === 'old';
@@ -454,14 +502,33 @@ function back({ members, course, liveRestore }: TransactionFacts): Decision {
       ({ new: successor }) => successor !== undefined && isAlive(successor.status) && stop(successor),
       dependentsFirst,
     ) ??
+    mustNext(
+      'rolling back',
+      returning,
+      course,
+      (member) => member.new?.place === 'new' && member.old?.place === 'old' && isEntitled(member) && startOld(member),
+    ) ??
     next((member) => takeName(member, member.old)) ??
-    mustNext('rolling back', returning, course, (member) => isEntitled(member) && startOld(member)) ??
+    mustNext(
+      'rolling back',
+      returning,
+      course,
+      (member) => isEntitled(member) && mayStart(member, course) && startOld(member),
+    ) ??
     next((member) => stopPossible && isEntitled(member) && outwait(member, course)) ??
-    mustNext('rolling back', returning, course, (member) => wasOursToChange(member, course) && restorePolicy(member)) ??
-    next(restoreTag, present) ??
+    mustNext(
+      'rolling back',
+      returning,
+      course,
+      (member) => wasOursToChange(member, course) && maySetPolicy(member, course, liveRestore) && restorePolicy(member),
+    ) ??
+    next(giveTagBack, all) ??
+    next((member) => restoreTag(member, course), present) ??
     next(({ spare }) => spare !== undefined && remove(spare), present) ??
+    mustNext('rolling back', all, course, (member) => !isCarriedOn(member) && unmark(member)) ??
     next(({ new: successor }) => successor !== undefined && remove(successor), dependentsFirst) ??
     carryOn(stranded, course) ??
+    mustNext('rolling back', all, course, unmark) ??
     mustNext('rolling back', returning, course, (member) => takeName(member, member.old)) ?? {
       kind: 'end',
       result: 'undone',
@@ -469,10 +536,39 @@ function back({ members, course, liveRestore }: TransactionFacts): Decision {
   );
 }
 
+/**
+ * Whether a recovery finds the old container under its own name, or one that a person gave it, where it may be as its owner wants it. It is on its way
+ * back only when the mark says so, and then only as far as nothing speaks for a person.
+ */
+function isFoundInPlace({ old }: MemberFacts, { isRecovery, seenParked }: Course): boolean {
+  const isPlain = old?.place === 'name' || old?.place === 'elsewhere';
+  return isRecovery && isPlain && !seenParked.has(old.id);
+}
+
+/** Only what was parked before has its successor under this name: until then a container at its plain name is its owner's. */
+function mayStart(member: MemberFacts, course: Course): boolean {
+  if (!isFoundInPlace(member, course)) return true;
+  const { old, new: successor, isMarked } = member;
+  return isMarked && (successor === undefined ? old?.startedAt === '' : successor.place === 'bad');
+}
+
+/** Any other policy than the one that an old container waits with has been set by a person. */
+function maySetPolicy(member: MemberFacts, course: Course, liveRestore: boolean): boolean {
+  if (!isFoundInPlace(member, course)) return true;
+  const { old, new: successor, policy, isMarked } = member;
+  if (!isMarked || successor?.place === 'new' || old === undefined || policy === undefined) return false;
+  return samePolicy(old.policy, deadManPolicy(policy, liveRestore));
+}
+
+/** Its old container is gone, so that the successor stays. */
+function isCarriedOn({ old, new: successor }: MemberFacts): boolean {
+  return old === undefined && successor !== undefined;
+}
+
 /** What was kept comes up by itself from here on, should the host lose power, as any old container does in this place. */
 function awaitReturn({ old, new: successor, policy, wasRunning }: MemberFacts, liveRestore: boolean): Step | false {
   if (old?.place !== 'old' || successor?.place !== 'name' || policy === undefined) return false;
-  if (!wasRunning || isAlive(old.status) || !isAlive(successor.status)) return false;
+  if (!wasRunning || isAlive(old.status)) return false;
   const waiting = deadManPolicy(policy, liveRestore);
   return !samePolicy(old.policy, waiting) && setPolicy(old, waiting);
 }
@@ -485,10 +581,7 @@ function carryOn(stranded: readonly MemberFacts[], course: Course): Decision | u
   return (
     next((member) => member.new !== undefined && isTaken(member) && remove(member.new)) ??
     next((member) => takeName(member, member.new)) ??
-    next(({ new: successor, policy }) => {
-      if (successor === undefined || policy === undefined || samePolicy(successor.policy, policy)) return undefined;
-      return setPolicy(successor, policy);
-    }) ??
+    next((member) => giveItsPolicy(member, course, false)) ??
     mustNext('rolling back', stranded, course, (member) => {
       return member.new !== undefined && needsStart(member) && start(member.new);
     })
@@ -525,13 +618,24 @@ function restorePolicy(member: MemberFacts): Step | false {
   return !samePolicy(member.old.policy, policy) && setPolicy(member.old, policy);
 }
 
-function restoreTag(member: MemberFacts): Step | false {
-  const { new: successor, vanishes, standsIn, newImageId, nameHeldBy, taggedImageId, taggedBefore, reference } = member;
-  const movedTo = successor?.imageId ?? (vanishes || standsIn ? newImageId : '');
-  if (movedTo === '' || nameHeldBy === 'rival' || taggedImageId === undefined || taggedBefore === '') return false;
-  return (
-    taggedImageId === movedTo && taggedImageId !== taggedBefore && { kind: 'tag', imageId: taggedBefore, reference }
-  );
+/** Where there is no successor, as none could be created, this process alone knows what it has moved the tag away from. */
+function giveTagBack(member: MemberFacts): Step | false {
+  const { new: successor, nameHeldBy, targetImageId, tagMovedFrom, taggedImageId, reference } = member;
+  if (successor !== undefined || tagMovedFrom === undefined || nameHeldBy === 'rival') return false;
+  const isMoved = taggedImageId === targetImageId && taggedImageId !== tagMovedFrom;
+  return isMoved && { kind: 'tag', imageId: tagMovedFrom, reference };
+}
+
+/** In a recovery, a tag goes back only to the image that the engine names for the old container. */
+function restoreTag(member: MemberFacts, course: Course): Step | false {
+  const { old, new: successor, vanishes, standsIn, isMarked, newImageId, taggedImageId, reference } = member;
+  const movedTo = successor?.imageId ?? (vanishes || standsIn || isMarked ? newImageId : '');
+  if (old === undefined || movedTo === '' || taggedImageId !== movedTo || member.nameHeldBy === 'rival') return false;
+  const before = course.isRecovery && member.taggedBefore === '' ? old.imageId : member.taggedBefore;
+  if (before === '' || before === movedTo) return false;
+  const isProven = isMarked || !isFoundInPlace(member, course);
+  if (course.isRecovery && (before !== old.imageId || !isProven)) return false;
+  return { kind: 'tag', imageId: before, reference };
 }
 
 function takeName({ name, nameHeldBy }: MemberFacts, standing: Standing | undefined): Step | false {
@@ -619,9 +723,7 @@ function firstOf(
 /** Which place a name means for the member called `name`. */
 export function placeOf(actual: string, name: string): Place {
   if (actual === name) return 'name';
-  if (actual === successorName(name)) return 'new';
-  if (actual === failedName(name)) return 'bad';
-  if (actual.startsWith(`${name}.upkeep-old-`) || actual === standInName(name)) return 'old';
-  if (actual.startsWith(`${name}.upkeep-drop-`)) return 'drop';
+  const standing = parseStandingName(actual);
+  if (standing?.name === name) return standing.role;
   return parseKeptName(actual)?.name === name ? 'kept' : 'elsewhere';
 }

@@ -3,7 +3,7 @@ import { readLabels } from './labels.ts';
 import { defaultSettings } from './settings.ts';
 import { wishesInForce } from './wishes-in-force.ts';
 
-const { wishes: silent } = readLabels({});
+const { wishes: silent } = readLabels({}, {});
 
 describe('wishesInForce()', () => {
   test.each([

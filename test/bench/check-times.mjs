@@ -1,15 +1,15 @@
-// What test/bench/check.bench.ts measures, from dist/ and in a process of its own, as people run it:
+// What test/bench/check.bench.ts measures, bundled and in a process of its own, as people run it:
 // `check-times.mjs PORT CONTAINERS IMAGES WARM_UPS RUNS` watches so many fresh containers of so many distinct
 // images, checks them, and prints the milliseconds of each run after the warm-ups, as JSON; `alone` are those of
 // a request that a bare client sends with nothing else in flight. They come first: in between they would have the
 // compiler start anew, during the checks, with the code that both run through.
 import { Agent, request } from 'node:http';
-import { createOciRegistry } from '../../dist/adapters/oci/registry.js';
-import { createSystemClock } from '../../dist/adapters/process/clock.js';
-import { createSandboxEngine } from '../../dist/adapters/sandbox/engine.js';
-import { createSandboxRegistry } from '../../dist/adapters/sandbox/registry.js';
-import { createApplication } from '../../dist/application/create-application.js';
-import { defaultSettings } from '../../dist/domain/settings.js';
+import { createOciRegistry } from '../../src/adapters/oci/registry.ts';
+import { createSystemClock } from '../../src/adapters/process/clock.ts';
+import { createSandboxEngine } from '../../src/adapters/sandbox/engine.ts';
+import { createSandboxRegistry } from '../../src/adapters/sandbox/registry.ts';
+import { createApplication } from '../../src/application/create-application.ts';
+import { defaultSettings } from '../../src/domain/settings.ts';
 
 const [port, containers, images, warmUps, runs] = process.argv.slice(2).map(Number);
 const clock = createSystemClock();

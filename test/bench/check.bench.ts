@@ -6,11 +6,12 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildRelease } from '../../src/adapters/sandbox/release.ts';
 import { defaultSettings } from '../../src/domain/settings.ts';
+import { bundled } from './bundled.ts';
 import { median, reportRatio } from './ratios.ts';
 
 /**
  * Checking against a registry that takes 50 ms. The floor is what a request takes there that is alone,
- * times the waves that the requests in flight allow. `npm run build` comes first.
+ * times the waves that the requests in flight allow.
  */
 
 const latencyMs = 50;
@@ -18,6 +19,8 @@ const inFlight = defaultSettings.checkConcurrency;
 const runs = 15;
 /** What a service has behind it after two weeks of hourly checks of 58 images, and what the compiler needs to have seen. */
 const warmUpRequests = 20_000;
+
+const checkTimes = bundled(new URL('check-times.mjs', import.meta.url));
 
 let server: ChildProcessWithoutNullStreams;
 let port: number;
@@ -66,7 +69,7 @@ type Scene = {
 type Times = { readonly checks: readonly number[]; readonly alone: readonly number[] };
 
 async function measure({ containers, images, warmUps, runs: timed }: Scene): Promise<Times> {
-  const script = [fileURLToPath(new URL('check-times.mjs', import.meta.url)), port, containers, images, warmUps, timed];
+  const script = [checkTimes, port, containers, images, warmUps, timed];
   const { stdout } = await promisify(execFile)(process.execPath, script.map(String));
   return JSON.parse(stdout) as Times;
 }

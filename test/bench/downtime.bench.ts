@@ -51,8 +51,8 @@ describeInLab('downtime of an update', (lab) => {
       socket: engine.socket,
     });
     expect(code, stderr).toBe(0);
-    const { containers } = JSON.parse(stdout) as { containers: { downtime_ms: number }[] };
-    return containers[0]!.downtime_ms;
+    const { containers } = JSON.parse(stdout) as { containers: { down_ms: number }[] };
+    return containers[0]!.down_ms;
   }
 
   async function stateOf(id: string): Promise<{ StartedAt: string; FinishedAt: string }> {

@@ -1,5 +1,5 @@
 // A server for test/bench/http.bench.ts, as a process of its own so that it does not share a thread with
-// what asks it: `ours N` is the HTTP interface (built, from dist/) with N containers, `bare` answers with
+// what asks it: `ours N` is the HTTP interface (bundled) with N containers, `bare` answers with
 // whatever reply stands on the first line of standard input. Prints its port; for each further line read,
 // the CPU time it has used so far in microseconds and its resident memory in bytes. `announce` announces an event.
 import { createServer } from 'node:http';
@@ -29,9 +29,9 @@ function bare({ headers, body }) {
 }
 
 async function ours(containers) {
-  const { createHttpServer } = await import('../../dist/interfaces/http/server.js');
-  const { createSystemClock } = await import('../../dist/adapters/process/clock.js');
-  const { createLog } = await import('../../dist/adapters/process/log.js');
+  const { createHttpServer } = await import('../../src/interfaces/http/server.ts');
+  const { createSystemClock } = await import('../../src/adapters/process/clock.ts');
+  const { createLog } = await import('../../src/adapters/process/log.ts');
   const clock = createSystemClock();
   const log = createLog({
     format: 'json',

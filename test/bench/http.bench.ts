@@ -2,17 +2,18 @@ import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { ask } from '../support/http-scene.ts';
+import { bundled } from './bundled.ts';
 import { median } from './ratios.ts';
 
-/** The HTTP interface beside a bare `node:http` server that answers with the same bytes. `npm run build` comes first. */
+/** The HTTP interface beside a bare `node:http` server that answers with the same bytes. */
 
 const rounds = 12;
 const roundSeconds = 1;
 
+const servers = bundled(new URL('http-servers.mjs', import.meta.url));
 const children: Child[] = [];
 afterEach(() => {
   for (const { child } of children.splice(0)) child.kill();
@@ -85,8 +86,7 @@ type Child = {
 
 async function start(args: readonly string[], input = ''): Promise<Child> {
   const flags = args.filter((arg) => arg.startsWith('--'));
-  const script = fileURLToPath(new URL('http-servers.mjs', import.meta.url));
-  const child = spawn(process.execPath, [...flags, script, ...args.filter((arg) => !arg.startsWith('--'))]);
+  const child = spawn(process.execPath, [...flags, servers, ...args.filter((arg) => !arg.startsWith('--'))]);
   child.stderr.pipe(process.stderr);
   if (input !== '') child.stdin.write(`${input}\n`);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

@@ -103,12 +103,39 @@ describe('POST /v1/check', () => {
   test('its timeout is capped by the option, and nonsense means the option', async () => {
     const { ask, stop, service } = await startDescribed({ settings: { checkTimeoutMs: 60 } });
     service.script.checkEnds = new Promise(() => undefined);
-    for (const query of ['', '?timeout=1h', '?timeout=x', '?timeout=0']) {
+    for (const query of ['', '?timeout=1h', '?timeout=x', '?timeout=0', '?timeout=+1ms', '?timeout=1ms%20']) {
       const beganMs = performance.now();
       expect((await ask(`/v1/check${query}`, { method: 'POST' })).status).toBe(200);
       expect(performance.now() - beganMs).toBeLessThan(1000);
     }
     await stop();
+  });
+
+  test.each(['check', 'update'])('%s takes a hundred names or images, and no more', async (endpoint) => {
+    const names = Array.from({ length: 101 }, (_, index) => `my.container-${index}`);
+    const post = (query: string) => scene.ask(`/v1/${endpoint}?${query}`, { method: 'POST' });
+    for (const kind of ['container', 'image']) {
+      expect((await post(`${kind}=${names.slice(0, 100).join(',')}`)).status).toBe(200);
+      const refused = await post(`${kind}=${names.slice(0, 50).join(',')}&${kind}=${names.slice(50).join(',')}`);
+      expectErrorBody(refused);
+      expect([refused.status, refused.json().error]).toEqual([400, expect.stringContaining(`"${kind}"`)]);
+    }
+  });
+
+  test.each([
+    ['one that is huge', ['\\PL{900}']],
+    ['groups of groups', ['(?:(?:(?:a?b?){9}){9}){9}']],
+    ['a long one', [`web|${'x'.repeat(1000)}`]],
+    ['many that are not small', Array.from({ length: 100 }, () => '[a-z]{40}')],
+    ['classes that fold', Array.from({ length: 100 }, () => '(?i)\\pL+\\pN+')],
+  ])('patterns that are too much together are refused at once: %s', async (_, patterns) => {
+    const query = patterns.map((pattern) => `container=${encodeURIComponent(pattern)}`).join('&');
+    for (const endpoint of ['check', 'update']) {
+      const reply = await scene.ask(`/v1/${endpoint}?${query}`, { method: 'POST' });
+      expect(reply.status).toBe(400);
+      expectErrorBody(reply);
+    }
+    expect(scene.service.asked).toEqual([]);
   });
 
   test('is not answered with GET', async () => {

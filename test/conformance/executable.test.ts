@@ -133,6 +133,16 @@ describe('upkeep demo', () => {
     expect(stderr).toContain('"path":"/v1/events"');
   });
 
+  test('survives updates that meet its own rounds', async () => {
+    const { demo, url } = await startDemo(['--http-api-rate-limit', '1000000']);
+    const [, token = ''] = /API token: (\S+),/.exec(demo.output()) ?? [];
+    const hasMet = () => demo.output().includes('An update that the API was asked for is under way');
+    while (!hasMet()) expect([200, 429]).toContain((await ask(url, '/v1/update', { method: 'POST', token })).status);
+    await demo.seen('Round 3');
+    demo.child.kill('SIGTERM');
+    expect((await demo.ended).code).toBe(0);
+  });
+
   test('finds another port when its own is taken', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => taken.once('listening', resolve));
@@ -156,14 +166,17 @@ describe('upkeep demo', () => {
     await demo.ended;
   });
 
-  test('serves HTTPS with a certificate and its key, and HTTP with a warning when one is missing', async () => {
+  test('serves HTTPS with a certificate and its key, and HTTP with a line of level error when one is missing', async () => {
     const [cert, key] = ['server.pem', 'server.key'].map((name) => join(fixtures, name));
     const both = await startDemo(['--http-api-tls-cert', cert ?? '', '--http-api-tls-key', key ?? '']);
     expect(both.url).toMatch(/^https:/);
     expect((await ask(both.url, '/swagger/doc.json')).json().schemes).toEqual(['https']);
     const one = await startDemo(['--http-api-tls-cert', cert ?? '']);
     expect(one.url).toMatch(/^http:/);
-    expect(one.demo.output()).toContain('The API is served without TLS: --http-api-tls-key is missing');
+    expect(one.demo.output()).toContain('"level":"error"');
+    expect(one.demo.output()).toContain(
+      'The API is served over plain HTTP, without TLS: --http-api-tls-key is missing',
+    );
     expect((await ask(one.url, '/swagger/doc.json')).json().schemes).toEqual(['http']);
     for (const { demo } of [both, one]) {
       demo.child.kill('SIGINT');

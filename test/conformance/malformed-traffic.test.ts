@@ -58,6 +58,16 @@ describe('a request that is none', () => {
     expect([...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, each]) => Number(each))).toEqual([200, status]);
   });
 
+  test.each(['/livez', '/v1/check', '/v1/events', '/nope'])(
+    'a CONNECT behind a request for %s that waits for its reply harms nobody',
+    async (path) => {
+      const first = `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+      const reply = await exchange(scene.port, `${first}CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n${first}`);
+      expect(reply.match(/HTTP\/1\.1/g)?.length ?? 0).toBeLessThanOrEqual(2);
+      expect((await scene.ask('/livez')).status).toBe(200);
+    },
+  );
+
   test('what comes in the middle of a reply ends it', async () => {
     const socket = connect(scene.port, '127.0.0.1', () =>
       socket.write('GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer events-token-for-tests\r\n\r\n'),

@@ -337,6 +337,7 @@ describe('GET /v1/status', () => {
       lastRun: { atMs: Date.UTC(2026, 0, 1, 0, 0, 1, 250), summary },
       nextRunAtMs: Date.UTC(2026, 0, 2),
       running: true,
+      repairing: false,
       updatesAvailable: 3,
     };
     expect((await ask('/v1/status')).json()).toEqual({
@@ -344,6 +345,7 @@ describe('GET /v1/status', () => {
       last_run: '2026-01-01T00:00:01.250Z',
       next_run: '2026-01-02T00:00:00.000Z',
       running: true,
+      repairing: false,
       updates_available: 3,
       timestamp: expect.any(String),
       api_version: 'v1',
@@ -352,6 +354,40 @@ describe('GET /v1/status', () => {
     expect((await ask('/v1/status')).json()).not.toHaveProperty('next_run');
     await stop();
   });
+});
+
+describe('while an interrupted update is repaired', () => {
+  test('the status and /readyz say so, also before the first run', async () => {
+    const service = createScriptedService();
+    const { ask, stop } = await startDescribed({}, service);
+    service.script.status = { ...service.script.status, repairing: true };
+    const status = await ask('/v1/status');
+    expect([status.status, status.json().repairing]).toEqual([200, true]);
+    expect(status.json()).not.toHaveProperty('last_run');
+    const ready = await ask('/readyz', { token: null });
+    expect([ready.status, ready.json()]).toEqual([200, { status: 'ok', repairing: true }]);
+    service.script.status = { ...service.script.status, repairing: false };
+    expect((await ask('/readyz', { token: null })).json()).toEqual({ status: 'ok' });
+    await stop();
+  });
+});
+
+describe('while the engine is away and tells of no changes', () => {
+  test.each(['/v1/containers', '/v1/containers/details', '/v1/images', '/v1/containers?name=web', '/v1/images?name=x'])(
+    '%s answers 500 instead of what was true once',
+    async (path) => {
+      const service = createScriptedService();
+      const { ask, stop } = await startDescribed({}, service);
+      expect((await ask(path)).status).toBe(200);
+      service.script.inventoryFailure = new ServiceError('engine-unreachable', 'Cannot reach "/run/engine.sock"');
+      const reply = await ask(path);
+      expectErrorBody(reply);
+      expect([reply.status, reply.json().error]).toEqual([500, 'the container engine cannot be reached']);
+      service.script.inventoryFailure = undefined;
+      expect((await ask(path)).status).toBe(200);
+      await stop();
+    },
+  );
 });
 
 describe('GET /v1/metrics', () => {

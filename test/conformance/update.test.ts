@@ -310,23 +310,31 @@ describe('timeout', () => {
       '?container=a&timeout=0s',
       '?container=a&timeout=-5s',
       '?container=a&timeout=',
+      '?container=a&timeout=+20ms',
+      '?container=a&timeout=20ms%20',
+      '?container=a&timeout=%0920ms',
+      '?container=a&timeout=1+h',
     ]) {
       const beganMs = performance.now();
       const reply = await ask(`/v1/update${query}`, { method: 'POST' });
       expect([query, reply.status]).toEqual([query, 408]);
+      expect(reply.json().error, query).toContain('within 100ms');
       expect(performance.now() - beganMs).toBeLessThan(1000);
     }
     end();
     await stop();
   });
 
-  test.each(['nonsense', '0', '0s', '-1s', '', '1h', '10m'])('%j is no fault', async (timeout) => {
+  test.each(['nonsense', '0', '0s', '-1s', '', '1h', '10m', '+20ms', '20ms%20'])('%j is no fault', async (timeout) => {
     expect((await update(`?timeout=${timeout}`)).status).toBe(200);
   });
 });
 
 describe('GET /v1/update', () => {
-  test('is refused', async () => {
+  test('is refused, with the option that has it accepted; other methods are just refused', async () => {
+    const messageFor = async (method: string) => (await scene.ask('/v1/update', { method, token: null })).json().error;
+    expect(await messageFor('GET')).toContain('--http-api-watchtower-compat');
+    expect(await messageFor('PUT')).toBe('method not allowed');
     expect((await scene.ask('/v1/update')).status).toBe(405);
     expect(scene.service.asked).toEqual([]);
   });

@@ -73,7 +73,7 @@ describe('removing the old container', () => {
     const first = stage.live({ faults: [{ at: 'removeContainer', fault, every: true }] });
     await first.application.update(everything);
     const beside = await stage.update();
-    expect(beside.outcomes).toEqual({ web: 'fresh' });
+    expect(beside.outcomes).toEqual({ web: 'deferred' });
     expect(beside.connection.calls).toEqual([]);
     first.connection.crash();
     const after = await stage.update();

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { setStage } from './rig/stage.ts';
+import type { SandboxCall } from '../../src/adapters/sandbox/faults.ts';
+import { setStage, type Stage } from './rig/stage.ts';
 
 /** What goes wrong around old images. */
+
+/** The removal of an image, and not of a tag that Upkeep keeps a note in. */
+function isCleanUp({ kind, target }: Pick<SandboxCall, 'kind' | 'target'>): boolean {
+  return kind === 'removeImage' && target.startsWith('sha256:');
+}
 
 describe('--cleanup', () => {
   test.each([
@@ -16,9 +22,54 @@ describe('--cleanup', () => {
     const { imageId } = stage.now('sleeper');
     expect(stage.scene.sandbox.control.snapshot().imageIds).toContain(imageId);
     expect(events.map(({ kind }) => kind)).not.toContain('image_cleanup');
-    expect(connection.calls.map(({ kind }) => kind)).not.toContain('removeImage');
+    expect(connection.calls.filter(isCleanUp)).toEqual([]);
     stage.scene.sandbox.control.startContainer('sleeper');
     expect(stage.now('sleeper').running).toBe(true);
+  });
+
+  describe('failure 40: the updater is killed before it has cleaned up', () => {
+    const settings = { cleanup: true };
+    const kill = {
+      settings,
+      faults: [{ at: isCleanUp, fault: { kind: 'crash', when: 'before' } }],
+    } as const;
+    const held = (stage: Stage, imageId = '') => stage.scene.sandbox.control.snapshot().imageIds.includes(imageId);
+
+    test('the next run removes what was replaced, and only with --cleanup', async () => {
+      const stage = await setStage({ web: {}, idle: { next: 'none' } });
+      await stage.updateKilled(kill);
+      const old = stage.before.get('web')?.imageId;
+      expect(held(stage, old)).toBe(true);
+      await stage.update();
+      await stage.update({ settings: { cleanup: true, monitorOnly: true } });
+      await stage.update({ settings, request: { containers: ['idle'] } });
+      expect(held(stage, old)).toBe(true);
+      const { events, outcomes } = await stage.update({ settings });
+      expect(outcomes).toEqual({ web: 'fresh', idle: 'fresh' });
+      expect(held(stage, old)).toBe(false);
+      expect(events.find(({ kind }) => kind === 'image_cleanup')).toMatchObject({
+        images: [{ imageId: old, imageName: 'web:1', containerName: 'web' }],
+      });
+      expect(stage.harm()).toEqual([]);
+    });
+
+    test('also where the next run brings another version', async () => {
+      const stage = await setStage({ web: {} });
+      await stage.updateKilled(kill);
+      const second = stage.now('web').imageId;
+      stage.scene.registry.store.publish('web:1', { version: 'newest' });
+      expect((await stage.update({ settings })).outcomes).toEqual({ web: 'updated' });
+      expect([held(stage, stage.before.get('web')?.imageId), held(stage, second)]).toEqual([false, false]);
+    });
+
+    test('what somebody uses or has tagged stays', async () => {
+      const stage = await setStage({ web: {} });
+      await stage.updateKilled(kill);
+      const old = stage.before.get('web')?.imageId ?? '';
+      await stage.scene.sandbox.engine.tagImage(old, 'mine:kept');
+      await stage.update({ settings });
+      expect(held(stage, old)).toBe(true);
+    });
   });
 
   test('failure 37: a sibling with the same old image failed: it stays', async () => {
@@ -34,7 +85,7 @@ describe('--cleanup', () => {
       ],
     });
     expect(outcomes).toEqual({ one: 'updated', two: 'failed' });
-    expect(connection.calls.map(({ kind }) => kind)).not.toContain('removeImage');
+    expect(connection.calls.filter(isCleanUp)).toEqual([]);
     expect(stage.scene.sandbox.control.snapshot().imageIds).toContain(stage.before.get('two')!.imageId);
     expect(stage.harm()).toEqual([]);
   });

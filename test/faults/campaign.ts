@@ -1,5 +1,7 @@
 import { describeCampaign } from './rig/describe-campaign.ts';
 import { clockedShapes, describeClocks } from './rig/describe-clocks.ts';
+import { describeForgeries } from './rig/describe-forgeries.ts';
+import { describePeople, peopledShapes } from './rig/describe-people.ts';
 import { describeRaces, racedShapes } from './rig/describe-races.ts';
 import { moreShapes, shapes } from './rig/shapes.ts';
 import { describeSoak } from './soak/describe-soak.ts';
@@ -24,6 +26,14 @@ if (letter === 'G') {
     only,
     library,
   });
+} else if (letter === 'M') {
+  describePeople({
+    ...scope,
+    shapes: scope.shapes.filter(({ name }) => shape !== '' || peopledShapes.includes(name)),
+    only,
+  });
+} else if (letter === 'N') {
+  describeForgeries({ ...scope, count: Number(rounds), seed: Number(seed) });
 } else if (letter === 'L') {
   describeSoak({ count: Number(rounds), seed: Number(seed), words, reportFile: UPKEEP_REPORT });
 } else {

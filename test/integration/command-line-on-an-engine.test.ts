@@ -1,3 +1,5 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { catalogue } from '../lab/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
@@ -64,20 +66,39 @@ describeInLab('the command line on a real engine', (lab) => {
     await update.seen('web: checking health');
     update.child.kill('SIGINT');
     const { code, stderr } = await update.ended;
-    expect([code, stderr]).toEqual([130, expect.stringContaining('Ctrl-C again quits at once')]);
+    expect([code, stderr]).toEqual([130, expect.stringContaining('Ctrl-C again after 2 s quits at once')]);
     await expectOneRunningWeb();
   });
 
-  test('a second Ctrl-C quits at once, and the next start repairs what was left', async () => {
+  test.each<readonly [NodeJS.Signals, NodeJS.Signals, number]>([
+    ['SIGTERM', 'SIGTERM', 143],
+    ['SIGINT', 'SIGTERM', 130],
+  ])('%s and %s at once are one wish, as process managers send it: nothing is left half done', async (...sent) => {
+    const [first, second, expected] = sent;
+    await runWeb('plain-v1');
+    await publish('plain-v2');
+    const update = startUpkeep(['update', '--health-window', '3s'], { socket: engine.socket });
+    await update.seen('web: checking health');
+    update.child.kill(first);
+    await update.seen('Stopping at the next point');
+    update.child.kill(second);
+    const { code, stderr } = await update.ended;
+    expect([code, stderr]).toEqual([expected, expect.not.stringContaining('Quit at once')]);
+    await expectOneRunningWeb();
+  });
+
+  test('another Ctrl-C after 2 s quits at once, says what is left, and the next start repairs it', async () => {
     await runWeb('plain-v1');
     await publish('plain-v2');
     const update = startUpkeep(['update', '--health-window', '60s'], { socket: engine.socket });
     await update.seen('web: checking health');
     update.child.kill('SIGINT');
-    await update.seen('Ctrl-C again quits at once');
+    await update.seen('Ctrl-C again after 2 s quits at once');
+    await sleep(2100);
     update.child.kill('SIGINT');
     const { code, stderr } = await update.ended;
-    expect([code, stderr]).toEqual([130, expect.stringContaining('the next start of Upkeep finishes or undoes')]);
+    expect(code).toBe(130);
+    expect(stderr).toContain('the next start of Upkeep finishes or undoes what was under way, the update of web\n');
     expect(await everyContainer()).toHaveLength(2);
     const next = await upkeep('update', '--health-window', '1s');
     expect(next.code).toBe(0);
@@ -94,6 +115,46 @@ describeInLab('the command line on a real engine', (lab) => {
     await expectOneRunningWeb();
   });
 
+  test.each([[['update']], [['run', '--run-once']], [['run', '--run-once', '--porcelain', 'v1']]])(
+    '%j ends with 3 when something could not be checked, and with 1 when something failed besides',
+    async (command) => {
+      await runWeb('plain-v1');
+      await engine.call('POST', `/images/${encodeURIComponent(image)}/tag?repo=127.0.0.1%3A1%2Fghost&tag=1`);
+      await engine.run('ghost', '127.0.0.1:1/ghost:1', { StopTimeout: 2 });
+      const unchecked = await upkeep(...command);
+      expect([unchecked.code, unchecked.stderr]).toEqual([3, expect.anything()]);
+      await publish('crash');
+      expect((await upkeep(...command)).code).toBe(1);
+    },
+  );
+
+  test('a name that means no container is a warning, and the service goes on', async () => {
+    await runWeb('plain-v1');
+    for (const argv of [['logs'], ['completion', 'bash'], ['run', 'wbe']]) {
+      const service = startUpkeep([...argv, '--interval', '1h'], { socket: engine.socket });
+      await service.seen('Next update in 1h');
+      service.child.kill('SIGTERM');
+      const { code, stderr } = await service.ended;
+      expect(code).toBe(0);
+      for (const name of argv.filter((word) => word !== 'run'))
+        expect(stderr).toMatch(new RegExp(`No container matches .*${name}.*nearest container is .*web.*command`));
+    }
+    expect((await upkeep('run', '--run-once', 'wbe')).code).toBe(3);
+  });
+
+  test.skipIf(spawnSync('script', ['--version']).status !== 0)(
+    'on a terminal it is a mistyped command, and nothing is begun; written out it is a name',
+    async () => {
+      await runWeb('plain-v1');
+      const refused = await onTerminal('logs');
+      expect([refused.code, refused.screen]).toEqual([2, expect.stringContaining('Cannot run "logs"')]);
+      expect(refused.screen).toContain('the nearest container is "web", and the nearest command is "events"');
+      const named = await onTerminal('run --run-once logs');
+      expect([named.code, named.screen]).toEqual([3, expect.stringContaining('No container matches "logs"')]);
+      expect((await onTerminal('web --run-once')).code).toBe(0);
+    },
+  );
+
   test('run updates at its interval, and ends with 0 when it is told to stop', async () => {
     await runWeb('plain-v1');
     const service = startUpkeep(['run', '--interval', '2s', '--health-window', '1s'], { socket: engine.socket });
@@ -107,6 +168,17 @@ describeInLab('the command line on a real engine', (lab) => {
 
   function upkeep(...args: string[]) {
     return runUpkeep(args, { socket: engine.socket });
+  }
+
+  /** On a terminal for standard input, output and error. */
+  function onTerminal(words: string): Promise<{ readonly code: number; readonly screen: string }> {
+    const command = `"${process.execPath}" dist/main.js ${words} --host unix://${engine.socket}`;
+    const env = { PATH: process.env['PATH'], TERM: 'dumb', HOME: '/nonexistent' };
+    return new Promise((resolve) => {
+      execFile('script', ['-qec', command, '/dev/null'], { env }, (error, screen) => {
+        resolve({ code: typeof error?.code === 'number' ? error.code : 0, screen });
+      });
+    });
   }
 
   function publish(version: keyof typeof catalogue) {

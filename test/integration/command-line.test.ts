@@ -155,7 +155,7 @@ describe('upkeep demo', () => {
     expect([code, err.split('\n')]).toEqual([0, [expect.stringContaining('"msg":"listening"'), '']]);
     expect(out).toContain('touches no real container');
     expect(out).toMatch(/^Round 1\n {2}nginx:1\.27: a new release$/m);
-    expect(out).toMatch(/^web: updated \(down for \d+ms\)$/m);
+    expect(out).toMatch(/^web: updated \(down for \d+ms(?:, \d+ms of it stopping)?\)$/m);
     expect(out).toMatch(/^Rounds: 1; replaced: 2; brought back: 0; failed: 0; 10 of 10 containers are running$/m);
   });
 

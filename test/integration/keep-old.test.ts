@@ -72,6 +72,18 @@ describeInLab('a container that is kept after its update', (lab) => {
     expect((await upkeep.update()).outcomes['web']?.outcome).toBe('skipped');
   });
 
+  test.skipIf(isPodman)('comes back with the restart policy that a person has set meanwhile', async () => {
+    const { Id } = await scene.stale('web', { config: { HostConfig: restartPolicy('unless-stopped') } });
+    await upkeep.update('--keep-old', '2h');
+    await engine.call('POST', '/containers/web/update', restartPolicy('on-failure'));
+    expect((await run('rollback', 'web', '--health-window', '1s')).code).toBe(0);
+    expect(await scene.inspect('web')).toMatchObject({
+      Id,
+      State: { Running: true },
+      HostConfig: restartPolicy('on-failure'),
+    });
+  });
+
   test('would not be kept with a restart policy that the engine cannot take from it', async () => {
     const HostConfig = { RestartPolicy: { Name: 'always', MaximumRetryCount: 0 } };
     await scene.stale('web', { config: { HostConfig } });

@@ -97,6 +97,22 @@ describe('createFaultProxy()', () => {
     expect(proxy.calls.map((call) => call.fault)).toEqual([undefined, fault.kind, undefined]);
   });
 
+  test('tells which change came before the last one was answered', async () => {
+    await ask('POST', '/first');
+    const silent = proxy.arrival(({ path }) => path === '/silent');
+    const left = ask('POST', '/silent', undefined, 500);
+    await silent;
+    await ask('GET', '/read');
+    await ask('POST', '/second');
+    await left;
+    expect(proxy.calls.map(({ path, overlaps }) => [path, overlaps])).toEqual([
+      ['/first', false],
+      ['/silent', false],
+      ['/read', false],
+      ['/second', true],
+    ]);
+  });
+
   test('kills during the call, before the upstream has answered', async () => {
     let killedAt = -1;
     proxy.arm({

@@ -52,6 +52,8 @@ export type ProxiedCall = {
   /** With the query. */
   readonly path: string;
   readonly host: string | undefined;
+  /** Came while another change had not been answered yet. */
+  readonly overlaps: boolean;
   /** What struck it, if anything. */
   readonly fault: Fault['kind'] | undefined;
   /** The upstream's status, once it has answered. */
@@ -100,6 +102,7 @@ export async function createFaultProxy(options: FaultProxyOptions): Promise<Faul
       method,
       path,
       host: request.headers.host,
+      overlaps: change !== undefined && calls.some((other) => other.change !== undefined && other.status === undefined),
       fault: undefined,
       status: undefined,
     };

@@ -52,6 +52,7 @@ export type ContainerParts = {
   readonly config?: Partial<ContainerConfig>;
   readonly host?: HostConfig;
   readonly networks?: Readonly<Record<string, Endpoint>>;
+  readonly imageLabels?: Readonly<Record<string, string>>;
 };
 
 /** Of a container that has run since it was created. */
@@ -82,6 +83,7 @@ export function inspectedContainer(name: string, parts: ContainerParts = {}): Co
       Mounts: [],
       Networks: networks,
     },
+    imageLabels: parts.imageLabels ?? {},
   };
 }
 

@@ -7,6 +7,8 @@ import { createFakeApplication, type FakeAnswers, type FakeApplication } from '.
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createFakeTerminal, type FakeTerminal, type FakeTerminalOptions } from './fake-terminal.ts';
 
+type Environment = Readonly<Record<string, string>>;
+
 /** A command with everything it needs, none of it real; the settings come from a real command line. */
 export type CommandScene = {
   readonly context: CommandContext;
@@ -20,7 +22,7 @@ export type CommandScene = {
 export function createCommandScene(
   argv: readonly string[],
   answers: FakeAnswers = {},
-  options: FakeTerminalOptions = {},
+  { environment = {}, ...options }: FakeTerminalOptions & { readonly environment?: Environment } = {},
 ): CommandScene {
   const fakeApplication = createFakeApplication(answers);
   const clock = createFakeClock();
@@ -36,12 +38,14 @@ export function createCommandScene(
     update: (trigger, signal) => fakeApplication.update({ images: [], containers: [], trigger }, signal),
   });
   const application = { ...fakeApplication, keepUpdating };
-  const context = { application, settings: settingsFor(argv), terminal, clock, log, signal: interrupt.signal };
+  const isAttended = options.isTerminal === true;
+  const settings = settingsFor(argv, environment);
+  const context = { application, settings, terminal, isAttended, clock, log, signal: interrupt.signal };
   return { context, application, clock, fake, logged, interrupt };
 }
 
-export function settingsFor(argv: readonly string[]): Settings {
-  const configuration = loadConfiguration(argv, {});
+export function settingsFor(argv: readonly string[], environment: Environment = {}): Settings {
+  const configuration = loadConfiguration(argv, environment);
   if (configuration.kind !== 'command') throw new Error(`no command: ${JSON.stringify(configuration)}`);
   return configuration.settings;
 }

@@ -24,6 +24,7 @@ export type FakeAnswers = {
   readonly rehearsals?: RehearsalReport['rehearsals'];
   readonly update?: (application: FakeApplication, signal?: AbortSignal) => Promise<Session> | Session;
   readonly recover?: () => RecoveryReport;
+  readonly containerNames?: () => readonly string[];
 };
 
 export function createFakeApplication(answers: FakeAnswers = {}): FakeApplication {
@@ -64,10 +65,29 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
     updatesItself: () => true,
     keepUpdating: () => Promise.resolve(),
     follow: () => Promise.resolve(),
-    inventory: () => ({ revision: 0, known: false, scope: '', containers: [], images: [], updatesAvailable: 0 }),
+    inventory: () => ({
+      revision: 0,
+      known: false,
+      scope: '',
+      containers: [],
+      unfinished: [],
+      images: [],
+      updatesAvailable: 0,
+    }),
+    inventoryFailure: () => undefined,
     history: () => [],
-    status: () => ({ lastRun: undefined, nextRunAtMs: undefined, running: false, updatesAvailable: 0 }),
+    status: () => ({
+      lastRun: undefined,
+      nextRunAtMs: undefined,
+      running: false,
+      repairing: false,
+      updatesAvailable: 0,
+    }),
     eventLog: { lastId: () => 0, since: () => [], isGone: () => false, subscribe: () => () => undefined },
+    containerNames: async () => {
+      asked.push(['containerNames', undefined]);
+      return answers.containerNames?.() ?? [];
+    },
     ready: () => Promise.resolve(),
     close: () => Promise.resolve(),
     subscribe: (listener) => {
@@ -84,7 +104,7 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
 }
 
 export function checkReport(containers: readonly CheckedContainer[], parts: Partial<CheckReport> = {}): CheckReport {
-  const nothing = { unmatched: [], unwatched: [], obsoleteFailures: [] };
+  const nothing = { unmatched: [], unwatched: [], unfinished: [], obsoleteFailures: [] };
   return { containers, ...nothing, startedAtMs: Date.UTC(2026, 0, 1), durationMs: 1500, ...parts };
 }
 

@@ -16,6 +16,8 @@ export type UpkeepOptions = {
   readonly onStart?: (child: ChildProcess) => void;
   /** Of another user than this process's; needs root. */
   readonly uid?: number;
+  /** How many files it may have open at once. */
+  readonly openFiles?: number;
 };
 
 /** A process that is under way. */
@@ -39,10 +41,13 @@ export function runUpkeep(args: readonly string[], options: UpkeepOptions = {}):
 
 export function startUpkeep(
   args: readonly string[],
-  { socket, env = {}, uid }: Omit<UpkeepOptions, 'onStart'> = {},
+  { socket, env = {}, uid, openFiles }: Omit<UpkeepOptions, 'onStart'> = {},
 ): UpkeepProcess {
   const host = socket === undefined ? [] : ['--host', `unix://${socket}`];
-  const child = spawn(process.execPath, [main, ...args, ...host], {
+  const node = [process.execPath, main, ...args, ...host];
+  const limit = openFiles === undefined ? [] : ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$@"`];
+  const [program = '', ...words] = [...limit, ...node];
+  const child = spawn(program, words, {
     env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(uid !== undefined && { uid, gid: uid }),

@@ -36,7 +36,7 @@ export type ScriptedRequest = {
 
 /** By method and path, `GET /containers/json`; `*` is for the rest. What is no function is sent as JSON with 200. */
 export type Script = Readonly<Record<string, Answer | object>>;
-export type Answer = (request: ScriptedRequest, response: ServerResponse) => void;
+export type Answer = (request: ScriptedRequest, response: ServerResponse) => void | Promise<void>;
 
 export type ScriptedEngineOptions = {
   readonly script?: Script;
@@ -154,6 +154,6 @@ async function readRequest(message: IncomingMessage): Promise<ScriptedRequest> {
 }
 
 function answer(found: Answer | object, request: ScriptedRequest, response: ServerResponse): void {
-  if (typeof found === 'function') (found as Answer)(request, response);
+  if (typeof found === 'function') void (found as Answer)(request, response);
   else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(found));
 }

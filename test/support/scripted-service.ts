@@ -17,6 +17,7 @@ export type ScriptedService = Service & {
     /** Rejects instead, where set. */
     failure: Error | undefined;
     readyFailure: Error | undefined;
+    inventoryFailure: ServiceError | undefined;
     checked: readonly CheckedContainer[];
     outcomes: readonly ContainerOutcome[];
     /** What an update waits for before it ends; undefined: nothing. */
@@ -49,9 +50,10 @@ export function createScriptedService(): ScriptedService {
   const script: ScriptedService['script'] = {
     inventory: { revision: 1, containers: [], images: [] },
     history: [],
-    status: { lastRun: undefined, nextRunAtMs: undefined, running: false, updatesAvailable: 0 },
+    status: { lastRun: undefined, nextRunAtMs: undefined, running: false, repairing: false, updatesAvailable: 0 },
     failure: undefined,
     readyFailure: undefined,
+    inventoryFailure: undefined,
     checked: [],
     outcomes: [],
     updateEnds: undefined,
@@ -108,10 +110,11 @@ export function createScriptedService(): ScriptedService {
       const stopped = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
       if (script.checkEnds !== undefined) await Promise.race([script.checkEnds, stopped]);
       if (script.failure !== undefined) throw script.failure;
-      const nothing = { unmatched: [], unwatched: [], obsoleteFailures: [] };
+      const nothing = { unmatched: [], unwatched: [], unfinished: [], obsoleteFailures: [] };
       return { containers: script.checked, ...nothing, startedAtMs: 0, durationMs: 0 };
     },
-    inventory: () => ({ known: true, scope: '', updatesAvailable: 0, ...script.inventory }),
+    inventory: () => ({ known: true, scope: '', unfinished: [], updatesAvailable: 0, ...script.inventory }),
+    inventoryFailure: () => script.inventoryFailure,
     history: () => script.history,
     status: () => script.status,
     async ready() {

@@ -3,27 +3,31 @@ import { printable } from '../../domain/printable.ts';
 import type { EngineResponse } from './request.ts';
 import { fields, isFields, text } from './wire.ts';
 
-const megabyte = 1_048_576;
+export const megabyte = 1_048_576;
 
-/** What an answer may weigh. An inspect is some 10 kB; a list of 3,000 containers 2.3 MB. */
+/** What an answer about one thing may weigh. An inspect is some 10 kB. */
 export const maxAnswerBytes = 8 * megabyte;
-export const maxListBytes = 64 * megabyte;
 const maxErrorBytes = 65_536;
 const maxMessageChars = 1_000;
 
-/** The body as JSON. Throws `engine-refused` when it is too large or no JSON. */
-export async function readJson(body: EngineResponse['body'], limitBytes: number): Promise<unknown> {
+/** The body as JSON. Throws `engine-refused` when it is too large or no JSON; `doing` is what could not be done then. */
+export async function readJson(body: EngineResponse['body'], limitBytes: number, doing = 'go on'): Promise<unknown> {
   const bytes = await readBytes(body, limitBytes);
   if (bytes.length > limitBytes) {
     throw new ServiceError(
       'engine-refused',
-      `Cannot read the engine's answer: it is larger than ${Math.round(limitBytes / megabyte)} MB`,
+      `Cannot ${doing}: the engine's answer is larger than ${Math.round(limitBytes / megabyte)} MB`,
     );
   }
   const answer = parse(bytes.toString('utf8'));
   if (answer !== undefined) return answer;
-  throw new ServiceError('engine-refused', "Cannot read the engine's answer: it is not JSON", {
+  throw notJson();
+}
+
+export function notJson(cause?: unknown): ServiceError {
+  return new ServiceError('engine-refused', "Cannot read the engine's answer: it is not JSON", {
     remedy: 'Check --host (DOCKER_HOST): another server may listen there',
+    cause,
   });
 }
 

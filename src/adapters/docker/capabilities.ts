@@ -43,6 +43,8 @@ export const mishaps = {
   absent: /does not exist in database: no such container/i,
   /** Docker notes it in the container's state. Podman says "… OCI runtime attempted to invoke a command that was not found", or "… OCI permission denied". */
   commandUnusable: /OCI runtime attempted to invoke a command that was not found|OCI permission denied/i,
+  /** Docker: 500 "Cannot link to a non running container: /db AS /web/db". Podman has no links. */
+  linkBroken: /cannot link to a non running container/i,
   /** Docker: 409 of itself. Podman: 500 "unable to delete image … by ID with more than one tag …: please force removal". */
   severalTags: /by ID with more than one tag/i,
   /** Docker: 403 "endpoint with name … already exists in network …". Podman: "… is already connected to network …". */

@@ -6,6 +6,7 @@ import { maxAnswerBytes, readError, readJson, type EngineError } from './answer.
 import type { Connection } from './connection.ts';
 import type { Deadlines } from './deadlines.ts';
 import { EngineFailure } from './failure.ts';
+import { createLeftOutTeller, type LeftOutTeller } from './left-out.ts';
 import { createNegotiation } from './negotiation.ts';
 import { sendRequest, type EngineRequest, type EngineResponse } from './request.ts';
 import { notAnEngine, readVersion, type EngineVersion } from './version.ts';
@@ -19,6 +20,9 @@ export type Client = {
   readonly version: (signal?: AbortSignal) => Promise<EngineVersion>;
   /** Throws a `ServiceError` (an `EngineFailure` when there was no answer), or the signal's reason. */
   readonly send: (call: Call) => Promise<Reply>;
+  readonly tellLeftOut: LeftOutTeller;
+  /** The same, for what every version answers alike: without asking which it is. */
+  readonly sendUnversioned: (call: Call) => Promise<Reply>;
 };
 
 export type Call = Omit<EngineRequest, 'path'> & {
@@ -78,14 +82,21 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
 
   async function sendOnce(call: Call): Promise<Reply> {
     const { apiVersion } = await unlessAborted(negotiation.current(), call.signal);
-    const response = await sendVersioned(`/v${apiVersion}${call.path}${queryOf(call.query)}`, call);
+    return await replyTo(call, await sendTo(`/v${apiVersion}${call.path}${queryOf(call.query)}`, call));
+  }
+
+  async function sendUnversioned(call: Call): Promise<Reply> {
+    return await replyTo(call, await sendTo(`${call.path}${queryOf(call.query)}`, call));
+  }
+
+  async function replyTo(call: Call, response: EngineResponse): Promise<Reply> {
     negotiation.notice(String(response.headers['api-version'] ?? ''));
     if (response.status < 300 || response.status === 304)
       return { kind: 'ok', status: response.status, body: response.body };
     return { kind: 'error', ...named(await readError(response), call) };
   }
 
-  async function sendVersioned(path: string, call: Call): Promise<EngineResponse> {
+  async function sendTo(path: string, call: Call): Promise<EngineResponse> {
     try {
       return await sendRequest(connection, clock, { ...call, path });
     } catch (error) {
@@ -98,7 +109,8 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
   }
 
   const isLocal = connection.address.kind === 'unix';
-  return { clock, deadlines, isLocal, version: (signal) => unlessAborted(negotiation.current(), signal), send };
+  const version = (signal?: AbortSignal) => unlessAborted(negotiation.current(), signal);
+  return { clock, deadlines, isLocal, version, send, sendUnversioned, tellLeftOut: createLeftOutTeller(warn) };
 }
 
 /** A message names versions, so there are as many as engines take turns at one address. */

@@ -38,8 +38,9 @@ export function updateRestartPolicy(client: Client, id: string, policy: RestartP
 
 export async function startContainer(client: Client, id: string): Promise<CallOutcome> {
   const outcome = await change(client, { path: `${containerPath(id)}/start` });
-  const isUnusable = outcome.kind === 'refused' && mishaps.commandUnusable.test(outcome.message);
-  return isUnusable ? { ...outcome, commandUnusable: true } : outcome;
+  if (outcome.kind !== 'refused') return outcome;
+  if (mishaps.commandUnusable.test(outcome.message)) return { ...outcome, commandUnusable: true };
+  return mishaps.linkBroken.test(outcome.message) ? { ...outcome, linkBroken: true } : outcome;
 }
 
 /** Podman answers 500, and says the same in its own words. */

@@ -1,11 +1,11 @@
 import type { Container, ContainerSummary } from '../../domain/container.ts';
 import type { ContainerFilter } from '../../domain/outside.ts';
 import { quoted } from '../../domain/printable.ts';
-import { maxListBytes } from './answer.ts';
 import { capabilitiesOf, namePattern } from './capabilities.ts';
 import type { Client } from './client.ts';
+import { readList } from './lists.ts';
 import { wholeContainer } from './podman/container.ts';
-import { readInspected, readList } from './reads.ts';
+import { readInspected } from './reads.ts';
 import { readContainer, readContainerSummary } from './translate.ts';
 import { isDefined, pathSegment } from './wire.ts';
 
@@ -24,10 +24,9 @@ export async function listContainers(
     ...(label !== undefined && { label: [label] }),
   };
   const entries = await readList(client, {
-    doing: 'list containers',
+    thing: 'container',
     path: '/containers/json',
     query: { all: '1', filters: JSON.stringify(filters) },
-    limitBytes: maxListBytes,
     signal,
   });
   return entries.map(readContainerSummary).filter(isDefined).filter(passing(filter));

@@ -7,15 +7,17 @@ import { inspectContainer, listContainers } from './containers.ts';
 import { defaultDeadlines, type Deadlines } from './deadlines.ts';
 import { runCommand } from './exec.ts';
 import { engineEvents } from './events.ts';
+import { createImageLabels } from './image-labels.ts';
 import { inspectImage, listImages, removeImage, tagImage } from './images.ts';
 import { engineInfo } from './info.ts';
 import { containerLogs } from './logs.ts';
 import { connectNetwork, listNetworks } from './networks.ts';
+import { pastEvents } from './past-events.ts';
 import { ping } from './ping.ts';
 import { probeHealth } from './podman/probe-health.ts';
 import { hasPruned } from './prunes.ts';
 import { pullImage } from './pull.ts';
-import { removeContainer } from './remove.ts';
+import { removeContainer, removeLink } from './remove.ts';
 import { restartContainer, stopContainer, waitUntilStopped } from './stop.ts';
 import { removeVolume } from './volumes.ts';
 
@@ -48,19 +50,25 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     pinnedVersion: options.apiVersion,
     warn: (message) => options.log?.warn(message),
   });
+  const imageLabelsOf = createImageLabels(client);
   const closing = new AbortController();
 
   return {
     ping: (signal) => ping(client, signal),
     info: (signal) => engineInfo(client, signal),
     listContainers: (filter, signal) => listContainers(client, filter, signal),
-    inspectContainer: (idOrName, signal) => inspectContainer(client, idOrName, signal),
+    inspectContainer: async (idOrName, signal) => {
+      const container = await inspectContainer(client, idOrName, signal);
+      const imageLabels = container && (await imageLabelsOf(container.imageId, signal));
+      return container && { ...container, ...(imageLabels && { imageLabels }) };
+    },
     listImages: (signal) => listImages(client, signal),
     inspectImage: (idOrReference, signal) => inspectImage(client, idOrReference, signal),
     listNetworks: (signal) => listNetworks(client, signal),
     containerLogs: (id, { tail }, signal) => containerLogs(client, id, { tail }, signal),
     hasPruned: (time) => hasPruned(client, time),
-    events: (signal) => engineEvents(client, AbortSignal.any([signal, closing.signal])),
+    pastEvents: (query) => pastEvents(client, query),
+    events: (signal, onBreak) => engineEvents(client, AbortSignal.any([signal, closing.signal]), onBreak),
 
     pullImage: (request, signal) => pullImage(client, request, signal),
     tagImage: (imageId, reference) => tagImage(client, imageId, reference),
@@ -75,6 +83,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     probeHealth: (id) => probeHealth(client, id),
     waitUntilStopped: (id, timeoutMs, signal) => waitUntilStopped(client, id, timeoutMs, signal),
     removeContainer: (id) => removeContainer(client, id),
+    removeLink: (name, alias) => removeLink(client, name, alias),
     removeVolume: (name) => removeVolume(client, name),
     runCommand: (id, command, signal) => runCommand(client, id, command, signal),
 

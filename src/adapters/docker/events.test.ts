@@ -110,7 +110,6 @@ describe('events()', () => {
       () => streams.at(-1)?.destroy(),
       () => streams.at(-1)?.end('{"half":'),
       () => streams.at(-1)?.end('no JSON\n'),
-      () => void streams.at(-1)?.write('x'.repeat(1_100_000)),
       () => server.cut(),
     ];
     for (const [index, end] of ends.entries()) {
@@ -121,6 +120,20 @@ describe('events()', () => {
     }
     await expect.poll(() => heard.length).toBe(2 * ends.length + 1);
     expect(heard.filter(({ kind }) => kind === 'connected')).toHaveLength(ends.length + 1);
+    abort.abort();
+    await ended;
+  });
+
+  test('an event that is too large says only that something has happened, and those behind it are heard', async () => {
+    const { script, streams } = speaking();
+    const { engine } = await connectedEngine({ script });
+    const { heard, abort, ended } = listen(engine);
+    await expect.poll(() => streams.length).toBe(1);
+    const labels = { name: 'large', some: 'x'.repeat(3_000_000) };
+    streams[0]?.write(event({ Action: 'start', Actor: { ID: 'a', Attributes: labels } }) + event({ Action: 'die' }));
+    await expect.poll(() => heard.length).toBe(3);
+    expect(heard.map((one) => ('action' in one ? one.action : one.kind))).toEqual(['connected', 'connected', 'die']);
+    expect(streams).toHaveLength(1);
     abort.abort();
     await ended;
   });

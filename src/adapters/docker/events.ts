@@ -1,6 +1,6 @@
 import type { EngineEvent } from '../../domain/outside.ts';
 import type { Client } from './client.ts';
-import { jsonLines } from './json-lines.ts';
+import { jsonLines, longLine } from './json-lines.ts';
 import { read, refusal } from './reads.ts';
 import { eventKinds, readEvent } from './translate.ts';
 import { fields, text, timeMs } from './wire.ts';
@@ -14,7 +14,11 @@ const lastingMs = 10_000;
  * What happens at the engine, for as long as the signal allows: whatever ends the stream, it is
  * opened again, and `connected` says that something may have been missed.
  */
-export async function* engineEvents(client: Client, signal: AbortSignal): AsyncGenerator<EngineEvent, void, undefined> {
+export async function* engineEvents(
+  client: Client,
+  signal: AbortSignal,
+  onBreak: () => void = () => {},
+): AsyncGenerator<EngineEvent, void, undefined> {
   const { clock } = client;
   let pauseMs = firstPauseMs;
   while (!signal.aborted) {
@@ -24,6 +28,7 @@ export async function* engineEvents(client: Client, signal: AbortSignal): AsyncG
     } catch {
       // Every reason to stop is a reason to try again; calls of the same engine report it.
     }
+    if (!signal.aborted) onBreak();
     if (clock.monotonicMs() - openedAtMs >= lastingMs) pauseMs = firstPauseMs;
     await clock.sleep(pauseMs, signal).catch(() => undefined);
     pauseMs = Math.min(pauseMs * 2, longestPauseMs);
@@ -43,8 +48,9 @@ async function* oneStream(client: Client, signal: AbortSignal): AsyncGenerator<E
   });
   if (reply.kind === 'error') throw refusal('listen to events', reply);
   yield { kind: 'connected' };
-  for await (const line of jsonLines(reply.body)) {
-    const event = readEvent(line);
+  // An event carries all labels of its container: one that is too large says only that something has happened.
+  for await (const line of jsonLines(reply.body, { passesLongLines: true })) {
+    const event: EngineEvent | undefined = line === longLine ? { kind: 'connected' } : readEvent(line);
     if (event) yield event;
   }
 }

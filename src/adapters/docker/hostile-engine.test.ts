@@ -97,6 +97,57 @@ test('50,000 containers are a list like another', async () => {
   expect(await engine.listContainers({ ids: ids.toReversed() })).toHaveLength(50_000);
 });
 
+describe('a list with entries that are too large', () => {
+  const other = 'b'.repeat(64);
+  const bulk = { some: 'x'.repeat(9_000_000) };
+
+  /** Entries of kilobytes, between which there is no time for anything. */
+  function sending(entries: readonly object[]): Answer {
+    return (_, response) => void response.writeHead(200).end(JSON.stringify(entries));
+  }
+
+  test.each<readonly [string, string, readonly object[], (engine: Engine) => Promise<readonly object[]>]>([
+    [
+      'container "a\\u202ename" (bbbbbbbbbbbb)',
+      'containers',
+      [
+        { Id: other, Names: ['/a\u202ename'], Image: 'x', Labels: bulk },
+        { Id: id, Names: ['/web'] },
+      ],
+      (engine) => engine.listContainers(),
+    ],
+    [
+      'image "bbbbbbbbbbbb"',
+      'images',
+      [{ Id: id }, { Containers: -1, Id: `sha256:${other}`, Labels: bulk, RepoTags: ['team/app:1'] }],
+      (engine) => engine.listImages(),
+    ],
+    [
+      'network "net" (bbbbbbbbbbbb)',
+      'networks',
+      [{ Name: 'net', Id: other, Labels: bulk }, { Id: id }],
+      (engine) => engine.listNetworks(),
+    ],
+  ])('the %s is left out of the %s alone, and is named once', async (named, _, entries, list) => {
+    const warnings: string[] = [];
+    const log = { warn: (message: string) => void warnings.push(message) };
+    const { engine } = await connectedEngine({ script: { '*': sending(entries) } }, { log });
+    expect(await list(engine)).toMatchObject([{ id }]);
+    expect(await list(engine)).toMatchObject([{ id }]);
+    expect(warnings).toEqual([expect.stringMatching(/^The .* is left out of everything/)]);
+    expect(warnings[0]).toContain(named);
+  });
+
+  test('a container that is too large to be inspected fails alone', async () => {
+    const inspected = { Id: id, Config: { Env: [`A=${'x'.repeat(9_000_000)}`] } };
+    const { engine } = await connectedEngine({ script: { [`GET /containers/${id}/json`]: inspected } });
+    expect(await failureOf(engine.inspectContainer(id))).toMatchObject({
+      code: 'engine-refused',
+      message: `Cannot inspect the container "${id}": the engine's answer is larger than 8 MB`,
+    });
+  });
+});
+
 test('events of hostile attributes are handed on as data; lines that are none end the stream, not the service', async () => {
   const evil = { name: 'a\nb\u001b[2J\u202e', __proto__: null, image: '<script>' };
   const event = { Type: 'container', Action: 'start\ndie', Actor: { ID: id, Attributes: evil }, timeNano: 'x' };
@@ -118,6 +169,8 @@ test('events of hostile attributes are handed on as data; lines that are none en
     heard.push(each);
     if (each.kind === 'container') leaving.abort();
   }
-  expect(heard.map(({ kind }) => kind)).toEqual(['connected', 'connected', 'connected', 'container']);
+  const kinds = heard.map(({ kind }) => kind);
+  // The line that is too long says that something has happened.
+  expect(kinds).toEqual(['connected', 'connected', 'connected', 'connected', 'container']);
   expect(heard.at(-1)).toMatchObject({ action: 'start\ndie', id, attributes: evil, timeMs: 0 });
 });

@@ -3,17 +3,17 @@ import { connectedEngine } from '../../../test/support/connected-engine.ts';
 import { refuse } from '../../../test/support/scripted-engine.ts';
 
 describe('images', () => {
-  test('have no tags and digests where the engine writes <none>, or nothing', async () => {
+  test('have no tags, digests and labels where the engine writes <none>, or nothing', async () => {
     const images = [
-      { Id: 'sha256:1', RepoTags: ['app:1', 'app:2'], RepoDigests: ['app@sha256:a'] },
+      { Id: 'sha256:1', RepoTags: ['app:1', 'app:2'], RepoDigests: ['app@sha256:a'], Labels: { tier: 'web' } },
       { Id: 'sha256:2', RepoTags: ['<none>:<none>'], RepoDigests: ['<none>@<none>'] },
       { Id: 'sha256:3', RepoTags: null },
     ];
     const { engine } = await connectedEngine({ script: { 'GET /images/json': images } });
     expect(await engine.listImages()).toEqual([
-      { id: 'sha256:1', tags: ['app:1', 'app:2'], digests: ['app@sha256:a'] },
-      { id: 'sha256:2', tags: [], digests: [] },
-      { id: 'sha256:3', tags: [], digests: [] },
+      { id: 'sha256:1', tags: ['app:1', 'app:2'], digests: ['app@sha256:a'], labels: { tier: 'web' } },
+      { id: 'sha256:2', tags: [], digests: [], labels: {} },
+      { id: 'sha256:3', tags: [], digests: [], labels: {} },
     ]);
   });
 

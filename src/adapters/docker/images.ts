@@ -2,22 +2,17 @@ import type { Image, ImageSummary } from '../../domain/container.ts';
 import { repositoryName, tryParseImageReference } from '../../domain/image-reference.ts';
 import type { CallOutcome } from '../../domain/outside.ts';
 import { quoted } from '../../domain/printable.ts';
-import { maxListBytes } from './answer.ts';
 import { capabilitiesOf, mishaps } from './capabilities.ts';
 import { change } from './changes.ts';
 import type { Client } from './client.ts';
+import { readList } from './lists.ts';
 import { wholeImage, withoutLocalDigests } from './podman/image.ts';
-import { readInspected, readList } from './reads.ts';
+import { readInspected } from './reads.ts';
 import { readImage, readImageSummary } from './translate.ts';
 import { isDefined, pathSegment } from './wire.ts';
 
 export async function listImages(client: Client, signal?: AbortSignal): Promise<readonly ImageSummary[]> {
-  const answer = await readList(client, {
-    doing: 'list images',
-    path: '/images/json',
-    limitBytes: maxListBytes,
-    signal,
-  });
+  const answer = await readList(client, { thing: 'image', path: '/images/json', signal });
   const { dockerWords } = capabilitiesOf(await client.version(signal));
   const entries = dockerWords ? answer : answer.map(withoutLocalDigests);
   return entries.map(readImageSummary).filter(isDefined);

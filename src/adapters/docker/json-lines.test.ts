@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyCodePoint } from '../../../test/support/any-text.ts';
-import { jsonLines } from './json-lines.ts';
+import { jsonLines, longLine } from './json-lines.ts';
 
 async function* inPieces(bytes: Uint8Array, sizes: readonly number[]): AsyncGenerator<Uint8Array> {
   let at = 0;
@@ -12,10 +12,14 @@ async function* inPieces(bytes: Uint8Array, sizes: readonly number[]): AsyncGene
   }
 }
 
-async function read(text: string | Uint8Array, { sizes = [7], limit = 1_000 } = {}): Promise<unknown[]> {
+async function read(
+  text: string | Uint8Array,
+  { sizes = [7], limit = 1_000, passesLongLines = false } = {},
+): Promise<unknown[]> {
   const bytes = typeof text === 'string' ? Buffer.from(text) : text;
   const values: unknown[] = [];
-  for await (const value of jsonLines(inPieces(bytes, sizes), limit)) values.push(value);
+  for await (const value of jsonLines(inPieces(bytes, sizes), { limitBytes: limit, passesLongLines }))
+    values.push(value);
   return values;
 }
 
@@ -52,7 +56,18 @@ describe('jsonLines()', () => {
     async function* endless(): AsyncGenerator<Uint8Array> {
       for (;;) yield Buffer.alloc(64, 'x');
     }
-    await expect(jsonLines(endless(), 1_000).next()).rejects.toThrow('longer than 1000 bytes');
+    await expect(jsonLines(endless(), { limitBytes: 1_000 }).next()).rejects.toThrow('longer than 1000 bytes');
+  });
+
+  test('passes over a line that is too long where that is wanted, and goes on behind it', async () => {
+    const long = JSON.stringify('x'.repeat(98));
+    for (const sizes of [[7], [1_000], [99, 1]])
+      expect(await read(`1\n${long}\n2\n${long}`, { sizes, limit: 99, passesLongLines: true })).toEqual([
+        1,
+        longLine,
+        2,
+        longLine,
+      ]);
   });
 
   test('refuses what is no JSON', async () => {

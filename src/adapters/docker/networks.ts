@@ -3,12 +3,12 @@ import { mishaps } from './capabilities.ts';
 import { change } from './changes.ts';
 import type { Client } from './client.ts';
 import { inspectContainer } from './containers.ts';
-import { readList } from './reads.ts';
+import { readList } from './lists.ts';
 import { readNetwork } from './translate.ts';
 import { isDefined, pathSegment } from './wire.ts';
 
 export async function listNetworks(client: Client, signal?: AbortSignal): Promise<readonly Network[]> {
-  const entries = await readList(client, { doing: 'list networks', path: '/networks', signal });
+  const entries = await readList(client, { thing: 'network', path: '/networks', signal });
   return entries.map(readNetwork).filter(isDefined);
 }
 

@@ -23,3 +23,21 @@ test('ping() throws why there is none', async () => {
   await server.close();
   await expect(engine.ping()).rejects.toMatchObject({ code: 'engine-unreachable' });
 });
+
+test('ping() is answered as soon as the engine is back, whatever still waits from when it said nothing', async () => {
+  let isBack = false;
+  const { engine } = await connectedEngine({
+    script: {
+      '*': (_request: unknown, response: { end: (text: string) => void }) => {
+        if (isBack) response.end('OK');
+      },
+    },
+  });
+  const stop = new AbortController();
+  const waiting = Array.from({ length: 100 }, () => engine.listContainers({}, stop.signal).catch(() => undefined));
+  await expect(engine.ping(AbortSignal.timeout(200))).rejects.toThrow();
+  isBack = true;
+  await engine.ping(AbortSignal.timeout(1000));
+  stop.abort();
+  await Promise.all(waiting);
+});

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { parseImageReference, repositoryName } from '../../domain/image-reference.ts';
 import type { PullRequest, RegistryCredentials } from '../../domain/outside.ts';
+import { withoutSecrets } from '../../domain/repeated-secret.ts';
 import { formatPlatform } from '../../domain/platform.ts';
 import { printable, quoted } from '../../domain/printable.ts';
 import type { Client } from './client.ts';
@@ -15,7 +16,7 @@ import { fields, text } from './wire.ts';
  * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Image/operation/ImageCreate
  */
 export async function pullImage(client: Client, request: PullRequest, signal?: AbortSignal): Promise<void> {
-  const { reference, credentials, onProgress } = request;
+  const { credentials, onProgress } = request;
   const progress = createPullProgress();
   try {
     const reply = await client.send({
@@ -27,14 +28,14 @@ export async function pullImage(client: Client, request: PullRequest, signal?: A
       patience: { for: 'silence', ms: request.idleTimeoutMs ?? client.deadlines.pullSilenceMs },
       signal,
     });
-    if (reply.kind === 'error') throw pullFailure(reference, reply.message);
+    if (reply.kind === 'error') throw pullFailure(request, reply.message);
     for await (const line of jsonLines(reply.body)) {
       const error = errorIn(line);
-      if (error !== '') throw pullFailure(reference, error);
+      if (error !== '') throw pullFailure(request, error);
       if (progress.take(line)) onProgress?.(progress.sum());
     }
   } catch (error) {
-    if (error instanceof EngineFailure && error.code === 'timeout') throw pullFailure(reference, error.why);
+    if (error instanceof EngineFailure && error.code === 'timeout') throw pullFailure(request, error.why);
     throw error;
   }
 }
@@ -68,14 +69,30 @@ function loginOf(credentials: RegistryCredentials): Readonly<Record<string, stri
   }
 }
 
+/** Also as the engine sends them on. */
+function secretsOf(credentials: RegistryCredentials): readonly string[] {
+  switch (credentials.kind) {
+    case 'password': {
+      const { username, password } = credentials;
+      return [password, Buffer.from(`${username}:${password}`).toString('base64')];
+    }
+    case 'identity-token':
+      return [credentials.identityToken];
+    case 'registry-token':
+      return [credentials.registryToken];
+  }
+}
+
 function errorIn(line: unknown): string {
   const { error, errorDetail } = fields(line);
   return text(fields(errorDetail)['message']) || text(error);
 }
 
-function pullFailure(reference: string, words: string): ServiceError {
+/** What the registry says comes with it. */
+function pullFailure({ reference, credentials }: PullRequest, words: string): ServiceError {
   const remedy = remedies.find(({ sign }) => sign.test(words))?.remedy;
-  return new ServiceError('pull-failed', `Cannot pull ${quoted(reference, 300)}: ${printable(words.trim(), 1_000)}`, {
+  const said = withoutSecrets(printable(words.trim(), 1_000), credentials === undefined ? [] : secretsOf(credentials));
+  return new ServiceError('pull-failed', `Cannot pull ${quoted(reference, 300)}: ${said}`, {
     ...(remedy !== undefined && { remedy }),
   });
 }

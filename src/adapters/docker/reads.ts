@@ -2,25 +2,21 @@ import { ServiceError } from '../../domain/errors.ts';
 import { maxAnswerBytes, readJson, type EngineError } from './answer.ts';
 import { mishaps } from './capabilities.ts';
 import type { Client, Query } from './client.ts';
-import { fields, items, text, type Fields } from './wire.ts';
+import { fields, text, type Fields } from './wire.ts';
 
 export type Read = {
   /** `inspect the container "web"`: what the message says could not be done. */
   readonly doing: string;
   readonly path: string;
   readonly query?: Query;
-  readonly limitBytes?: number;
   readonly signal?: AbortSignal | undefined;
 };
 
 /** The JSON of a `GET`; undefined when the engine says that there is no such thing. Throws a `ServiceError`. */
-export async function read(
-  client: Client,
-  { doing, path, query = {}, limitBytes = maxAnswerBytes, signal }: Read,
-): Promise<unknown> {
+export async function read(client: Client, { doing, path, query = {}, signal }: Read): Promise<unknown> {
   const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
   const reply = await client.send({ method: 'GET', path, query, socket: 'shared', patience, signal });
-  if (reply.kind === 'ok') return await readJson(reply.body, limitBytes);
+  if (reply.kind === 'ok') return await readJson(reply.body, maxAnswerBytes, doing);
   if (isAbsent(reply)) return undefined;
   throw refusal(doing, reply);
 }
@@ -37,13 +33,6 @@ export async function readExisting(client: Client, request: Read): Promise<unkno
   return answer;
 }
 
-/** As `readExisting`, for a list; Go writes an empty one as null. What is none must not read as "there are none". */
-export async function readList(client: Client, request: Read): Promise<readonly unknown[]> {
-  const answer = await readExisting(client, request);
-  if (answer === null || Array.isArray(answer)) return items(answer);
-  throw notUnderstood(request.doing, 'a list');
-}
-
 /** As `read`, for what has an id. */
 export async function readInspected(client: Client, request: Read): Promise<Fields | undefined> {
   const answer = await read(client, request);
@@ -52,7 +41,7 @@ export async function readInspected(client: Client, request: Read): Promise<Fiel
   throw notUnderstood(request.doing, 'an object with an id');
 }
 
-function notUnderstood(doing: string, wanted: string): ServiceError {
+export function notUnderstood(doing: string, wanted: string): ServiceError {
   return new ServiceError('engine-refused', `Cannot ${doing}: the engine's answer is not ${wanted}`, {
     remedy: 'Check --host (DOCKER_HOST): something else than an engine may answer there',
   });

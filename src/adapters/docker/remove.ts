@@ -4,6 +4,7 @@ import { mishaps } from './capabilities.ts';
 import { change } from './changes.ts';
 import type { Client } from './client.ts';
 import { containerPath, inspectContainer } from './containers.ts';
+import { pathSegment } from './wire.ts';
 
 /**
  * With `v=0`, always: the volumes stay.
@@ -18,6 +19,19 @@ export async function removeContainer(client: Client, id: string): Promise<CallO
   });
   const underWay = outcome.kind === 'refused' && mishaps.removalInProgress.test(outcome.message);
   return underWay ? await waitUntilGone(client, id, outcome) : outcome;
+}
+
+/**
+ * The link goes, the container that it leads to stays.
+ * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerDelete
+ */
+export function removeLink(client: Client, name: string, alias: string): Promise<CallOutcome> {
+  return change(client, {
+    method: 'DELETE',
+    path: `${containerPath(name)}/${pathSegment(alias)}`,
+    query: { link: '1', force: '0', v: '0' },
+    absentIsNoop: true,
+  });
 }
 
 const removalPollMs = 100;

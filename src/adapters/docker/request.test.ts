@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { startScriptedEngine, type Answer } from '../../../test/support/scripted-engine.ts';
 import { createSystemClock } from '../process/clock.ts';
 import { parseAddress } from './address.ts';
@@ -49,6 +50,29 @@ describe('sendRequest()', () => {
     const left = await sendRequest(connection, clock, request);
     for await (const chunk of left.body) if (chunk.length > 0) break;
     expect(ended).toHaveBeenCalledTimes(2);
+  });
+
+  test('with a deadline for stretches an answer may take as long as it keeps coming', async () => {
+    const clock = createFakeClock();
+    let more: (() => void) | undefined;
+    const { connection } = await counted((_, response) => {
+      more = () => void response.write('x'.repeat(50));
+      response.writeHead(200).flushHeaders();
+    });
+    const patience = { for: 'stretches', ms: 1_000, bytes: 100 } as const;
+    const { body } = await sendRequest(connection, clock, { ...request, patience });
+    const receive = async (): Promise<void> => {
+      more?.();
+      expect((await body.next()).value).toHaveLength(50);
+    };
+    for (let turn = 0; turn < 6; turn += 1) {
+      await receive();
+      await clock.advance(490);
+    }
+    await receive();
+    const ended = expect(body.next()).rejects.toMatchObject({ code: 'timeout', why: 'it has not answered for 1 s' });
+    await clock.advance(1_000);
+    await ended;
   });
 
   test('lets go of everything when there is no answer', async () => {

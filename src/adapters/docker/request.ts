@@ -15,8 +15,13 @@ export type EngineRequest = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** What the limit is on: the whole exchange, the silence between two pieces of the answer, or only the wait for its head. */
-export type Patience = { readonly for: 'whole' | 'silence' | 'head'; readonly ms: number };
+/**
+ * What the limit is on: the whole exchange, the silence between two pieces of the answer, or only the wait for
+ * its head. With `stretches` each so many bytes of the answer have that time.
+ */
+export type Patience =
+  | { readonly for: 'whole' | 'silence' | 'head'; readonly ms: number }
+  | { readonly for: 'stretches'; readonly ms: number; readonly bytes: number };
 
 /** Must be read to its end, or left by a `break`: only then is the socket free again. */
 export type EngineResponse = {
@@ -55,8 +60,14 @@ async function* readBody(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     const chunks: AsyncIterable<Uint8Array> = response;
+    let length = 0;
     for await (const chunk of chunks) {
+      length += chunk.length;
       if (patience.for === 'silence') exchange.deadline.extend();
+      else if (patience.for === 'stretches' && length >= patience.bytes) {
+        exchange.deadline.extend();
+        length = 0;
+      }
       yield chunk;
     }
   } catch (error) {

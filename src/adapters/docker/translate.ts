@@ -153,5 +153,7 @@ function summaryOf(image: Fields): ImageSummary {
     id: text(image['Id']),
     tags: texts(image['RepoTags']).filter((tag) => tag !== '<none>:<none>'),
     digests: texts(image['RepoDigests']).filter((digest) => digest !== '<none>@<none>'),
+    // The list has them at the top, an inspection in the configuration.
+    labels: textMap(image['Labels'] ?? fields(image['Config'])['Labels']),
   };
 }

@@ -149,7 +149,7 @@ describe('with a token server', () => {
       'access is denied, or there is no such repository (authentication required); there is no login for it',
     );
     expect(error.remedy).toBe(
-      `run "docker login ${takesNone.host}" and give us its config.json, or set REPO_USER and REPO_PASS`,
+      `run "docker login ${takesNone.host}" and give us its config.json, or set REPO_USER and REPO_PASS, and REPO_HOST to ${takesNone.host}`,
     );
     expect(takesNone.seen.map(({ method }) => method)).toEqual(['HEAD', 'HEAD', 'GET', 'GET']);
     expect(registry.seen).toEqual([]);
@@ -231,7 +231,8 @@ describe('with a token server', () => {
 
   test('another login gets a token of its own', async () => {
     const { registry, tokens } = await guarded();
-    for (const repoUser of ['jo', 'jo', 'ann']) await rig.registry({ repoUser, repoPass: 'x' }).resolve(at(registry));
+    for (const repoUser of ['jo', 'jo', 'ann'])
+      await rig.registry({ repoUser, repoPass: 'x', repoHost: registry.host }).resolve(at(registry));
     expect(tokens.seen.map(({ headers }) => headers.authorization)).toEqual([
       basic('jo:x'),
       basic('jo:x'),
@@ -261,7 +262,9 @@ describe('with a token server', () => {
       ),
       { tls: true },
     );
-    const error = await failureOf(rig.registry({ repoUser: 'jo', repoPass: 'x' }).resolve(at(registry)));
+    const error = await failureOf(
+      rig.registry({ repoUser: 'jo', repoPass: 'x', repoHost: registry.host }).resolve(at(registry)),
+    );
     expect(error.code).toBe('registry-invalid');
     expect(error.message).toContain('the URL of its token server, "http://tokens.example/token", is not encrypted');
   });
@@ -279,7 +282,7 @@ describe('with a password', () => {
     const content = emptyContent();
     const { digest } = putImage(content, 'team/app:1');
     const registry = await rig.serve(wantingPassword(serveContent(content)));
-    const oci = rig.registry({ repoUser: 'jo', repoPass: 'secret' });
+    const oci = rig.registry({ repoUser: 'jo', repoPass: 'secret', repoHost: registry.host });
     expect(await oci.resolve(at(registry))).toBe(digest);
     expect(await oci.resolve(at(registry))).toBe(digest);
     expect(registry.seen.length).toBe(3);
@@ -287,7 +290,7 @@ describe('with a password', () => {
 
   test('a wrong one is denied without being tried twice', async () => {
     const registry = await rig.serve(wantingPassword(() => ({})));
-    const oci = rig.registry({ repoUser: 'jo', repoPass: 'wrong' });
+    const oci = rig.registry({ repoUser: 'jo', repoPass: 'wrong', repoHost: registry.host });
     const error = await failureOf(oci.resolve(at(registry)));
     expect(error.code).toBe('registry-denied');
     expect(error.message).toContain('the login of REPO_USER and REPO_PASS did not open it');

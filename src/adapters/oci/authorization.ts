@@ -35,9 +35,14 @@ export function chooseChallenge(field: string | undefined): Challenge | undefine
   );
 }
 
-type Rules = { readonly isInsecure: IsInsecure; readonly maySendPlainLogin: IsInsecure };
+type Rules = {
+  readonly isInsecure: IsInsecure;
+  readonly maySendPlainLogin: IsInsecure;
+  /** Words of a registry as they may be shown. */
+  readonly showable: (words: string) => string;
+};
 
-export function createAuthorize(tokens: Tokens, { isInsecure, maySendPlainLogin }: Rules): Authorize {
+export function createAuthorize(tokens: Tokens, { isInsecure, maySendPlainLogin, showable }: Rules): Authorize {
   return async function authorize(request, signal) {
     const { challenge, scopes, login } = request;
     const { credential } = login;
@@ -64,7 +69,9 @@ export function createAuthorize(tokens: Tokens, { isInsecure, maySendPlainLogin 
     const mayBePlain = login.credential === undefined ? isInsecure : maySendPlainLogin;
     if (realm?.protocol === 'http:' && (scheme === 'http' || (await mayBePlain(realm.host, signal)))) return realm;
     const why = realm?.protocol === 'http:' ? 'is not encrypted' : 'is not one';
-    throw new RegistryFailure('registry-invalid', `the URL of its token server, "${cut(text)}", ${why}`, { host });
+    throw new RegistryFailure('registry-invalid', `the URL of its token server, "${showable(cut(text))}", ${why}`, {
+      host,
+    });
   }
 }
 

@@ -10,6 +10,7 @@ import { createHosts } from './hosts.ts';
 import { createInsecure } from './insecure.ts';
 import { createProxyChoice, type ProxyOptions } from './proxy-choice.ts';
 import { followingRedirects } from './redirects.ts';
+import { createSentSecrets } from './sent-secrets.ts';
 import { patient } from './throttle.ts';
 import { createTokens } from './tokens.ts';
 
@@ -20,9 +21,11 @@ export type OciRegistryOptions = {
   readonly version: string;
   /** Path of Docker's `config.json`; none unless given. */
   readonly dockerConfigPath?: string | undefined;
-  /** A login for every registry that `config.json` says nothing about. */
+  /** A login for one registry, where `config.json` says nothing about it. */
   readonly repoUser?: string | undefined;
   readonly repoPass?: string | undefined;
+  /** Whom it is for; Docker Hub unless given. */
+  readonly repoHost?: string | undefined;
   /** Base URLs of mirrors of Docker Hub, as in the engine's info. */
   readonly hubMirrors?: (signal?: AbortSignal) => Promise<readonly string[]>;
   /** Hosts (with port) and CIDR ranges that may be plain HTTP or unverified, as in the engine's info. */
@@ -48,6 +51,8 @@ export type Connection = {
   readonly client: Client;
   readonly credentials: Credentials;
   readonly endpointsOf: EndpointsOf;
+  /** Words of a registry as they may be shown. */
+  readonly showable: (words: string) => string;
   readonly close: () => Promise<void>;
 };
 
@@ -67,7 +72,8 @@ export function connect(options: OciRegistryOptions): Connection {
     maxSocketsPerOrigin: maxInFlightPerHost,
     deadlineMs,
   });
-  const exchange = followingRedirects(createExchange(agents, { deadlineMs, userAgent: `upkeep/${version}` }));
+  const sent = createSentSecrets();
+  const exchange = followingRedirects(createExchange(agents, { deadlineMs, userAgent: `upkeep/${version}`, sent }));
   const hostOf = createHosts({ clock, random, maxInFlight: maxInFlightPerHost });
   const tokens = createTokens(clock, (request, signal) =>
     hostOf(request.url.host).throttle.run(() => exchange(request, signal), patient, signal),
@@ -80,10 +86,11 @@ export function connect(options: OciRegistryOptions): Connection {
       credentials,
       isInsecure,
       maySendPlainLogin,
-      authorize: createAuthorize(tokens, { isInsecure, maySendPlainLogin }),
+      authorize: createAuthorize(tokens, { isInsecure, maySendPlainLogin, showable: sent.showable }),
     }),
     credentials,
     endpointsOf: createEndpoints({ clock, log, credentials, hubMirrors }),
+    showable: sent.showable,
     close: () => agents.close(),
   };
 }

@@ -40,7 +40,7 @@ const userOf = async (login: ReturnType<Credentials['find']>): Promise<string | 
 };
 
 describe('find()', () => {
-  test('takes the login in the file, and REPO_USER for every registry that it does not name', async () => {
+  test('takes the login in the file, and that of REPO_USER for Docker Hub where it names none', async () => {
     const credentials = create({ auths: { 'ghcr.io': jo, 'quay.io': { auth: 'rubbish' } } }, repo);
     expect(await userOf(credentials.find('ghcr.io'))).toBe('jo');
     expect(await userOf(credentials.find('docker.io'))).toBe('repo');
@@ -52,10 +52,47 @@ describe('find()', () => {
   });
 
   test('does without a file, and without half a REPO login', async () => {
-    expect(await userOf(create(undefined, repo).find('ghcr.io'))).toBe('repo');
+    expect(await userOf(create(undefined, repo).find('docker.io'))).toBe('repo');
     expect(await create(undefined, { repoUser: 'repo' }).find('ghcr.io')).toMatchObject({ credential: undefined });
     const missing = { dockerConfigPath: join(rig.folder(), 'none', 'config.json') };
     expect(await create(undefined, missing).find('ghcr.io')).toMatchObject({ origin: 'there is no login for it' });
+  });
+
+  test.each([
+    [undefined, ['docker.io', 'registry.hub.docker.com'], ['ghcr.io', 'quay.io', 'docker.io.evil.test']],
+    ['https://index.docker.io/v1/', ['docker.io'], ['ghcr.io']],
+    ['registry.hub.docker.com', ['docker.io'], ['ghcr.io']],
+    ['GHCR.io', ['ghcr.io'], ['docker.io', 'ghcr.io.evil.test', 'quay.io']],
+    ['https://registry.test:5000/team', ['registry.test:5000'], ['registry.test', 'registry.test:5001', 'docker.io']],
+  ])('with REPO_HOST %j, that of REPO_USER is for %j, and not for %j', async (repoHost, its, others) => {
+    const credentials = create({ auths: {} }, { ...repo, repoHost });
+    for (const registry of its) expect(await userOf(credentials.find(registry))).toBe('repo');
+    for (const registry of others) {
+      expect(await credentials.find(registry)).toMatchObject({
+        credential: undefined,
+        origin: expect.stringMatching(/^there is no login for it \(that of REPO_USER is for ".*"\)$/),
+      });
+    }
+  });
+
+  test('says once of each registry that REPO_USER is not for it', async () => {
+    const said: unknown[] = [];
+    const silent = { debug: () => {}, warn: () => {}, error: () => {} };
+    const log = { ...silent, info: (...words: unknown[]) => void said.push(words) };
+    const credentials = create(undefined, { ...repo, log });
+    for (const registry of ['ghcr.io', 'quay.io', 'ghcr.io', 'docker.io']) await credentials.find(registry);
+    expect(said).toEqual([
+      [
+        'REPO_USER and REPO_PASS are not sent to this registry: they are for "docker.io"',
+        expect.objectContaining({ registry: 'ghcr.io' }),
+      ],
+      [
+        expect.any(String),
+        expect.objectContaining({ registry: 'quay.io', remedy: expect.stringContaining('--repo-host') }),
+      ],
+    ]);
+    await create(undefined, { log }).find('ghcr.io');
+    expect(said).toHaveLength(2);
   });
 
   test('asks the helper of the registry first, then the one for all, then the file', async () => {

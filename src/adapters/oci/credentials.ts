@@ -2,7 +2,7 @@ import type { Clock, Log } from '../../domain/outside.ts';
 import { quoted } from '../../domain/printable.ts';
 import { askHelper, type HelperAnswer } from './credential-helper.ts';
 import { createDockerConfigFile } from './docker-config-file.ts';
-import { hubKey, type Credential } from './docker-config.ts';
+import { hubKey, registryOfKey, type Credential } from './docker-config.ts';
 import { createLru } from './lru.ts';
 import { createSingleFlight } from './single-flight.ts';
 
@@ -11,9 +11,11 @@ export type CredentialOptions = {
   readonly log?: Log | undefined;
   /** Path of Docker's `config.json`; undefined: none. */
   readonly dockerConfigPath?: string | undefined;
-  /** A login for every registry that `config.json` says nothing about; counts only with `repoPass`. */
+  /** A login for the one registry `repoHost`, where `config.json` says nothing about it; counts only with `repoPass`. */
   readonly repoUser?: string | undefined;
   readonly repoPass?: string | undefined;
+  /** Whom that login is for, as people write it; Docker Hub unless given. */
+  readonly repoHost?: string | undefined;
   /** For the answer of a credential helper; 10 s unless given. */
   readonly helperDeadlineMs?: number | undefined;
 };
@@ -31,7 +33,7 @@ export type Login = {
 export type Credentials = {
   /** `registry` as in a normalised reference; throws a `RegistryFailure` when `config.json` cannot be read. */
   readonly find: (registry: string) => Promise<Login>;
-  /** The same without the login for all registries: for a host that only stands in for one. */
+  /** The same without `repoUser`: for a host that only stands in for a registry. */
   readonly findOwn: (registry: string) => Promise<Login>;
   /** Makes the next search ask the helper again: what it said was refused. */
   readonly forget: (registry: string) => void;
@@ -42,7 +44,10 @@ export type Credentials = {
  * (https://docs.docker.com/reference/cli/docker/login/#credential-helpers).
  */
 export function createCredentials(options: CredentialOptions): Credentials {
-  const { clock, log, dockerConfigPath, repoUser = '', repoPass = '', helperDeadlineMs = 10_000 } = options;
+  const { clock, log, dockerConfigPath, helperDeadlineMs = 10_000 } = options;
+  const { repoUser = '', repoPass = '', repoHost = 'docker.io' } = options;
+  const repoRegistry = sameHub(registryOfKey(repoHost.trim()));
+  const hinted = createLru<true>(maxRemembered);
   const file = quoted(dockerConfigPath ?? 'config.json', 300);
   const readConfig = createDockerConfigFile(clock, dockerConfigPath);
   const remembered = createLru<Remembered>(maxRemembered);
@@ -52,12 +57,25 @@ export function createCredentials(options: CredentialOptions): Credentials {
     async find(registry) {
       const { login, isSettled } = await search(registry);
       if (isSettled || repoUser === '' || repoPass === '') return login;
+      if (sameHub(registry) !== repoRegistry) return withoutRepoLogin(login);
       const credential = { kind: 'password', username: repoUser, password: repoPass } as const;
       return { registry, credential, origin: 'the login of REPO_USER and REPO_PASS' };
     },
     findOwn: async (registry) => (await search(registry)).login,
     forget: (registry) => remembered.delete(registry),
   };
+
+  /** It is somebody's password for one registry; images, and who labels them, name others. */
+  function withoutRepoLogin({ registry, credential, origin }: Login): Login {
+    if (hinted.get(registry) === undefined) {
+      hinted.set(registry, true);
+      log?.info(`REPO_USER and REPO_PASS are not sent to this registry: they are for ${quoted(repoRegistry)}`, {
+        registry,
+        remedy: `log in to it with docker login, or name it with --repo-host (REPO_HOST) if they are for it`,
+      });
+    }
+    return { registry, credential, origin: `${origin} (that of REPO_USER is for ${quoted(repoRegistry)})` };
+  }
 
   async function search(registry: string): Promise<Found> {
     const config = await readConfig();
@@ -94,7 +112,14 @@ export function createCredentials(options: CredentialOptions): Credentials {
   }
 }
 
-/** `isSettled`: the configuration says something about the registry, so the login for all others does not apply. */
+/** Docker Hub under names that are none of it for `config.json`, and Docker's all the same. */
+function sameHub(registry: string): string {
+  return hubWebNames.has(registry) ? 'docker.io' : registry;
+}
+
+const hubWebNames: ReadonlySet<string> = new Set(['registry.hub.docker.com', 'hub.docker.com']);
+
+/** `isSettled`: the configuration says something about the registry, so that of REPO_USER does not apply. */
 type Found = { readonly login: Login; readonly isSettled: boolean };
 
 type Remembered = { readonly helper: string; readonly answer: HelperAnswer; readonly untilMs: number };

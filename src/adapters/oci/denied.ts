@@ -33,6 +33,6 @@ export function loginKeptBack(host: string, login: Login): RegistryFailure {
 }
 
 function remedyFor({ registry }: Login): string {
-  const server = registry === 'docker.io' ? '' : ` ${registry}`;
-  return `run "docker login${server}" and give us its config.json, or set REPO_USER and REPO_PASS`;
+  const [server, host] = registry === 'docker.io' ? ['', ''] : [` ${registry}`, `, and REPO_HOST to ${registry}`];
+  return `run "docker login${server}" and give us its config.json, or set REPO_USER and REPO_PASS${host}`;
 }

@@ -8,15 +8,22 @@ import type { Entry, Manifest } from './manifest.ts';
 import { fetchBlob, fetchManifest, type Place } from './manifests.ts';
 import { configTypes } from './media-types.ts';
 
+export type DescribeOrder = {
+  readonly digest: Digest;
+  readonly platform: Platform;
+  /** Words of a registry as they may be shown. */
+  readonly showable: (words: string) => string;
+};
+
 /** Follows a digest to the config of the image for a platform: one to three requests. */
 export async function describeImage(
   client: Client,
   place: Place,
-  { digest, platform }: { readonly digest: Digest; readonly platform: Platform },
+  { digest, platform, showable }: DescribeOrder,
   signal?: AbortSignal,
 ): Promise<RemoteImage> {
   const top = await fetchManifest(client, place, digest, signal);
-  const manifestDigest = top.kind === 'index' ? chooseFrom(top.entries, platform) : digest;
+  const manifestDigest = top.kind === 'index' ? chooseFrom(top.entries, platform, showable) : digest;
   const manifest = top.kind === 'index' ? await fetchManifest(client, place, manifestDigest, signal) : top;
   if (manifest.kind === 'index') throw new RegistryFailure('registry-invalid', 'its index leads to another index');
   return {
@@ -27,14 +34,14 @@ export async function describeImage(
   };
 }
 
-function chooseFrom(entries: readonly Entry[], platform: Platform): Digest {
+function chooseFrom(entries: readonly Entry[], platform: Platform, showable: DescribeOrder['showable']): Digest {
   const chosen = choosePlatform(entries, platform);
   if (chosen !== undefined) return chosen.digest;
   const offered = new Set(
     entries.flatMap((entry) => (entry.platform ? [formatPlatform(normalisePlatform(entry.platform))] : [])),
   );
   offered.delete('unknown/unknown');
-  const list = offered.size === 0 ? 'nothing' : cut([...offered].sort().join(', '));
+  const list = offered.size === 0 ? 'nothing' : showable(cut([...offered].sort().join(', ')));
   throw new RegistryFailure('registry-not-found', `it has no image for ${formatPlatform(platform)}, only for ${list}`);
 }
 

@@ -7,7 +7,13 @@ import { arrayOf, objectOf, parseJsonObject, stringOf } from './json.ts';
  * list (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#error-codes), token
  * servers the same, or one `details`, `error_description` or `message`.
  */
-export function whyOf({ body }: WireAnswer): string {
+export function whyOf(answer: WireAnswer): string {
+  const words = wordsOf(answer);
+  return answer.showable?.(words) ?? words;
+}
+
+/** The same as it came: to be read, not to be shown. */
+export function wordsOf({ body }: WireAnswer): string {
   const parsed = parseJsonObject(body);
   if (parsed === undefined) return '';
   const listed = arrayOf(parsed['errors']).map((error) => messageOf(objectOf(error)));

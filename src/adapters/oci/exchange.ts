@@ -3,6 +3,7 @@ import { formatDuration } from '../../domain/duration.ts';
 import type { Agents, Route } from './agents.ts';
 import { RegistryFailure } from './failure.ts';
 import { isTlsError, readNetworkError } from './network-errors.ts';
+import type { SentSecrets } from './sent-secrets.ts';
 import { createTurns, type Turns } from './turns.ts';
 import { reasonOf, until } from './until.ts';
 
@@ -21,6 +22,8 @@ export type WireAnswer = {
   readonly body: Buffer;
   /** Whose answer it is, when a redirect has led to another host than the one that was asked. */
   readonly elsewhere?: URL;
+  /** Words of the answer as they may be shown: not where they repeat a secret that was ever sent. */
+  readonly showable?: (words: string) => string;
 };
 
 /** One request, one whole answer; throws a `RegistryFailure` when no such answer came. */
@@ -30,11 +33,14 @@ export type ExchangeOptions = {
   /** For everything from connecting to the last byte. */
   readonly deadlineMs: number;
   readonly userAgent: string;
+  /** Notes what is sent; none are noted unless given. */
+  readonly sent?: SentSecrets;
 };
 
 /** A redirect is an answer like others here. */
-export function createExchange(agents: Agents, { deadlineMs, userAgent }: ExchangeOptions): Exchange {
-  const manner: Manner = { deadlineMs, userAgent, inTurn: createTurns(Infinity) };
+export function createExchange(agents: Agents, options: ExchangeOptions): Exchange {
+  const manner: Manner = { ...options, inTurn: createTurns(Infinity) };
+  const { sent } = options;
   return async function exchange(request, signal) {
     const { url } = request;
     try {
@@ -42,7 +48,7 @@ export function createExchange(agents: Agents, { deadlineMs, userAgent }: Exchan
         const route = agents.routeTo(url);
         const known = route instanceof Promise ? await until(route, signal) : route;
         const answer = await attempt(known, request, manner, signal);
-        if (answer !== 'stale') return answer;
+        if (answer !== 'stale') return sent === undefined ? answer : { ...answer, showable: sent.showable };
       }
       throw new RegistryFailure('registry-unreachable', 'it closes every connection', {
         host: url.host,
@@ -64,7 +70,7 @@ const maxStaleConnections = 3;
 function attempt(
   route: Route,
   wanted: WireRequest,
-  { deadlineMs, userAgent, inTurn }: Manner,
+  { deadlineMs, userAgent, sent, inTurn }: Manner,
   signal: AbortSignal | undefined,
 ): Promise<WireAnswer | 'stale'> {
   const { url, method, headers, body, maxBytes } = wanted;
@@ -73,11 +79,13 @@ function attempt(
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return void reject(reasonOf(signal));
     let hasAnswered = false;
+    const shown = { ...route.proxyHeaders, ...headers };
+    sent?.note(shown, body);
     const request = route.request({
       ...route.options,
       method,
       path: route.proxyHeaders === undefined ? path : url.origin + path,
-      headers: { host: url.host, 'user-agent': userAgent, ...route.proxyHeaders, ...headers },
+      headers: { host: url.host, 'user-agent': userAgent, ...shown },
     });
     const abort = (): void => fail(reasonOf(signal));
     const timer = setTimeout(() => fail(tooLate(url.host, deadlineMs)), deadlineMs);

@@ -41,10 +41,14 @@ export function explain(
   failure: RegistryFailure,
   doing: string,
   reference: ImageReference,
-  asked: string,
+  { asked, showable }: { readonly asked: string; readonly showable: (words: string) => string },
 ): ServiceError {
-  const { code, host = asked, message, remedy, retryAfterMs, cause } = failure;
-  const what = `Cannot ${doing} ${quoted(familiarReference(reference), 300)} at ${quoted(host)}: ${message}`;
+  const { code, host = asked, message, retryAfterMs, cause } = failure;
+  // The registry chooses where its tokens and contents come from.
+  const isShown = host === asked || showable(host) === host;
+  const remedy = isShown ? failure.remedy : undefined;
+  const where = isShown ? quoted(host) : `a host that ${quoted(asked)} named`;
+  const what = `Cannot ${doing} ${quoted(familiarReference(reference), 300)} at ${where}: ${message}`;
   return new ServiceError(code, what, {
     ...(remedy === undefined ? {} : { remedy }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),

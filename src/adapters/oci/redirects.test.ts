@@ -17,7 +17,9 @@ test('a blob may lie in a store, which sees nothing of our login', async () => {
     if (request.url.includes('/blobs/')) return { status: 307, headers: { location: `${store.url}/blob?signed=1` } };
     return serveContent(content)(request);
   });
-  const found = await rig.registry(login).describe({ reference: at(registry), digest, platform: linux });
+  const found = await rig
+    .registry({ ...login, repoHost: registry.host })
+    .describe({ reference: at(registry), digest, platform: linux });
   expect(found.configDigest).toBe(configDigest);
   expect(store.seen.map(({ method, url, headers }) => [method, url, headers.authorization])).toEqual([
     ['GET', '/blob?signed=1', undefined],
@@ -33,7 +35,7 @@ test('a redirect within the host keeps the login, and HEAD stays HEAD', async ()
       return { status: 301, headers: { location: request.url.replace('team', 'real') } };
     return serveContent(content)(request);
   });
-  expect(await rig.registry(login).resolve(at(registry))).toBe(digest);
+  expect(await rig.registry({ ...login, repoHost: registry.host }).resolve(at(registry))).toBe(digest);
   expect(registry.lines().at(-1)).toBe('HEAD /v2/real/app/manifests/1');
 });
 
@@ -51,7 +53,7 @@ test.each(['Bearer', 'Basic'])('a %s challenge of where a redirect leads is not 
     headers: { 'www-authenticate': `${scheme} realm="${tokens.url}/token"` },
   }));
   const registry = await rig.serve(() => ({ status: 307, headers: { location: `${elsewhere.url}/` } }));
-  const error = await failureOf(rig.registry(login).resolve(at(registry)));
+  const error = await failureOf(rig.registry({ ...login, repoHost: registry.host }).resolve(at(registry)));
   expect(error.code).toBe('registry-denied');
   expect(tokens.seen).toEqual([]);
   const shown = [...registry.seen, ...elsewhere.seen].map(({ headers }) => headers.authorization);
@@ -77,7 +79,7 @@ test('a registry may be a name for another, which is shown the login for there a
   });
   const insecureRegistries = () => Promise.resolve([tokens.host]);
   expect(await rig.registry({ dockerConfigPath, insecureRegistries }).resolve(at(name))).toBe(digest);
-  expect(await rig.registry({ ...login, insecureRegistries }).resolve(at(name))).toBe(digest);
+  expect(await rig.registry({ ...login, repoHost: name.host, insecureRegistries }).resolve(at(name))).toBe(digest);
   expect(tokens.seen.map(({ headers }) => headers.authorization)).toEqual([
     `Basic ${Buffer.from('behind:two').toString('base64')}`,
     undefined,

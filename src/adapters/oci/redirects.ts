@@ -25,13 +25,13 @@ const maxRedirects = 5;
 /** 303 turns what we ask into a GET, which it is already; POST is for token servers, which have no reason to redirect. */
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-function redirectOf(request: WireRequest, { status, headers }: WireAnswer): URL | undefined {
+function redirectOf(request: WireRequest, { status, headers, showable = cut }: WireAnswer): URL | undefined {
   if (!redirects.has(status) || headers.location === undefined || request.method === 'POST') return undefined;
   const { location } = headers;
-  if (!URL.canParse(location, request.url.href)) throw refuse(request, `it redirects to "${cut(location)}"`);
+  if (!URL.canParse(location, request.url.href)) throw refuse(request, `it redirects to "${showable(cut(location))}"`);
   const target = new URL(location, request.url.href);
   if (target.protocol === 'https:' || (target.protocol === 'http:' && request.url.protocol === 'http:')) return target;
-  throw refuse(request, `it redirects from ${request.url.protocol} to ${cut(target.protocol)}`);
+  throw refuse(request, `it redirects from ${request.url.protocol} to ${showable(cut(target.protocol))}`);
 }
 
 function redirected(request: WireRequest, url: URL): WireRequest {

@@ -17,7 +17,7 @@ import { until } from './until.ts';
 /** A `Registry` over the OCI distribution protocol: https://github.com/opencontainers/distribution-spec/blob/main/spec.md */
 export function createOciRegistry(options: OciRegistryOptions): Registry {
   const { log } = options;
-  const { client, credentials, endpointsOf, close } = connect(options);
+  const { client, credentials, endpointsOf, showable, close } = connect(options);
   const tags = createLru<TagState>(maxTags);
   const images = createLru<RemoteImage>(maxImages);
   const resolving = createSingleFlight<Digest>();
@@ -50,7 +50,7 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
     const known = images.get(key);
     if (known !== undefined) return known;
     const find = (endpoint: Endpoint, shared: AbortSignal): Promise<RemoteImage> =>
-      describeImage(client, { endpoint, repository: reference.repository }, { digest, platform }, shared);
+      describeImage(client, { endpoint, repository: reference.repository }, { digest, platform, showable }, shared);
     const image = await describing(key, (shared) => firstOf(reference, 'look into', find, shared), signal);
     images.set(key, image);
     return image;
@@ -64,7 +64,9 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
     try {
       return forEngine(await until(credentials.find(registry), signal));
     } catch (error) {
-      throw error instanceof RegistryFailure ? explain(error, 'log in for', reference, registry) : error;
+      throw error instanceof RegistryFailure
+        ? explain(error, 'log in for', reference, { asked: registry, showable })
+        : error;
     }
   }
 
@@ -81,7 +83,7 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
         return await find(endpoint, signal);
       } catch (error) {
         if (!(error instanceof RegistryFailure)) throw error;
-        failure = explain(error, doing, reference, endpoint.host);
+        failure = explain(error, doing, reference, { asked: endpoint.host, showable });
         log?.debug('A registry did not help', { host: endpoint.host, why: error.message });
       }
     }

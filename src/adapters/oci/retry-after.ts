@@ -1,5 +1,5 @@
 import { parseDuration } from '../../domain/duration.ts';
-import { whyOf } from './error-body.ts';
+import { wordsOf } from './error-body.ts';
 import type { WireAnswer } from './exchange.ts';
 
 /**
@@ -12,7 +12,7 @@ export function retryAfterMs(answer: WireAnswer, nowMs: number): number | undefi
   if (/^\d{1,12}$/.test(header)) return bounded(Number(header) * 1000);
   const date = /[a-z]/i.test(header) ? Date.parse(header) : Number.NaN;
   if (!Number.isNaN(date)) return bounded(date - nowMs);
-  const [, text = ''] = /retry[- ]after:? *([\d.]+[a-zµμ]*)/i.exec(whyOf(answer)) ?? [];
+  const [, text = ''] = /retry[- ]after:? *([\d.]+[a-zµμ]*)/i.exec(wordsOf(answer)) ?? [];
   const duration = parseDuration(text, { bareUnit: 's' });
   return duration === undefined ? undefined : bounded(duration);
 }

@@ -12,8 +12,10 @@ export type RestartKind = 'graceful' | 'crash' | 'power-cut';
 /** From here on nobody answers: calls in flight have an unknown outcome, event streams break. */
 export function goDown(world: World, kind: RestartKind): void {
   world.condition.up = false;
+  world.pastEvents.length = 0;
   world.condition.connection.abort();
   world.condition.connection = new AbortController();
+  world.events.breakAll();
   for (const container of world.containers.values()) {
     if (kind === 'power-cut') loseProcess(world, container, lostPower);
     else if (!world.liveRestore && kind === 'graceful') loseProcess(world, container, stopCode(container));

@@ -10,6 +10,7 @@ import { restartContainer, startContainer, stopContainer, updateRestartPolicy, w
 import { findContainer, findImage, getContainer } from './lookup.ts';
 import { renameContainer } from './names.ts';
 import { connectNetwork } from './networks.ts';
+import { pastEvents } from './past-events.ts';
 import { hasPruned } from './prune.ts';
 import { pullImage } from './pull.ts';
 import { Refusal } from './refusal.ts';
@@ -44,7 +45,7 @@ export function createConnection(world: World, calls: Calls): Engine {
     inspectContainer: (idOrName) =>
       calls.read(() => {
         const container = findContainer(world, idOrName);
-        return container && inspectContainer(container);
+        return container && inspectContainer(world, container);
       }),
     listImages: () => calls.read(() => listImages(world)),
     inspectImage: (idOrReference) =>
@@ -56,7 +57,8 @@ export function createConnection(world: World, calls: Calls): Engine {
       calls.read(() => [...world.networks.values()].map(({ id, name, driver }) => ({ id, name, driver }))),
     containerLogs: (id, { tail }) => calls.read(() => lastLines(getContainer(world, id), tail)),
     hasPruned: (time) => calls.read(() => hasPruned(world, time)),
-    events: (signal) => world.events.listen(signal),
+    pastEvents: (query) => calls.read(() => pastEvents(world, query)),
+    events: (signal, onBreak) => world.events.listen(signal, onBreak),
 
     pullImage: async (request, signal = new AbortController().signal) => {
       const outcome = await calls.change({ kind: 'pullImage', target: request.reference, detail: '' }, async () => {
@@ -115,6 +117,9 @@ export function createConnection(world: World, calls: Calls): Engine {
           return { kind: 'done' };
         },
       ),
+    // It finds the targets of links by their ids, whatever happens to it.
+    removeLink: (name, alias) =>
+      calls.change<CallOutcome>({ kind: 'removeLink', target: name, detail: alias }, () => ({ kind: 'noop' })),
     removeVolume: (name) =>
       calls.change<CallOutcome>({ kind: 'removeVolume', target: name, detail: '' }, () => ({
         kind: removeVolume(world, name),

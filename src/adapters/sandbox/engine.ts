@@ -68,6 +68,7 @@ export const realisticLatencyMs: Readonly<Record<CallKind, number>> = {
   startContainer: 225,
   restartContainer: 365,
   removeContainer: 6,
+  removeLink: 2,
   removeVolume: 6,
   runCommand: 80,
 };
@@ -129,6 +130,7 @@ function createWorld(options: SandboxEngineOptions): World {
     foreignPorts: new Set(),
     executions: [],
     prunedAtMs: [],
+    pastEvents: [],
     condition: { connection: new AbortController(), up: true, diskFull: false, timestamps: 0 },
   };
   createNetwork(world, 'bridge');

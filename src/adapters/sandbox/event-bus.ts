@@ -4,16 +4,26 @@ import type { EngineEvent } from '../../domain/outside.ts';
 export type EventBus = {
   readonly emit: (event: EngineEvent) => void;
   /** Begins with `connected`; ends when the signal aborts. */
-  readonly listen: (signal: AbortSignal) => AsyncIterable<EngineEvent>;
+  readonly listen: (signal: AbortSignal, onBreak?: () => void) => AsyncIterable<EngineEvent>;
+  /** Tells all listeners that their connection has broken. */
+  readonly breakAll: () => void;
 };
 
 export function createEventBus(): EventBus {
   const listeners = new Set<(event: EngineEvent) => void>();
+  const breaks = new Set<() => void>();
   return {
     emit: (event) => {
       for (const listener of listeners) listener(event);
     },
-    listen: (signal) => ({ [Symbol.asyncIterator]: () => iterate(listeners, signal) }),
+    listen: (signal, onBreak = () => {}) => {
+      breaks.add(onBreak);
+      signal.addEventListener('abort', () => breaks.delete(onBreak), { once: true });
+      return { [Symbol.asyncIterator]: () => iterate(listeners, signal) };
+    },
+    breakAll: () => {
+      for (const onBreak of breaks) onBreak();
+    },
   };
 }
 

@@ -13,6 +13,7 @@ export type CallKind =
   | 'startContainer'
   | 'restartContainer'
   | 'removeContainer'
+  | 'removeLink'
   | 'removeVolume'
   | 'runCommand';
 

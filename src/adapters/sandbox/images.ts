@@ -51,7 +51,7 @@ export function removeImage(world: World, idOrReference: string): void {
 
 export function summariseImage(world: World, { image, digests }: StoredImage): ImageSummary {
   const tags = [...world.tags].filter(([, id]) => id === image.id).map(([tag]) => tag);
-  return { id: image.id, tags, digests: [...digests] };
+  return { id: image.id, tags, digests: [...digests], labels: image.config.Labels ?? {} };
 }
 
 /** Every image in one pass over the tags, newest first. */
@@ -60,7 +60,12 @@ export function listImages(world: World): readonly ImageSummary[] {
   for (const [tag, id] of world.tags) tags.set(id, [...(tags.get(id) ?? []), tag]);
   return [...world.images.values()]
     .sort((a, b) => b.image.createdAtMs - a.image.createdAtMs)
-    .map(({ image, digests }) => ({ id: image.id, tags: tags.get(image.id) ?? [], digests: [...digests] }));
+    .map(({ image, digests }) => ({
+      id: image.id,
+      tags: tags.get(image.id) ?? [],
+      digests: [...digests],
+      labels: image.config.Labels ?? {},
+    }));
 }
 
 export function inspectImage(world: World, stored: StoredImage): Image {

@@ -25,7 +25,7 @@ export function takeSnapshot(world: World): Snapshot {
     const { process, manuallyStopped, hostPorts } = container;
     return [
       container.name,
-      { ...inspectContainer(container), running: process !== undefined, manuallyStopped, hostPorts },
+      { ...inspectContainer(world, container), running: process !== undefined, manuallyStopped, hostPorts },
     ] as const;
   });
   return {

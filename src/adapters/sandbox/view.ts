@@ -5,9 +5,10 @@ import { isProbed } from './health.ts';
 import type { SandboxContainer, World } from './world.ts';
 
 /** As `GET /containers/{id}/json` shows it. */
-export function inspectContainer(container: SandboxContainer): Container {
+export function inspectContainer(world: World, container: SandboxContainer): Container {
   const { id, name, imageId, createdAtMs, state, restartCount, config, mounts, endpoints } = container;
   const { status, exitCode, error, startedAt = '', finishedAt = '', healthOutput } = state;
+  const image = world.images.get(imageId);
   // A container that was never started has a health check but no health yet.
   const health = startedAt === '' && isProbed(container) ? 'starting' : state.health;
   return {
@@ -23,6 +24,7 @@ export function inspectContainer(container: SandboxContainer): Container {
       Mounts: mounts.map(({ point }) => point),
       Networks: Object.fromEntries<Endpoint>(endpoints),
     },
+    ...(image && { imageLabels: image.image.config.Labels ?? {} }),
   };
 }
 

@@ -51,6 +51,8 @@ export type World = {
   readonly executions: SandboxExecution[];
   /** When all stopped containers were removed at once, by the engine's clock. */
   readonly prunedAtMs: number[];
+  /** The last events of containers; a restart of the engine forgets them. */
+  readonly pastEvents: ContainerEvent[];
   condition: Condition;
 };
 
@@ -164,6 +166,8 @@ export function engineNowMs(world: World): number {
 
 type ObjectEvent = Extract<EngineEvent, { action: string }>;
 
+export type ContainerEvent = ObjectEvent & { readonly kind: 'container' };
+
 export function announce(
   world: World,
   kind: ObjectEvent['kind'],
@@ -171,8 +175,15 @@ export function announce(
   id: string,
   attributes: ObjectEvent['attributes'],
 ): void {
-  world.events.emit({ kind, action, id, attributes, timeMs: engineNowMs(world) });
+  const told = { action, id, attributes, timeMs: engineNowMs(world) };
+  world.events.emit({ kind, ...told });
+  if (kind !== 'container') return;
+  world.pastEvents.push({ kind, ...told });
+  if (world.pastEvents.length > mostPastEvents) world.pastEvents.shift();
 }
+
+/** https://github.com/moby/moby/blob/v28.5.2/daemon/events/events.go */
+const mostPastEvents = 256;
 
 /** Attributes as the engine gives them: labels, image and name, and what the action adds. */
 export function announceContainer(

@@ -1,6 +1,6 @@
 import type { Option } from '../option.ts';
 
-const commands = ['run', 'check', 'update', 'rollback', 'containers'] as const;
+const commands = ['run', 'check', 'update', 'rollback', 'recover', 'containers'] as const;
 
 /** How the container engine is reached; the names are those of Docker's own command line. */
 export const engineOptions = {

@@ -1,6 +1,6 @@
 import type { Option } from '../option.ts';
 
-const commands = ['run', 'update', 'rollback'] as const;
+const commands = ['run', 'update', 'rollback', 'recover'] as const;
 
 /** The largest id that Docker takes: https://github.com/moby/sys/blob/user/v0.4.0/user/user.go */
 const largestId = 2_147_483_647;

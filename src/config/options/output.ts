@@ -1,6 +1,17 @@
 import type { Option } from '../option.ts';
 
-const commands = ['run', 'check', 'update', 'rollback', 'containers', 'history', 'events', 'config', 'demo'] as const;
+const commands = [
+  'run',
+  'check',
+  'update',
+  'rollback',
+  'recover',
+  'containers',
+  'history',
+  'events',
+  'config',
+  'demo',
+] as const;
 
 /** What is printed, and how. */
 export const outputOptions = {
@@ -11,7 +22,7 @@ export const outputOptions = {
     default: false,
     meaning: 'Print the result as one JSON document on standard output; of events, one to a line',
     example: 'true',
-    commands: ['check', 'update', 'rollback', 'containers', 'history', 'events', 'config', 'demo'],
+    commands: ['check', 'update', 'rollback', 'recover', 'containers', 'history', 'events', 'config', 'demo'],
   },
   exitCode: {
     group: 'output',

@@ -1,9 +1,16 @@
 import type { Option } from '../option.ts';
 
-const commands = ['run', 'check', 'update', 'rollback'] as const;
+const commands = ['run', 'check', 'update', 'rollback', 'recover'] as const;
 
 /** The Watchtower family documents them, and speaks nothing older than 1.2 all the same. */
 const olderTls = { 'tls1.0': 'tls1.2', 'tls1.1': 'tls1.2' } as const;
+
+/** With or without a scheme before it and a path behind it, as `docker login` takes it. */
+function isRegistryHost(text: string): boolean {
+  return /^(?:https?:\/\/)?(?:[a-z0-9](?:[a-z0-9.-]{0,253}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?(?:\/\S*)?$/i.test(
+    text.trim(),
+  );
+}
 
 /** How the registries are reached. */
 export const registryOptions = {
@@ -36,7 +43,7 @@ export const registryOptions = {
     default: undefined,
     defaultMeaning: 'none',
     mayNameFile: true,
-    meaning: 'User name for registries that have no login in config.json',
+    meaning: 'User name for the registry of --repo-host, where config.json has no login for it',
     example: 'robot',
     commands,
   },
@@ -50,6 +57,19 @@ export const registryOptions = {
     mayNameFile: true,
     meaning: 'Password that goes with REPO_USER, or a file with it',
     example: '/run/secrets/registry-password',
+    commands,
+  },
+  repoHost: {
+    group: 'registry',
+    kind: 'text',
+    flag: 'repo-host',
+    env: ['REPO_HOST'],
+    plainEnv: ['REPO_HOST'],
+    placeholder: 'HOST',
+    default: 'docker.io',
+    accepts: { test: isRegistryHost, expected: 'a registry, as docker.io, ghcr.io or registry.example:5000' },
+    meaning: 'The one registry that REPO_USER and REPO_PASS are for; they are sent to no other',
+    example: 'ghcr.io',
     commands,
   },
   registryTlsSkip: {

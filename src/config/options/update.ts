@@ -1,9 +1,9 @@
 import { acceptedProbes, parseHealthProbe } from '../../domain/health-probe.ts';
-import { longestKeepMs } from '../../domain/keep-old.ts';
+import { longestKeepMs } from '../../domain/label-values.ts';
 import type { Option } from '../option.ts';
 
 const commands = ['run', 'update'] as const;
-const commandsThatReplace = ['run', 'update', 'rollback'] as const;
+const commandsThatReplace = ['run', 'update', 'rollback', 'recover'] as const;
 const commandsThatDecide = ['run', 'check', 'update', 'containers'] as const;
 
 const dayMs = 86_400_000;
@@ -85,7 +85,8 @@ export const updateOptions = {
     default: 10_000,
     minMs: 0,
     maxMs: dayMs,
-    meaning: 'How long a new container without HEALTHCHECK must run before the old one is given up',
+    meaning:
+      'How long every new container must run without a restart before the old one is given up; a HEALTHCHECK and a probe must pass besides',
     example: '30s',
     commands: commandsThatReplace,
   },
@@ -197,6 +198,7 @@ export const updateOptions = {
     group: 'update',
     kind: 'text',
     env: ['FINISH_UPDATE'],
+    internal: true,
     placeholder: 'ID',
     default: undefined,
     defaultMeaning: 'none: it is not for people',

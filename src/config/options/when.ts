@@ -53,7 +53,8 @@ export const whenOptions = {
     short: 'R',
     env: ['RUN_ONCE'],
     default: false,
-    meaning: 'Update once, then exit: with 1 when a container failed or was rolled back',
+    meaning:
+      'Update once, then exit: with 1 when a container failed or was rolled back, else with 3 when something could not be checked',
     example: 'true',
     commands,
   },
@@ -67,7 +68,7 @@ export const whenOptions = {
     accepts: { test: isTimeZone, expected: 'a time zone such as Europe/Berlin or UTC' },
     meaning: 'The time zone of --schedule, and of the times in readable logs',
     example: 'Europe/Berlin',
-    commands: ['run', 'check', 'update', 'rollback', 'containers', 'history', 'events', 'config', 'demo'],
+    commands: ['run', 'check', 'update', 'rollback', 'recover', 'containers', 'history', 'events', 'config', 'demo'],
   },
   rounds: {
     group: 'when',

@@ -4,6 +4,7 @@ import { sharesNetwork } from '../container-recipe/network-mode.ts';
 import { entrypointOf } from '../container-recipe/own-command.ts';
 import { isInherited, linesByName } from '../container-recipe/own-environment.ts';
 import { composeImageLabel } from '../container-recipe/own-labels.ts';
+import { isJournalLabel } from '../journal.ts';
 import { journalPrefix } from '../label-names.ts';
 import {
   allKeys,
@@ -110,7 +111,10 @@ function commandDifferences({ before, after, oldImage, newImage }: Pair): readon
   ];
 }
 
-/** An image that carries journal labels could make a container look like part of a transaction. */
+/**
+ * A journal counts as a whole, so that labels which an image shares with it by chance, or by being made of an updated
+ * container, mean nothing. Other labels of an image under that prefix could be read as ours.
+ */
 function labelDifferences({ before, after, oldImage, newImage }: Pair): readonly Difference[] {
   const [old, successor] = fieldOf('Labels', before, after);
   const given = newImage.config.Labels;
@@ -118,7 +122,7 @@ function labelDifferences({ before, after, oldImage, newImage }: Pair): readonly
     const [was, is, gives] = [ownValue(old, name), ownValue(successor, name), ownValue(given, name)];
     const field = `Config.Labels.${name}`;
     if (name.startsWith(journalPrefix))
-      return is !== undefined && is === gives ? [secretlyDifferent(field, was, is)] : [];
+      return is !== undefined && is === gives && !isJournalLabel(name) ? [secretlyDifferent(field, was, is)] : [];
     if (name === composeImageLabel && was !== undefined) return compare(field, newImage.id, is);
     const inherited = was === undefined || was === ownValue(oldImage.config.Labels, name);
     return is === (inherited ? gives : was) ? [] : [secretlyDifferent(field, was, is)];

@@ -1,8 +1,8 @@
 import { shortDigest } from '../../domain/digest.ts';
-import { formatDuration } from '../../domain/duration.ts';
 import type { ServiceEvent } from '../../domain/event.ts';
 import type { LogFields } from '../../domain/outside.ts';
 import { printable } from '../../domain/printable.ts';
+import { sayDowntime } from './downtime.ts';
 import { outcomeWording, wordingOfStatus } from './wording.ts';
 
 /** An event as a line for people, and as data for machines. */
@@ -65,10 +65,11 @@ function levelOfStatus(status: string): Level {
 }
 
 function sayOutcome({
-  outcome: { name, outcome, reason, downtimeMs },
+  outcome: { name, outcome, reason, downtimeMs, stoppingMs },
 }: Extract<ServiceEvent, { outcome: object }>): string {
-  const down = downtimeMs === undefined ? '' : ` (down for ${formatDuration(downtimeMs)})`;
-  return `${name}: ${withReason(`${outcomeWording[outcome].text}${down}`, reason)}`;
+  const down = sayDowntime(downtimeMs, stoppingMs);
+  const what = outcomeWording[outcome].text;
+  return `${name}: ${withReason(down === '' ? what : `${what} (${down})`, reason)}`;
 }
 
 function sayCounts({ scanned, updated, failed, purpose }: ServiceEvent & { kind: 'scan_completed' }): string {

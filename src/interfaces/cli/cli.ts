@@ -4,6 +4,7 @@ import { createConfig } from './commands/config.ts';
 import { createContainers } from './commands/containers.ts';
 import { createEvents } from './commands/events.ts';
 import { createHistory } from './commands/history.ts';
+import { recover } from './commands/recover.ts';
 import { rollback } from './commands/rollback.ts';
 import { run } from './commands/run.ts';
 import { update } from './commands/update.ts';
@@ -13,7 +14,7 @@ import { failureLines } from './failure.ts';
 import { printDocument, printLines, styleFor } from './print.ts';
 
 /** The commands that need nothing but the service. */
-export const commandFunctions = { run, check, update, rollback } as const satisfies Readonly<
+export const commandFunctions = { run, check, update, rollback, recover } as const satisfies Readonly<
   Record<string, CommandFunction>
 >;
 

@@ -1,9 +1,9 @@
-import { formatDuration } from '../../domain/duration.ts';
 import { printable } from '../../domain/printable.ts';
 import type { ContainerOutcome } from '../../domain/session.ts';
-import type { CheckedContainer } from './application-types.ts';
+import type { CheckedContainer, UnfinishedContainer } from './application-types.ts';
+import { sayDowntime } from './downtime.ts';
 import type { Cell, Column, Table } from './table.ts';
-import { outcomeWording, statusWording, type Wording } from './wording.ts';
+import { outcomeWording, statusWording, unfinishedWording, type Wording } from './wording.ts';
 
 /** One row per container, wherever containers are listed: name, image, state, reason. */
 export const containerColumns: readonly Column[] = [
@@ -13,10 +13,19 @@ export const containerColumns: readonly Column[] = [
   { title: 'WHY', min: 20, keep: 'start', expendable: 3 },
 ];
 
-export function checkTable(containers: readonly CheckedContainer[]): Table {
-  const rows = containers.map(({ name, image, status, reason, error }) =>
-    row(name, image, statusWording[status], error ?? reason),
-  );
+/** What an update has not come to an end with says so in place of what was found of it. */
+export function checkTable(
+  containers: readonly CheckedContainer[],
+  unfinished: readonly UnfinishedContainer[] = [],
+): Table {
+  const isUnfinished = new Set(unfinished.map(({ name }) => name));
+  const checked = containers.filter(({ name }) => !isUnfinished.has(name));
+  const rows = [
+    ...checked.map(({ name, image, status, reason, error }) =>
+      row(name, image, statusWording[status], error ?? reason),
+    ),
+    ...unfinished.map(({ name, image, state, reason }) => row(name, image, unfinishedWording[state], reason)),
+  ];
   return { columns: containerColumns, rows };
 }
 
@@ -27,9 +36,9 @@ export function outcomeTable(containers: readonly ContainerOutcome[]): Table {
   return { columns: containerColumns, rows };
 }
 
-function sayWhy({ reason, downtimeMs }: ContainerOutcome): string {
-  if (downtimeMs === undefined) return reason;
-  const down = `down for ${formatDuration(Math.round(downtimeMs))}`;
+function sayWhy({ reason, downtimeMs, stoppingMs }: ContainerOutcome): string {
+  const down = sayDowntime(downtimeMs, stoppingMs);
+  if (down === '') return reason;
   return reason === '' ? down : `${reason} (${down})`;
 }
 

@@ -11,6 +11,8 @@ export type CommandContext = {
   readonly terminal: Terminal;
   readonly clock: Clock;
   readonly log: Log;
+  /** Whether a person sits at it: standard input or output is a terminal. */
+  readonly isAttended: boolean;
   /** Aborts when the user asks to stop. */
   readonly signal: AbortSignal;
   /** Begins to serve the HTTP API; undefined where it is not wanted. */
@@ -38,4 +40,5 @@ export type LookFunction = (context: LookContext) => Promise<number>;
 /** Gets a document of the API, from wherever it comes. */
 export type ReadDocument = (signal: AbortSignal) => Promise<JsonObject>;
 
-export const exitCodes = { done: 0, failed: 1, usage: 2, updatesAvailable: 10 } as const;
+/** `unsettled`: nothing failed, and yet not all is known to be well, because something could not be checked for instance. */
+export const exitCodes = { done: 0, failed: 1, usage: 2, unsettled: 3, updatesAvailable: 10 } as const;

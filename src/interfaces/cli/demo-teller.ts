@@ -10,6 +10,8 @@ import { writeEventLines } from './progress.ts';
 export type DemoTeller = {
   readonly introduce: (lines: readonly string[]) => void;
   readonly round: (number: number, stories: readonly string[]) => void;
+  /** Why nothing is done in this round. */
+  readonly skip: (reason: string) => void;
   readonly conclude: (text: string) => void;
 };
 
@@ -32,6 +34,9 @@ function liveTeller({ application, settings, terminal, clock }: CommandContext):
     round: (number, stories) => {
       headline = [`Round ${number}`, ...stories.map((story) => `  ${story}`), ''];
     },
+    skip: (reason) => {
+      headline = [...headline.slice(0, -1), `  ${reason}`, ''];
+    },
     conclude: (text) => {
       table?.end();
       printTable(terminal, { columns: containerColumns, rows: table?.rows() ?? [] }, style);
@@ -46,6 +51,7 @@ function lineTeller({ application, terminal }: CommandContext): DemoTeller {
   return {
     introduce: (lines) => printLines(out, lines),
     round: (number, stories) => printLines(out, [`Round ${number}`, ...stories.map((story) => `  ${story}`)]),
+    skip: (reason) => printLines(out, [`  ${reason}`]),
     conclude: (text) => {
       stop();
       printLines(out, ['', text]);
@@ -62,6 +68,7 @@ function jsonTeller({ application, terminal }: CommandContext): DemoTeller {
   return {
     introduce: (lines) => write({ event: 'demo_started', message: lines.join(' ').trim() }),
     round: (number, stories) => write({ event: 'releases_published', round: number, releases: stories }),
+    skip: (reason) => write({ event: 'round_skipped', message: reason }),
     conclude: (text) => {
       stop();
       write({ event: 'demo_ended', message: text });

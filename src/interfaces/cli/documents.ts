@@ -1,7 +1,7 @@
 import { formatDuration } from '../../domain/duration.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import { type Session, summarise } from '../../domain/session.ts';
-import { checkedEntry, outcomeEntry } from '../json/entries.ts';
+import { checkedEntry, outcomeEntry, unfinishedField } from '../json/entries.ts';
 import { toWholeSeconds } from '../json/timestamps.ts';
 import type { CheckReport, PlanReport, RehearsalReport } from './application-types.ts';
 
@@ -13,6 +13,7 @@ export function checkDocument(report: CheckReport): Document {
   return {
     containers: report.containers.map((container) => checkedEntry(container, endedAtMs)),
     count: report.containers.length,
+    ...unfinishedField(report.unfinished),
     ...closing(report),
   };
 }

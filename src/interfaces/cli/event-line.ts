@@ -1,7 +1,7 @@
 import { shortDigest } from '../../domain/digest.ts';
-import { formatDuration } from '../../domain/duration.ts';
 import { printable } from '../../domain/printable.ts';
 import { isJsonObject, type JsonObject } from '../../domain/running-service.ts';
+import { sayDowntime } from './downtime.ts';
 import { numberOf, textOf } from './fields.ts';
 import type { Style, StyleName } from './style.ts';
 
@@ -56,5 +56,7 @@ function sayFailed(data: JsonObject): string {
 }
 
 function downOf(data: JsonObject): string {
-  return typeof data['downtime_ms'] === 'number' ? ` (down for ${formatDuration(numberOf(data, 'downtime_ms'))})` : '';
+  const ms = (name: string) => (typeof data[name] === 'number' ? data[name] : undefined);
+  const down = sayDowntime(ms('downtime_ms'), ms('stopping_ms'));
+  return down === '' ? '' : ` (${down})`;
 }

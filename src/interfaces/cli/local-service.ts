@@ -3,6 +3,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/outside.ts';
 import type { JsonObject, RunningService } from '../../domain/running-service.ts';
 import { configurationEntry, type Configuration } from '../json/configuration.ts';
+import { unfinishedField } from '../json/entries.ts';
 import { detailsEntry } from '../json/container-details.ts';
 import { toWholeSeconds } from '../json/timestamps.ts';
 
@@ -26,8 +27,9 @@ export function createLocalService({ open, configuration, clock }: LocalParts): 
   async function containers(signal: AbortSignal): Promise<JsonObject> {
     const { application, close } = await open();
     try {
-      const entries = (await listed(application, signal)).map(detailsEntry);
-      return stamped({ containers: entries, count: entries.length });
+      const { containers, unfinished } = await listed(application, signal);
+      const entries = containers.map(detailsEntry);
+      return stamped({ containers: entries, count: entries.length, ...unfinishedField(unfinished) });
     } finally {
       await application.close();
       await close();
@@ -57,7 +59,7 @@ async function listed(application: Listing, signal: AbortSignal) {
   await application.follow(AbortSignal.any([signal, deadline])).catch((error: unknown) => {
     throw deadline.aborted ? new ServiceError('timeout', 'Cannot list containers: the engine takes too long') : error;
   });
-  return application.inventory().containers;
+  return application.inventory();
 }
 
 const listingTimeoutMs = 60_000;

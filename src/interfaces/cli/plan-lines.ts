@@ -8,6 +8,7 @@ import type { Style } from './style.ts';
 export function planLines({ report, plan }: PlanReport, style: Style): readonly string[] {
   const reasons = new Map(report.containers.map(({ id, reason }) => [id, reason]));
   const { transactions, refused, restarts } = plan;
+  const unknown = report.containers.filter(({ status }) => status === 'unknown');
   const groups = transactions.length === 1 ? 'one group' : `${transactions.length} groups`;
   const head =
     transactions.length === 0 ? 'Nothing would be updated' : `An update would replace ${groups} of containers`;
@@ -21,6 +22,8 @@ export function planLines({ report, plan }: PlanReport, style: Style): readonly 
     }),
     ...(refused.length === 0 ? [] : ['', style.bold('It would leave alone')]),
     ...refused.map(({ name, reason }) => `  ${style.bold(shown(name))}: ${shown(reason)}`),
+    ...(unknown.length === 0 ? [] : ['', style.bold('It could not be checked whether there is something newer for')]),
+    ...unknown.map(({ name, reason }) => `  ${style.bold(shown(name))}: ${shown(reason)}`),
     '',
     style.grey('Nothing was changed'),
   ];

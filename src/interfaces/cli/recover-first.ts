@@ -1,11 +1,13 @@
 import { printable } from '../../domain/printable.ts';
 import type { RecoveryReport } from './application-types.ts';
 import type { CommandContext } from './context.ts';
+import { codesOfRecovery, type FindingCode } from './exit-code.ts';
 
-/** Before anything new is begun, what an interrupted update left is finished or undone; the log tells what was found. */
-export async function recoverFirst({ application, log, signal }: CommandContext): Promise<void> {
-  const { transactions } = await application.recover(signal);
-  tellRecovered(log, transactions, 'an interrupted update');
+/** Before anything new is begun, what an interrupted update left is finished or undone; the log tells what was found. Answers with what that means for the exit code. */
+export async function recoverFirst({ application, log, signal }: CommandContext): Promise<readonly FindingCode[]> {
+  const report = await application.recover(signal);
+  tellRecovered(log, report.transactions, 'an interrupted update');
+  return codesOfRecovery(report);
 }
 
 /** One line for each, which says what became of it. */
@@ -14,12 +16,19 @@ export function tellRecovered(
   transactions: RecoveryReport['transactions'],
   what: string,
 ): void {
-  for (const { containers, result, reason } of transactions) {
-    const { level, verb } = tellings[result];
-    const which = containers.map((name) => printable(name, 300)).join(', ');
-    const why = reason === '' ? '' : `: ${printable(reason, 1000)}`;
-    log[level](`${verb} ${what} of ${which}${why}`, { containers, result });
+  for (const transaction of transactions) {
+    const { containers, result } = transaction;
+    log[tellings[result].level](recoveryLine(transaction, what), { containers, result });
   }
+}
+
+export function recoveryLine(
+  { containers, result, reason, looksAlike }: RecoveryReport['transactions'][number],
+  what: string,
+): string {
+  const which = containers.map((name) => printable(name, 300)).join(', ');
+  const why = reason === '' ? '' : `: ${printable(reason, 1000)}`;
+  return `${tellings[result].verb} ${looksAlike ? '' : `${what} of `}${which}${why}`;
 }
 
 type Result = RecoveryReport['transactions'][number]['result'];

@@ -1,5 +1,6 @@
 import { printable } from '../../domain/printable.ts';
 import type { OutcomeKind } from '../../domain/session.ts';
+import type { UnfinishedUpdate } from '../../domain/unfinished-update.ts';
 import type { Staleness } from '../../domain/verdict.ts';
 import type { StyleName } from './style.ts';
 
@@ -24,6 +25,11 @@ export const outcomeWording: Readonly<Record<OutcomeKind, Wording>> = {
   unknown: { text: 'unknown', style: 'red' },
   rolled_back: { text: 'rolled back', style: 'red' },
   failed: { text: 'failed', style: 'red' },
+};
+
+export const unfinishedWording: Readonly<Record<UnfinishedUpdate['state'], Wording>> = {
+  'in progress': { text: 'updating', style: 'cyan' },
+  'repair pending': { text: 'repair pending', style: 'red' },
 };
 
 /** The wording of a status that came with an event. */

@@ -11,7 +11,7 @@ type ClientError = Error & { readonly code?: string; readonly rawPacket?: Buffer
 export type ClientErrorParts = {
   readonly clock: Clock;
   readonly judge: JudgeRequest;
-  readonly connections: () => Pick<Connections, 'isAnswering'>;
+  readonly connections: () => Pick<Connections, 'isAnswering' | 'isOwed' | 'isRefused'>;
 };
 
 /** Answers what is not HTTP, or stops in the middle of it, where an answer can still be read. */

@@ -42,7 +42,7 @@ const elsewhere: Problem = { status: 500, message: 'another service cannot be as
 
 /** Words of our own, because the message of a `ServiceError` may name sockets, hosts and paths. */
 const problems: Readonly<Record<ErrorCode, Problem>> = {
-  'invalid-input': { status: 400, message: 'the request cannot be understood' },
+  'invalid-input': { status: 400, message: 'the request cannot be understood, or asks for too much' },
   'not-found': { status: 404, message: 'not found' },
   busy: { status: 429, message: 'another update is already running', headers: { 'Retry-After': '30' } },
   cancelled: { status: 503, message: 'the request was cancelled' },

@@ -1,5 +1,6 @@
 import type { ServiceEvent } from '../../domain/event.ts';
 import type { ContainerOutcome } from '../../domain/session.ts';
+import { downtimeEntry } from '../json/entries.ts';
 import type { RunOptions } from './parts.ts';
 
 /** What readers of the stream are told of an event; undefined for those that are not for them. */
@@ -49,9 +50,9 @@ export function payloadOf(event: ServiceEvent, options: RunOptions): Readonly<Re
   }
 }
 
-function shownOutcome({ name, image, oldImageId, newImageId, downtimeMs }: ContainerOutcome) {
-  const told = { container: name, image, from: oldImageId, to: newImageId };
-  return downtimeMs === undefined ? told : { ...told, downtime_ms: Math.round(downtimeMs) };
+function shownOutcome(outcome: ContainerOutcome) {
+  const { name, image, oldImageId, newImageId } = outcome;
+  return { container: name, image, from: oldImageId, to: newImageId, ...downtimeEntry(outcome) };
 }
 
 function shownOptions(options: RunOptions) {

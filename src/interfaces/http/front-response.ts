@@ -10,8 +10,6 @@ type Given = OutgoingHttpHeaders | OutgoingHttpHeader[];
 export class FrontResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   /** Names and values in turn. */
   readonly frontHeaders: string[] = [];
-  /** Among the replies that are under way; a `Set` of them would cost as much as the rate limit does. */
-  place = -1;
 
   override writeHead(status: number, reason?: string | Given, given?: Given): this {
     const own = (typeof reason === 'string' ? given : reason) ?? {};

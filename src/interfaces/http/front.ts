@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { Clock, Log } from '../../domain/outside.ts';
-import { createAccessLog } from './access-log.ts';
+import type { Clock } from '../../domain/outside.ts';
+import type { AccessLog } from './access-log.ts';
 import { announcesTooMuch, bodyLimitBytes, drainBriefly, hasBody, skipBody } from './body-limit.ts';
 import { createCallerReader } from './client-address.ts';
 import type { Connections } from './connections.ts';
@@ -14,7 +14,7 @@ import { writeProblem } from './write-problem.ts';
 
 export type FrontParts = {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly accessLog: AccessLog;
   readonly cors: Cors;
   /** There once the server is. */
   readonly connections: () => Connections;
@@ -30,11 +30,10 @@ export type Front = (request: IncomingMessage, response: FrontResponse) => void;
  */
 export function createFront(
   settings: HttpSettings,
-  { clock, log, cors, connections }: FrontParts,
+  { clock, accessLog, cors, connections }: FrontParts,
   route: RequestListener,
 ): Front {
   const readCaller = createCallerReader(settings);
-  const logAccess = createAccessLog(clock, log);
   const limiter = createRateLimiter({
     limit: settings.rateLimit,
     windowMs: 60_000,
@@ -42,6 +41,8 @@ export function createFront(
   });
 
   return (request, response) => {
+    // What else has come on a connection that is about to be closed.
+    if (connections().isRefused(request.socket)) return;
     const preflight = cors.apply(request, response) === 'preflight';
     const requestId = requestIdOf(request.headers['x-request-id']);
     response.frontHeaders.push('X-Request-Id', requestId);
@@ -51,29 +52,37 @@ export function createFront(
     connections().begin(response);
     response.on('close', () => {
       connections().end(response);
-      logAccess(access);
+      accessLog.add(access);
     });
     if (preflight) return end(response, 204);
 
     const verdict = limiter.take(address);
     addRateHeaders(response.frontHeaders, settings.rateLimit, verdict);
-    if (!verdict.allowed) return refuse(request, response, verdict);
+    if (!verdict.allowed) {
+      connections().refuse(response);
+      return refuse(response, verdict);
+    }
 
     if (request.headers.host === undefined && request.httpVersion === '1.1') {
       return writeProblem(response, noHost, clock.nowMs());
     }
     if (!hasBody(request)) {
       withoutBody(request);
-      return route(request, response);
+      return answer(request, response);
     }
     if (announcesTooMuch(request)) return void refuseBody(request, response);
     if (expectsToBeAsked(request)) response.writeContinue();
     skipBody(request, (outcome) => {
       if (outcome === 'too large') return void refuseBody(request, response);
       withoutBody(request);
-      route(request, response);
+      answer(request, response);
     });
   };
+
+  function answer(request: IncomingMessage, response: FrontResponse): void {
+    connections().work(response);
+    route(request, response);
+  }
 
   async function refuseBody(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = errorBody(`the request body is larger than ${bodyLimitBytes} bytes`, clock.nowMs());
@@ -95,10 +104,10 @@ function addRateHeaders(headers: string[], limit: number, { remaining, resetMs }
   headers.push('X-RateLimit-Reset', String(Math.ceil(resetMs / 1000)));
 }
 
-function refuse(request: IncomingMessage, response: ServerResponse, { resetMs }: RateVerdict): void {
+/** Who goes on nevertheless has to connect again for each try. */
+function refuse(response: ServerResponse, { resetMs }: RateVerdict): void {
   response.setHeader('Retry-After', Math.max(1, Math.ceil(resetMs / 1000)));
-  const isLong = announcesTooMuch(request) || request.headers['transfer-encoding'] !== undefined;
-  if (isLong) response.setHeader('Connection', 'close');
+  response.setHeader('Connection', 'close');
   end(response, 429);
 }
 

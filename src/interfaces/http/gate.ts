@@ -10,11 +10,11 @@ export type JudgeRequest = (method: string, target: string) => Problem | undefin
 
 /** 404 for the path comes before 405 for the method. */
 export function createJudge(routes: readonly Route[]): JudgeRequest {
-  const allowedAt = readMethods(routes);
+  const routeAt = readPaths(routes);
   return (method, target) => {
-    const allowed = allowedAt(decoded(pathOf(target)));
-    if (allowed.includes(method)) return undefined;
-    return allowed.length === 0 ? notFound : methodNotAllowed(allowed);
+    const known = routeAt(decoded(pathOf(target)));
+    if (known === undefined) return notFound;
+    return known.allowed.includes(method) ? undefined : methodNotAllowed(known, method);
   };
 }
 
@@ -43,20 +43,20 @@ function decoded(path: string): string {
   }
 }
 
-function methodNotAllowed(allowed: readonly string[]): Problem {
-  return { status: 405, message: 'method not allowed', headers: { Allow: allowed.join(', ') } };
+function methodNotAllowed({ route, allowed }: Known, method: string): Problem {
+  const remedy = route.remedies?.[method];
+  const message = remedy === undefined ? 'method not allowed' : `method not allowed: ${remedy}`;
+  return { status: 405, message, headers: { Allow: allowed.join(', ') } };
 }
 
-/** What a path answers to; empty for an unknown one. */
-type Methods = (path: string) => readonly string[];
+type Known = { readonly route: Route; readonly allowed: readonly string[] };
 
-function readMethods(routes: readonly Route[]): Methods {
-  const exact = new Map(routes.map((route) => [route.path, methodsOf(route)]));
-  const prefixes = routes.filter(({ path }) => path.endsWith('*'));
+function readPaths(routes: readonly Route[]): (path: string) => Known | undefined {
+  const known = routes.map((route) => ({ route, allowed: methodsOf(route) }));
+  const exact = new Map(known.map((each) => [each.route.path, each]));
+  const prefixes = known.filter(({ route }) => route.path.endsWith('*'));
   return (path) => {
-    const known = exact.get(path);
-    if (known !== undefined && !path.endsWith('*')) return known;
-    const prefix = prefixes.find((route) => path.startsWith(route.path.slice(0, -1)));
-    return prefix === undefined ? [] : methodsOf(prefix);
+    const found = path.endsWith('*') ? undefined : exact.get(path);
+    return found ?? prefixes.find(({ route }) => path.startsWith(route.path.slice(0, -1)));
   };
 }

@@ -24,6 +24,8 @@ export type HttpParts = {
 
 /** Bounds that are no options. */
 export type HttpLimits = {
+  /** Open at once, whatever they do. */
+  readonly mostConnections: number;
   readonly mostStreams: number;
   /** Of what one stream's reader has not yet taken. */
   readonly streamBufferBytes: number;

@@ -15,6 +15,8 @@ export type Route = {
   readonly replies: Readonly<Record<number, ReplyDescription>>;
   /** False where a `HEAD` is refused, though `GET` is not. */
   readonly answersHead: boolean;
+  /** For who asks with a method that is refused: how to have it accepted, by method. */
+  readonly remedies?: Readonly<Record<string, string>>;
   /** What the reply is, when it is not JSON. */
   readonly produces?: string;
   /** Under another path in the description; empty: under several of its own, or none. */

@@ -1,13 +1,21 @@
 import { parseDuration } from '../../domain/duration.ts';
+import { sizeOfPatterns } from '../../domain/name-pattern.ts';
+import { HttpError } from './errors.ts';
 import { list, misspelling, type Parameter } from './query.ts';
 
 /** Which containers a check or an update is about. */
 export const selectionParameters = {
-  image: list(
-    'Only containers of these images, separated by commas. An image with a tag means that tag, one without any tag',
+  image: bounded(
+    list(
+      'Only containers of these images, separated by commas, at most 100. An image with a tag means that tag, one without any tag',
+    ),
   ),
-  container: list(
-    'Only containers of these names, separated by commas. A name may be a regular expression for the whole of it',
+  container: withinBudget(
+    bounded(
+      list(
+        'Only containers of these names, separated by commas, at most 100. A name may be a regular expression for the whole of it',
+      ),
+    ),
   ),
   images: misspelling('image'),
   containers: misspelling('container'),
@@ -21,6 +29,39 @@ export function timeoutUpTo(longestMs: number, hidden: { readonly hidden?: true 
       description: 'Longest time to take, such as 30s or 2m; capped by the option of the service',
       ...hidden,
     },
-    read: ([first = '']) => Math.min(parseDuration(first) || longestMs, longestMs),
+    read: ([first = '']) => {
+      const asked = /\s/.test(first) ? undefined : parseDuration(first);
+      return Math.min(asked || longestMs, longestMs);
+    },
   };
 }
+
+type ListParameter = Parameter<readonly string[]>;
+
+function bounded({ documentation, read }: ListParameter): ListParameter {
+  return {
+    documentation,
+    read: (given, name) => {
+      const items = read(given, name);
+      if (items.length <= mostItems) return items;
+      throw new HttpError(400, `invalid query parameter "${name}": at most ${mostItems} can be given`);
+    },
+  };
+}
+
+const mostItems = 100;
+
+/** Patterns are compiled and matched while nothing else is answered. */
+function withinBudget({ documentation, read }: ListParameter): ListParameter {
+  return {
+    documentation,
+    read: (given, name) => {
+      const items = read(given, name);
+      if (sizeOfPatterns(items) <= largestPatterns) return items;
+      throw new HttpError(400, `invalid query parameter "${name}": the patterns are too large together`);
+    },
+  };
+}
+
+/** Instructions of all patterns of a request together: a hundred short ones, or two that are as large as one may be. */
+const largestPatterns = 3000;

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, IncomingMessage, type Server, type ServerOptions } from 'node:http';
+import { createAccessLog } from './access-log.ts';
 import { answerConnect } from './connect-request.ts';
 import { trackConnections } from './connections.ts';
 import { createCors } from './cors.ts';
@@ -8,7 +9,7 @@ import { answerClientError, type ClientErrorParts } from './client-error.ts';
 import { createFront, type Front } from './front.ts';
 import { FrontResponse } from './front-response.ts';
 import { createGate, createJudge } from './gate.ts';
-import { defaultLimits } from './limits.ts';
+import { limitsOf } from './limits.ts';
 import type { HttpParts } from './parts.ts';
 import { createRouter } from './router.ts';
 import { enabledRoutes } from './routes.ts';
@@ -26,7 +27,7 @@ export type HttpServer = {
 /** Builds the HTTP interface with the groups that its settings name. */
 export async function createHttpServer(parts: HttpParts): Promise<HttpServer> {
   const { settings, service, clock, log } = parts;
-  const limits = { ...defaultLimits, ...parts.limits };
+  const limits = limitsOf(parts);
   const cors = createCors(settings.corsOrigins);
   const runs = createUpdateRuns(service, clock);
   const streams = createEventStreams({
@@ -36,6 +37,7 @@ export async function createHttpServer(parts: HttpParts): Promise<HttpServer> {
     log,
     epoch: randomBytes(6).toString('hex'),
   });
+  const accessLog = createAccessLog(clock, log);
   const routes = enabledRoutes({ ...parts, cors, streams, runs });
   const judge = createJudge(routes);
   const router = createRouter({
@@ -44,12 +46,12 @@ export async function createHttpServer(parts: HttpParts): Promise<HttpServer> {
     createServer: (route) => {
       const gate = createGate(judge, clock, route);
       const tracked = { clock, connections: () => connections };
-      return serverFor(createFront(settings, { ...tracked, log, cors }, gate), { ...tracked, judge }, parts);
+      return serverFor(createFront(settings, { ...tracked, accessLog, cors }, gate), { ...tracked, judge }, parts);
     },
   });
   await router.ready();
   const server = router.server;
-  const connections = trackConnections(server);
+  const connections = trackConnections(server, limits.mostConnections);
   let stopping: Promise<void> | undefined;
 
   return {
@@ -69,6 +71,7 @@ export async function createHttpServer(parts: HttpParts): Promise<HttpServer> {
     connections.closeAll();
     await Promise.all([closed, updatesStopped]);
     await router.close();
+    accessLog.close();
   }
 }
 
@@ -79,7 +82,7 @@ function serverFor(listener: Front, clientErrors: ClientErrorParts, { settings, 
       : createTlsServer(settings.tls, serverOptions, { listener, log });
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);
-  server.on('connect', answerConnect(listener));
+  server.on('connect', answerConnect(listener, clientErrors.connections));
   server.on('clientError', (error, socket) => answerClientError(error, socket, clientErrors));
   return server;
 }

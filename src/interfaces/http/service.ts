@@ -1,7 +1,10 @@
 import type { Application } from '../../application/application.ts';
 
 /** What the HTTP interface needs of the application. */
-export type Service = Pick<Application, 'check' | 'update' | 'inventory' | 'history' | 'status' | 'eventLog' | 'ready'>;
+export type Service = Pick<
+  Application,
+  'check' | 'update' | 'inventory' | 'inventoryFailure' | 'history' | 'status' | 'eventLog' | 'ready'
+>;
 
 export type HistoryEntry = ReturnType<Service['history']>[number];
 export type EventLog = Service['eventLog'];

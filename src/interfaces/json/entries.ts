@@ -1,5 +1,6 @@
 import type { Application } from '../../application/application.ts';
 import type { ContainerOutcome, PhaseTimes } from '../../domain/session.ts';
+import type { UnfinishedUpdate } from '../../domain/unfinished-update.ts';
 import { toTimestamp } from './timestamps.ts';
 
 type CheckedContainer = Awaited<ReturnType<Application['check']>>['containers'][number];
@@ -14,10 +15,18 @@ export function checkedEntry(container: CheckedContainer, atMs: number) {
     : { ...entry, update_available: false, latest_image_id: '', latest_digest: '', error };
 }
 
+type Unfinished = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason'> & { readonly image: string };
+
+/** Absent where every update has come to its end: what else is listed does not change for it. */
+export function unfinishedField(unfinished: readonly Unfinished[]) {
+  if (unfinished.length === 0) return {};
+  return { unfinished: unfinished.map(({ name, image, state, reason }) => ({ name, image, state, reason })) };
+}
+
 /** What became of a container in an update; of one that failed with its last words. */
 export function outcomeEntry(container: ContainerOutcome) {
   const { name, image, outcome, reason, oldImageId, newImageId, oldDigest, newDigest } = container;
-  const { downtimeMs, phases, log } = container;
+  const { phases, log } = container;
   return {
     name,
     image,
@@ -27,10 +36,19 @@ export function outcomeEntry(container: ContainerOutcome) {
     new_image_id: newImageId,
     old_digest: oldDigest,
     new_digest: newDigest,
-    ...(downtimeMs === undefined ? {} : { downtime_ms: Math.round(downtimeMs) }),
+    ...downtimeEntry(container),
     ...(phases === undefined ? {} : { phases_ms: phasesEntry(phases) }),
     ...(log === undefined ? {} : { log }),
   };
+}
+
+/** How long a container was down, and in it how long its process was ending and how long there was none. */
+export function downtimeEntry({ downtimeMs, stoppingMs }: Pick<ContainerOutcome, 'downtimeMs' | 'stoppingMs'>) {
+  if (downtimeMs === undefined) return {};
+  const downtime = Math.round(downtimeMs);
+  if (stoppingMs === undefined) return { downtime_ms: downtime };
+  const stopping = Math.round(stoppingMs);
+  return { downtime_ms: downtime, stopping_ms: stopping, down_ms: downtime - stopping };
 }
 
 /** `{ "checking_health": 10012 }` */

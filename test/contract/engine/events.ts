@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { EngineEvent } from '../../../src/domain/outside.ts';
+import { endOf } from '../../../src/domain/process-end.ts';
 import { create, eventually, listen, run, type GetFixture } from './fixture.ts';
 
 export function eventRows(fixture: GetFixture): void {
@@ -46,6 +47,49 @@ export function eventRows(fixture: GetFixture): void {
       const { nowMs } = await engine.info();
       await engine.removeContainer(await create(fixture(), 'one', 'service'));
       expect(await engine.hasPruned({ sinceMs: nowMs, untilMs: nowMs + 500 })).toBe(false);
+    });
+  });
+
+  describe('pastEvents()', () => {
+    const actions = (events: readonly EngineEvent[]) =>
+      events.flatMap((event) => ('action' in event ? [[event.action, event.attributes['exitCode']]] : []));
+    const endsOf = async (id: string) => {
+      const { engine } = fixture();
+      const { nowMs } = await engine.info();
+      const events = await engine.pastEvents({ ids: [id], sinceMs: nowMs - 60_000, untilMs: nowMs + 300 });
+      return endOf(id, undefined, events);
+    };
+
+    test('tells the end of a container that the engine has removed itself, with its code', async () => {
+      const { engine } = fixture();
+      const id = await create(fixture(), 'brief', 'crash', { HostConfig: { AutoRemove: true } });
+      await engine.startContainer(id);
+      await eventually(fixture(), async () => (await engine.inspectContainer(id)) === undefined);
+      expect(await endsOf(id)).toMatchObject({ exitCode: 3, wasAsked: false });
+    });
+
+    test('tells whether somebody asked for an end', async () => {
+      const { engine } = fixture();
+      const stopped = await run(fixture(), 'stopped', 'service');
+      const removed = await run(fixture(), 'removed', 'service');
+      await engine.stopContainer(stopped, { timeoutSeconds: 5 });
+      await engine.removeContainer(removed);
+      expect(await endsOf(stopped)).toMatchObject({ wasAsked: true });
+      expect(await endsOf(removed)).toMatchObject({ wasAsked: true });
+    });
+
+    test('tells of no other container and of no other time', async () => {
+      const { engine } = fixture();
+      const one = await run(fixture(), 'one', 'service');
+      const other = await run(fixture(), 'other', 'service');
+      await engine.stopContainer(one, { timeoutSeconds: 5 });
+      const { nowMs } = await engine.info();
+      const told = await engine.pastEvents({ ids: [one], sinceMs: nowMs - 60_000, untilMs: nowMs + 300 });
+      expect(told.every((event) => 'id' in event && event.id === one)).toBe(true);
+      expect(actions(told).map(([action]) => action)).toContain('die');
+      expect(await engine.pastEvents({ ids: [one, other], sinceMs: nowMs - 120_000, untilMs: nowMs - 60_000 })).toEqual(
+        [],
+      );
     });
   });
 

@@ -18,7 +18,19 @@ export function imageRows(fixture: GetFixture): void {
     test('brings the image with its tag and its digest', async () => {
       const { reference, repository, digest, id } = await pulled('by-tag', '1');
       const image = (await fixture().engine.listImages()).find((image) => image.id === id);
-      expect(image).toEqual({ id, tags: [reference], digests: [`${repository}@${digest}`] });
+      const labels = expect.any(Object);
+      expect(image).toEqual({ id, tags: [reference], digests: [`${repository}@${digest}`], labels });
+    });
+
+    test('has labels that the list and its containers tell apart from their own', async () => {
+      const { engine } = fixture();
+      const labels = { from: 'image', both: 'image' };
+      const container = await create(fixture(), 'labelled', 'defaults', { Labels: { both: 'own' } });
+      const inspected = await inspect(fixture(), container);
+      expect(inspected.imageLabels).toEqual(labels);
+      expect(inspected.settings.Config.Labels).toMatchObject({ from: 'image', both: 'own' });
+      const listed = (await engine.listImages()).find(({ id }) => id === inspected.imageId);
+      expect(listed?.labels).toEqual(labels);
     });
 
     test('tells its progress, up to all layers and all bytes', async () => {

@@ -25,6 +25,8 @@ export type Shape = {
   readonly selfRemoving?: boolean;
   /** What was replaced is kept. */
   readonly keeps?: boolean;
+  /** Of the old image, and of the new one. */
+  readonly imageLabels?: Readonly<Partial<Record<'old' | 'next', Readonly<Record<string, string>>>>>;
 };
 
 const restart = (Name: string) => ({ RestartPolicy: { Name, MaximumRetryCount: 0 } });
@@ -192,8 +194,10 @@ export async function setStage(shape: Shape): Promise<Stage> {
   const scene = createSandboxScene();
   const { sandbox, registry } = scene;
   const { engine } = sandbox;
+  const { old: oldLabels = {}, next: nextLabels = {} } = shape.imageLabels ?? {};
   const health = shape.next.sick ? { Healthcheck: { Test: ['CMD', 'true'], Interval: 1e9, Retries: 1 } } : {};
-  registry.store.publish(image, { version: '1', behaviour: { stopMs: 500, commands: { hook: { tookMs: 1000 } } } });
+  const behaviour = { stopMs: 500, commands: { hook: { tookMs: 1000 } } };
+  registry.store.publish(image, { version: '1', config: { Labels: oldLabels }, behaviour });
   await engine.pullImage({ reference: image });
   const webId = sandbox.control[shape.stopped ? 'addContainer' : 'runContainer']('web', {
     Image: image,
@@ -206,11 +210,11 @@ export async function setStage(shape: Shape): Promise<Stage> {
     });
   for (const volume of Object.keys(sandbox.control.snapshot().volumes))
     sandbox.control.markVolume(volume, `data of ${volume}`);
-  const { sick, ...behaviour } = shape.next;
+  const { sick, ...nextBehaviour } = shape.next;
   const manifest = registry.store.publish(image, {
     version: '2',
-    config: health,
-    behaviour: sick ? { health: { kind: 'unhealthy' } } : behaviour,
+    config: { ...health, Labels: nextLabels },
+    behaviour: sick ? { health: { kind: 'unhealthy' } } : nextBehaviour,
   });
   const web = (await engine.inspectContainer('web'))!;
   const app = await engine.inspectContainer('app');
@@ -230,9 +234,14 @@ export async function setStage(shape: Shape): Promise<Stage> {
   return { scene, planned: { id: webId, members, after: [], requires: [] }, before, newImageId };
 }
 
-/** What is wrong once everything has come to rest; empty when nothing was lost. */
-export function faultsIn({ scene, before, newImageId }: Stage, shape: Shape): string[] {
-  const { containers, volumes, tags } = scene.sandbox.control.snapshot();
+/** What is wrong once everything has come to rest; empty when nothing was lost. `apart`: names that are no part of it. */
+export function faultsIn(
+  { scene, before, newImageId }: Stage,
+  shape: Shape,
+  apart: ReadonlySet<string> = new Set(),
+): string[] {
+  const { containers: all, volumes, tags } = scene.sandbox.control.snapshot();
+  const containers = Object.fromEntries(Object.entries(all).filter(([name]) => !apart.has(name)));
   const faults: string[] = [];
   if (shape.good && Object.keys(tags).some(isFailedVersionTag)) faults.push('a good version is held to have failed');
   const kept = Object.values(containers).filter(({ name }) => parseKeptName(name) !== undefined);

@@ -41,16 +41,17 @@ function ownName(name: string): string {
 
 /**
  * What is wrong after the next start has gone idle; empty when nothing was lost. `running`: at the
- * last start of the engine, which forgets its events.
+ * last start of the engine, which forgets its events. `apart`: ids of what is no part of it.
  */
 export async function faultsAfter(
   stage: Stage,
   shape: Shape,
   before: Before,
   running: Running = before.running,
+  apart: ReadonlySet<string> = new Set(),
 ): Promise<string[]> {
   const { engine } = stage;
-  const all = await settledNames(engine);
+  const all = await settledNames(engine, apart);
   const kept = all.filter((name) => name.includes('.upkeep-kept-'));
   const names = all.filter((name) => !kept.includes(name));
   const expected = Object.keys(shape.containers).sort();
@@ -67,7 +68,7 @@ export async function faultsAfter(
   }
   if (images.size > 1 && !shape.apart && !shape.mayBeCopied)
     faults.push('the group is of two minds: one member is new, one is old');
-  if (!shape.overlaps) faults.push(...(await doubleRuns(engine, running)));
+  if (!shape.overlaps) faults.push(...(await doubleRuns(engine, running, apart)));
   return faults;
 }
 
@@ -146,22 +147,29 @@ function networks({ NetworkSettings, Id, Config }: Inspected): string {
     .join();
 }
 
-export async function containerNames(engine: EngineClient): Promise<string[]> {
+export async function containerNames(engine: EngineClient, apart: ReadonlySet<string> = new Set()): Promise<string[]> {
   const { body } = await engine.call('GET', '/containers/json?all=1');
-  return (body as { Names: string[] }[]).map(({ Names }) => (Names[0] ?? '').slice(1)).sort();
+  return (body as { Id: string; Names: string[] }[])
+    .filter(({ Id }) => !apart.has(Id))
+    .map(({ Names }) => (Names[0] ?? '').slice(1))
+    .sort();
 }
 
 /** Docker lists without a name what it is about to remove after its own crash, with `--rm`: it has ten seconds for that. */
-async function settledNames(engine: EngineClient): Promise<string[]> {
+async function settledNames(engine: EngineClient, apart: ReadonlySet<string>): Promise<string[]> {
   for (let tries = 0; ; tries += 1) {
-    const names = await containerNames(engine);
+    const names = await containerNames(engine, apart);
     if (!names.includes('') || tries === 100) return names;
     await sleep(100);
   }
 }
 
 /** From the engine's own events: an old container and its successor must never run at the same time. */
-async function doubleRuns(engine: EngineClient, { since, ids: atFirst }: Running): Promise<string[]> {
+async function doubleRuns(
+  engine: EngineClient,
+  { since, ids: atFirst }: Running,
+  apart: ReadonlySet<string>,
+): Promise<string[]> {
   const filters = encodeURIComponent('{"type":["container"]}');
   const { body } = await engine.call('GET', `/events?since=${since}&until=${Date.now() / 1000 + 1}&filters=${filters}`);
   const running = new Map([...atFirst].map(([name, ids]) => [name, new Set(ids)]));
@@ -176,6 +184,7 @@ async function doubleRuns(engine: EngineClient, { since, ids: atFirst }: Running
       Action: string;
       Actor: { ID: string; Attributes: Record<string, string> };
     };
+    if (apart.has(Actor.ID)) continue;
     const name = ownName(Actor.Attributes['name'] ?? '');
     const ids = running.get(name) ?? new Set();
     running.set(name, ids);

@@ -8,7 +8,13 @@ import type { Shape } from './shapes.ts';
 import { setStage, type Updater } from './stage.ts';
 
 /** One of the state-changing calls of an update, from 1, and how many there are. */
-export type Call = { readonly change: number; readonly text: string; readonly of: readonly string[] };
+export type Call = {
+  readonly change: number;
+  readonly text: string;
+  readonly of: readonly string[];
+  /** Made before the previous one was answered. */
+  readonly overlaps: boolean;
+};
 
 /** One clean run tells which calls there are: a new call brings its points with it. */
 export async function discoverCalls(
@@ -27,5 +33,19 @@ export async function discoverCalls(
   const texts = clean.changes.map(
     ({ method, path }) => `${method} ${path.replace(/\/[0-9a-f]{64}/g, '/ID').slice(0, 80)}`,
   );
-  return texts.map((text, index) => ({ change: index + 1, text, of: texts }));
+  return clean.changes.map(({ overlaps }, index) => ({
+    change: index + 1,
+    text: texts[index] ?? '',
+    of: texts,
+    overlaps,
+  }));
+}
+
+/**
+ * Whether an updater that dies before this call leaves another engine than one that dies after the
+ * previous call. Only these previous calls let containers go on once they are answered: a start (of
+ * a container, or of a hook in it), a stop and a kill.
+ */
+export function isBehindGate({ change, of, overlaps }: Pick<Call, 'change' | 'of' | 'overlaps'>): boolean {
+  return overlaps || /\/(?:start|stop|kill|restart)(?:\?|$)/.test(of[change - 2] ?? '');
 }

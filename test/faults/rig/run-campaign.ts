@@ -20,18 +20,27 @@ export type PointResult = {
   readonly byEngine: readonly string[];
 };
 
+export type CampaignPlan = {
+  readonly campaign: Campaign;
+  readonly shape: Shape;
+  /** Which points; all of them without. */
+  readonly wanted?: ((point: Point) => boolean) | undefined;
+  /** The name of the one point to repeat. */
+  readonly only?: string | undefined;
+};
+
 /** Every call of an update of this shape, each with every incident, shared out among the engines. */
 export async function runCampaign(
   lab: Lab,
   engines: readonly LabEngine[],
-  { campaign, shape, only }: { readonly campaign: Campaign; readonly shape: Shape; readonly only?: string | undefined },
+  { campaign, shape, wanted = () => true, only }: CampaignPlan,
 ): Promise<PointResult[]> {
   const [first] = engines;
   if (first === undefined) return [];
   const calls = await discoverCalls(lab, first, shape, campaign.updater);
   const points = calls
     .flatMap((call) => campaign.incidents.map((incident): Point => ({ call, incident })))
-    .filter((point) => only === undefined || nameOf(point) === only);
+    .filter((point) => (only === undefined ? wanted(point) : nameOf(point) === only));
   return (
     await shareOut({ engines }, points, (engine, point) => strike(lab, engine, { campaign, shape, point }))
   ).flat();

@@ -32,6 +32,7 @@ const commandLine = testsOf('integration/command-line-on-an-engine.test.ts');
 const privateRegistries = testsOf('integration/private-registries.test.ts');
 const failedVersions = testsOf('integration/failed-versions.test.ts');
 const httpOnAnEngine = testsOf('conformance/on-an-engine.test.ts');
+const journalKeys = testsOf('integration/sealed-journals.test.ts');
 const realDeaths = testsOf('failures/real-deaths.test.ts');
 const realRefusals = testsOf('failures/real-refusals.test.ts');
 
@@ -61,11 +62,14 @@ const hanging = hooks('one that hangs, in any moment, is given up after its time
 const scheduled = when('by --schedule, in the hours of the time zone TZ');
 const tls = remote('over TCP with TLS and a client certificate, and not without one');
 const login = registries(
-  'the login is found in HOME, and without one REPO_USER and REPO_PASS are it, also for the pull',
+  'the login is found in HOME, and without one REPO_USER and REPO_PASS are it where REPO_HOST says so, also for the pull',
 );
 const httpProxy = registries('HTTP_PROXY leads to registries with plain HTTP, but not to those of NO_PROXY');
 const privately = privateRegistries('is asked, and its image pulled, with the login of config.json');
 const token = http('begin with the token only, and by GET with --http-api-watchtower-compat only');
+
+const sealed = journalKeys('an update is repaired by whoever has its key');
+const unsealed = journalKeys('without its seal it is reported, left and repaired when a person says so');
 
 const reach = none('who reaches the API and how, not what is done there');
 const reading = none('of commands that only read');
@@ -85,6 +89,9 @@ export const effectsOfOptions: Readonly<
   includeRestarting: starting('a container that crashes over and over is updated with --include-restarting'),
   reviveStopped: stopped,
   scope: scopes,
+  stateDir: sealed,
+  journalKeyFile: sealed,
+  unsealed,
   images: choosing('with --image only containers of that image, whatever its tag'),
 
   monitorOnly: monitored,
@@ -137,6 +144,7 @@ export const effectsOfOptions: Readonly<
 
   dockerConfigFolder: privately,
   homeFolder: login,
+  repoHost: login,
   repoUser: login,
   repoPassword: login,
   registryTlsSkip: realRefusals(

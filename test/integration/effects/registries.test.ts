@@ -40,7 +40,7 @@ describeInLab('how registries are reached', (lab) => {
     return (await upkeepScene({ socket: engine.socket, env }).check(...args))['web']?.status;
   }
 
-  test('the login is found in HOME, and without one REPO_USER and REPO_PASS are it, also for the pull', async () => {
+  test('the login is found in HOME, and without one REPO_USER and REPO_PASS are it where REPO_HOST says so, also for the pull', async () => {
     const registry = await lab.startRegistry({ auth: 'basic' });
     closing.push(registry.remove);
     await stale(registry.host, registry);
@@ -50,7 +50,12 @@ describeInLab('how registries are reached', (lab) => {
     renameSync(folder, join(HOME, '.docker'));
     expect(await statusWith({ HOME })).toBe('stale');
     const env = { REPO_USER: username, REPO_PASS: password };
-    const { update } = upkeepScene({ socket: engine.socket, env, args: ['--health-window', '200ms'] });
+    expect(await statusWith(env)).toBe('unknown');
+    const { update } = upkeepScene({
+      socket: engine.socket,
+      env: { ...env, REPO_HOST: registry.host },
+      args: ['--health-window', '200ms'],
+    });
     expect((await update()).outcomes['web']).toMatchObject({ outcome: 'updated' });
   });
 

@@ -1,6 +1,7 @@
 import type { Client } from '../client.ts';
 import { engineInfo } from '../info.ts';
-import { read, readList } from '../reads.ts';
+import { readList } from '../lists.ts';
+import { read } from '../reads.ts';
 import { fields, pathSegment, text, type Fields } from '../wire.ts';
 import { asDocker } from './as-docker.ts';
 import { readCommandLine } from './command-line.ts';
@@ -23,7 +24,7 @@ export async function wholeContainer(
   const path = `/libpod/containers/${pathSegment(text(inspected['Id']))}/json`;
   const [own, networks] = await Promise.all([
     read(client, { doing: 'inspect a container of Podman', path, signal }),
-    readList(client, { doing: 'list networks', path: '/networks', signal }),
+    readList(client, { thing: 'network', path: '/networks', signal }),
   ]);
   if (own === undefined) return undefined;
   const hostName = sharesHostName(inspected) ? (await engineInfo(client, signal)).name : '';

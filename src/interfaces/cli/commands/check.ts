@@ -28,15 +28,24 @@ async function watchedCheck({ application, settings, terminal, clock, signal }: 
   }
 }
 
-function printReport({ settings, terminal }: CommandContext, { containers, unwatched }: CheckReport): void {
+function printReport({ settings, terminal }: CommandContext, report: CheckReport): void {
+  const { containers, unwatched, unfinished } = report;
   const style = styleFor(terminal.out, settings);
-  if (containers.length > 0) printTable(terminal, checkTable(containers), style);
+  if (containers.length + unfinished.length > 0) printTable(terminal, checkTable(containers, unfinished), style);
   const counts = countsOf(
     containers.map(({ status }) => status),
     statusWording,
   );
   const others = unwatched.length === 0 ? '' : ` (${unwatched.length} more not watched)`;
-  printLines(terminal.out, [...(containers.length > 0 ? [''] : []), `${counts}${others}`]);
+  printLines(terminal.out, [
+    ...(containers.length + unfinished.length > 0 ? [''] : []),
+    `${counts}${others}${unfinishedCount(unfinished)}`,
+  ]);
+}
+
+function unfinishedCount(unfinished: CheckReport['unfinished']): string {
+  const pending = unfinished.filter(({ state }) => state === 'repair pending').length;
+  return pending === 0 ? '' : `; repair pending for ${pending}, which the next run or start of Upkeep ends`;
 }
 
 /** What could not be checked may hide an update: that is no "nothing to do" either. */

@@ -7,18 +7,22 @@ import { exitCodes, type LookFunction, type ReadDocument } from '../context.ts';
 import { listOf, textOf } from '../fields.ts';
 import { printDocument, printLines, printTable, styleFor } from '../print.ts';
 import type { Cell, Table } from '../table.ts';
-import type { Wording } from '../wording.ts';
+import { unfinishedWording, type Wording } from '../wording.ts';
 
 /** `upkeep containers`: what is watched, with what is known of it already. */
 export function createContainers(read: ReadDocument): LookFunction {
   return async ({ settings, terminal, signal }) => {
     const document = await read(signal);
-    const containers = chosen(listOf(document, 'containers'), settings.request.containers);
+    const unfinished = document['unfinished'] === undefined ? [] : listOf(document, 'unfinished');
+    const picked = chosen([...listOf(document, 'containers'), ...unfinished], settings.request.containers);
+    const containers = picked.filter((container) => !unfinished.includes(container));
+    const held = new Set(unfinished.map(nameOf));
+    const shown = picked.filter((container) => unfinished.includes(container) || !held.has(nameOf(container)));
     if (settings.output.json) {
       printDocument(terminal, { ...document, containers, count: containers.length });
       return exitCodes.done;
     }
-    if (containers.length > 0) printTable(terminal, tableOf(containers), styleFor(terminal.out, settings));
+    if (shown.length > 0) printTable(terminal, tableOf(shown), styleFor(terminal.out, settings));
     else printLines(terminal.out, ['No container is watched']);
     return exitCodes.done;
   };
@@ -66,8 +70,14 @@ function rowOf(container: JsonObject): readonly Cell[] {
   ];
 }
 
+/** Of the list beside the containers: such an entry has no state of a container. */
+function isUnfinished(entry: JsonObject): boolean {
+  return typeof entry['state'] === 'string';
+}
+
 /** Services of the Watchtower family say only whether it runs. */
 function stateOf(container: JsonObject): string {
+  if (isUnfinished(container)) return 'not settled';
   const state = textOf(container, 'status') || (container['running'] === true ? 'running' : 'not running');
   const health = textOf(container, 'health');
   return health === '' || health === 'none' ? state : `${state} (${health})`;
@@ -75,6 +85,8 @@ function stateOf(container: JsonObject): string {
 
 /** That a check found nothing may also mean that it could not look: the reason tells. */
 function updateOf(container: JsonObject): Wording {
+  if (isUnfinished(container))
+    return unfinishedWording[container['state'] === 'repair pending' ? 'repair pending' : 'in progress'];
   if (container['stale'] === true) return { text: 'available', style: 'yellow' };
   if (container['update_available'] === true) return { text: 'held back', style: 'cyan' };
   if (typeof container['checked_at'] === 'string') return { text: 'none found', style: 'plain' };

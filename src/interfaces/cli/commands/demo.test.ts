@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createCommandScene } from '../../../../test/support/command-scene.ts';
 import { containerOutcome, session } from '../../../../test/support/fake-application.ts';
+import { ServiceError } from '../../../domain/errors.ts';
 import { createDemo } from './demo.ts';
 
 function stageOf(stories: readonly (readonly string[])[]) {
@@ -33,6 +34,20 @@ describe('createDemo()', () => {
       'Rounds: 2; replaced: 2; brought back: 2; failed: 0; 10 of 10 containers are running',
       '',
     ]);
+  });
+
+  test('goes on when a client of the API has an update under way', async () => {
+    let asked = 0;
+    const scene = createCommandScene(['demo', '--rounds', '2'], {
+      update: () => {
+        asked += 1;
+        if (asked === 1) throw new ServiceError('busy', 'Cannot update: another update is already running');
+        return session([containerOutcome('web', { outcome: 'updated' })]);
+      },
+    });
+    expect(await scene.clock.run(() => createDemo(stage)(scene.context))).toBe(0);
+    expect(scene.fake.out()).toMatch(/^Round 1\n.*\n {2}An update that the API was asked for is under way/m);
+    expect(scene.fake.out()).toContain('Rounds: 2; replaced: 1;');
   });
 
   test('is one JSON object per line with --json', async () => {

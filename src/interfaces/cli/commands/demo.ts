@@ -1,3 +1,4 @@
+import { ServiceError } from '../../../domain/errors.ts';
 import type { OutcomeKind, Session } from '../../../domain/session.ts';
 import { exitCodes, type CommandContext, type CommandFunction, type ServedApi } from '../context.ts';
 import { createDemoTeller } from '../demo-teller.ts';
@@ -12,7 +13,7 @@ export type DemoStage = {
 /** `upkeep demo`: the service as it is, in a world of its own that never stands still. */
 export function createDemo(stage: DemoStage): CommandFunction {
   return async (context) => {
-    const { application, settings, signal, serve } = context;
+    const { settings, serve } = context;
     const { rounds = Number.POSITIVE_INFINITY } = settings.run;
     const teller = createDemoTeller(context);
     const sessions: Session[] = [];
@@ -23,14 +24,27 @@ export function createDemo(stage: DemoStage): CommandFunction {
       while (played < rounds && (await isTimeForMore(context, played))) {
         played += 1;
         teller.round(played, stage.nextRound());
-        sessions.push(await application.update({ images: [], containers: [], trigger: 'schedule' }, signal));
+        const session = await playRound(context);
+        if (session === undefined && !context.signal.aborted)
+          teller.skip('An update that the API was asked for is under way; these releases are for the next round');
+        if (session !== undefined) sessions.push(session);
       }
     } finally {
-      teller.conclude(conclusionOf(sessions, stage));
+      teller.conclude(conclusionOf(played, sessions, stage));
       await api?.stop();
     }
     return exitCodes.done;
   };
+}
+
+/** Undefined when a client of the API has an update under way, or when it is asked to stop: the releases are there for the next round, too. */
+async function playRound({ application, signal }: CommandContext): Promise<Session | undefined> {
+  try {
+    return await application.update({ images: [], containers: [], trigger: 'schedule' }, signal);
+  } catch (error) {
+    if (signal.aborted || (error instanceof ServiceError && error.code === 'busy')) return undefined;
+    throw error;
+  }
 }
 
 const introduction = [
@@ -57,10 +71,10 @@ async function isTimeForMore({ clock, signal }: CommandContext, played: number):
   return !signal.aborted;
 }
 
-function conclusionOf(sessions: readonly Session[], stage: DemoStage): string {
+function conclusionOf(played: number, sessions: readonly Session[], stage: DemoStage): string {
   const outcomes = sessions.flatMap(({ containers }) => containers.map(({ outcome }) => outcome));
   const count = (...kinds: readonly OutcomeKind[]) => outcomes.filter((outcome) => kinds.includes(outcome)).length;
   const { containers, running } = stage.census();
-  const done = `Rounds: ${sessions.length}; replaced: ${count('updated', 'restarted')}; brought back: ${count('rolled_back')}; failed: ${count('failed')}`;
+  const done = `Rounds: ${played}; replaced: ${count('updated', 'restarted')}; brought back: ${count('rolled_back')}; failed: ${count('failed')}`;
   return `${done}; ${running} of ${containers} containers are running`;
 }

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../domain/errors.ts';
 import type { Session } from '../../../domain/session.ts';
 import type { CommandContext } from '../context.ts';
-import { exitCodeOfSession } from '../exit-code-of-session.ts';
+import { codesOfSession, gravest } from '../exit-code.ts';
 import { tellProgress } from '../progress.ts';
 import { recoverFirst } from '../recover-first.ts';
 import { showSession } from '../show-session.ts';
@@ -13,10 +13,10 @@ export async function rollback(context: CommandContext): Promise<number> {
     throw new ServiceError('invalid-input', 'Cannot roll back: no container is named', {
       remedy: 'name those that are to go back: upkeep rollback web',
     });
-  await recoverFirst(context);
+  const repaired = await recoverFirst(context);
   const session = await watchedRollback(context, containers);
   showSession(context, session);
-  return exitCodeOfSession(session);
+  return gravest([...repaired, ...codesOfSession(session)]);
 }
 
 async function watchedRollback(context: CommandContext, containers: readonly string[]): Promise<Session> {

@@ -19,6 +19,19 @@ describe('run()', () => {
     expect(scene.application.listeners()).toBe(0);
   });
 
+  test.each([[[]], [['--porcelain', 'v1']], [['--porcelain', 'json']]])(
+    'with --run-once %j ends with 3 when something could not be checked, unless something failed',
+    async (argv) => {
+      const unknown = containerOutcome('ghost', { outcome: 'unknown', reason: 'no answer' });
+      const failed = containerOutcome('web', { outcome: 'failed', reason: 'x' });
+      const codeAfter = (containers: readonly (typeof unknown)[]) =>
+        run(createCommandScene(['run', '--run-once', ...argv], { update: () => session(containers) }).context);
+      expect(await codeAfter([containerOutcome('db'), unknown])).toBe(3);
+      expect(await codeAfter([unknown, failed])).toBe(1);
+      expect(await codeAfter([containerOutcome('db')])).toBe(0);
+    },
+  );
+
   test('updates every interval, from begin to begin, and ends with 0 when asked to stop', async () => {
     const times: number[] = [];
     const scene = createCommandScene(['run', '--interval', '1h'], {
@@ -59,9 +72,42 @@ describe('run()', () => {
     expect(await code).toBe(0);
   });
 
-  test('without the API an engine that is away ends it, with the reason', async () => {
-    const scene = createCommandScene(['run'], { recover: engineAway });
+  test('with --run-once an engine that is away ends it, with the reason', async () => {
+    const scene = createCommandScene(['run', '--run-once'], { recover: engineAway });
     await expect(run(scene.context)).rejects.toThrow('gone');
+  });
+
+  test.each(['engine-unreachable', 'engine-denied', 'engine-refused', 'timeout'] as const)(
+    'waits for an engine that cannot list its containers (%s), without the API too',
+    async (code) => {
+      let attempts = 0;
+      const scene = createCommandScene(['run', '--update-on-start'], {
+        recover: () => {
+          attempts += 1;
+          if (attempts < 4) throw new ServiceError(code, `Cannot list containers: reason ${Math.max(attempts, 2)}`);
+          return { transactions: [] };
+        },
+      });
+      const ended = run(scene.context);
+      await scene.clock.advance(7000);
+      expect(scene.application.asked.at(-1)?.[0]).toBe('update');
+      const said = scene.logged.filter(([, message]) => message.startsWith('Waiting for the container engine'));
+      expect(said.map(([level, , fields]) => [level, fields])).toEqual([
+        ['warn', { error: 'Cannot list containers: reason 2' }],
+        ['warn', { error: 'Cannot list containers: reason 3' }],
+      ]);
+      scene.interrupt.abort();
+      expect(await ended).toBe(0);
+    },
+  );
+
+  test('what is wrong here and not with the engine ends it', async () => {
+    const scene = createCommandScene(['run'], {
+      recover: () => {
+        throw new Error('a bug');
+      },
+    });
+    await expect(run(scene.context)).rejects.toThrow('a bug');
   });
 
   test('with the API it waits for an engine that is away, then repairs and goes on', async () => {
@@ -131,6 +177,87 @@ describe('run()', () => {
     scene.interrupt.abort();
     await code;
     expect(scene.application.asked.map(([what]) => what)).toEqual(['recover', 'update']);
+  });
+
+  test.each([
+    [['--schedule', '@daily'], {}, '--schedule'],
+    [['-i', '6h'], {}, '-i'],
+    [[], { WATCHTOWER_POLL_INTERVAL: '3600' }, 'WATCHTOWER_POLL_INTERVAL'],
+    [[], { UPKEEP_SCHEDULE: '0 4 * * *' }, 'UPKEEP_SCHEDULE'],
+  ])('a schedule that was asked for (%j %j) and does not count is a warning', async (argv, environment, source) => {
+    const api = ['--http-api-endpoints', 'health'];
+    const [first] = await firstLines([...api, ...argv], environment);
+    expect(first).toEqual([
+      'warn',
+      `${source} has no effect. No periodic updates, because the HTTP API is on: --http-api-periodic-polls brings them back`,
+    ]);
+    const [level, words] = (await firstLines([...api, '--http-api-periodic-polls', ...argv], environment))[0] ?? [];
+    expect([level, words]).toEqual(['info', expect.stringMatching(/^Updates /)]);
+    expect((await firstLines(argv, environment))[0]?.[0]).toBe('info');
+    expect((await firstLines([...api], {}))[0]?.[0]).toBe('info');
+  });
+
+  describe('a name that means no container', () => {
+    const containers = ['nginx', 'api-1', 'db'];
+    const scene = (argv: readonly string[], isTerminal = false) =>
+      createCommandScene(argv, { containerNames: () => containers, update: () => session([]) }, { isTerminal });
+
+    test.each([
+      [['run', 'nginxx'], false],
+      [['run', 'nginxx'], true],
+      [['nginxx'], false],
+    ])('%j (on a terminal: %s) is a warning that names the nearest container and the commands', async (argv, tty) => {
+      const { context, clock, interrupt, logged, application } = scene(argv, tty);
+      const code = run(context);
+      await clock.advance(0);
+      interrupt.abort();
+      expect(await code).toBe(0);
+      const warnings = logged.filter(([level]) => level === 'warn').map(([, message]) => message);
+      expect(warnings).toEqual([
+        expect.stringMatching(
+          /^No container matches "nginxx".* nearest container is "nginx", and the commands are run, /,
+        ),
+      ]);
+      expect(application.asked.map(([what]) => what)).toEqual(['recover', 'containerNames']);
+    });
+
+    test.each([
+      ['logs', 'the nearest command is "events"'],
+      ['completion', 'the commands are run, check, update'],
+      ['rn', 'the nearest command is "run"'],
+    ])('%s is refused on a terminal, before anything is done', async (word, nearby) => {
+      const { context, fake, application } = scene(['run', word], true);
+      const settings = { ...context.settings, run: { ...context.settings.run, isNamed: false } };
+      const serve = () => Promise.reject(new Error('nothing is served'));
+      expect(await run({ ...context, settings, serve })).toBe(2);
+      expect(fake.err()).toContain(
+        `Cannot run "${word}": it is neither a command nor a container; the nearest container is`,
+      );
+      expect(fake.err().replaceAll('\n', ' ')).toContain(nearby);
+      expect(fake.err()).toContain(`write "upkeep run ${word}"`);
+      expect(application.asked).toEqual([['containerNames', undefined]]);
+    });
+
+    test.each([['nginx'], ['api-.*'], ['nginx|web']])('%s is none, on a terminal neither', async (name) => {
+      const { context, clock, interrupt, logged } = scene([name], true);
+      const code = run(context);
+      await clock.advance(0);
+      interrupt.abort();
+      expect(await code).toBe(0);
+      expect(logged.filter(([level]) => level === 'warn')).toEqual([]);
+    });
+
+    test('ends --run-once with 3: it is not well', async () => {
+      expect(await run(scene(['run', '--run-once', 'nginxx']).context)).toBe(3);
+      expect(await run(scene(['run', '--run-once', 'nginx']).context)).toBe(0);
+    });
+
+    test('on a terminal an engine that is away is told with the names', async () => {
+      const { context } = createCommandScene(['logs'], { containerNames: engineAway }, { isTerminal: true });
+      await expect(run(context)).rejects.toThrow(
+        'Cannot tell whether "logs", which is no command, is a container: Cannot reach the engine',
+      );
+    });
   });
 
   test('asked to stop in the middle of an update, it lets the update end it', async () => {
@@ -236,12 +363,16 @@ const servedApi = { address: 'http://127.0.0.1:8080', tokens: { api: '', events:
 
 /** What the log says once the service has started. */
 async function firstWords(argv: readonly string[]): Promise<readonly string[]> {
-  const scene = createCommandScene(['run', ...argv]);
+  return (await firstLines(argv)).map(([, message]) => message);
+}
+
+async function firstLines(argv: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  const scene = createCommandScene(['run', ...argv], {}, { environment });
   const serve = () => Promise.resolve(servedApi);
   const servesApi = scene.context.settings.http.groups.length > 0;
   const code = run({ ...scene.context, ...(servesApi && { serve }) });
   await scene.clock.advance(0);
   scene.interrupt.abort();
   await code;
-  return scene.logged.map(([, message]) => message);
+  return scene.logged.map(([level, message]) => [level, message] as const);
 }

@@ -1,26 +1,31 @@
 import type { Settings } from '../../../config/settings.ts';
+import type { Schedule } from '../../../domain/schedule.ts';
 import { exitCodes, type CommandContext } from '../context.ts';
-import { exitCodeOfSession } from '../exit-code-of-session.ts';
+import { codesOfSession, type FindingCode, gravest } from '../exit-code.ts';
 import { logEvents } from '../log-events.ts';
 import { printOutcomes } from '../porcelain.ts';
 import { recoverFirst, tellRecovered } from '../recover-first.ts';
 import { recoverWhenReachable } from '../recover-when-reachable.ts';
+import { refuseStrayNames, warnOfStrayNames } from '../stray-names.ts';
 
 /** `upkeep run`: the service. It speaks through the log; asked to stop, it ends at the next safe point. */
 export async function run(context: CommandContext): Promise<number> {
   const { application, settings, log, signal } = context;
   if (settings.run.healthCheck) return checkHealth(context);
   if (settings.run.finishUpdate !== undefined) return finishUpdate(context, settings.run.finishUpdate);
+  if (context.isAttended && !settings.run.isNamed && (await refuseStrayNames(context))) return exitCodes.usage;
   const stopLogging = logEvents(application, log, settings.log);
   const stopPrinting = printOutcomes(context);
   const api = settings.run.once ? undefined : await context.serve?.();
   // Nothing new is taken on while what runs comes to its end; `finally` waits for it.
   signal.addEventListener('abort', () => void api?.stop(), { once: true });
   try {
-    await (api === undefined ? recoverFirst(context) : recoverWhenReachable(context));
-    if (settings.run.once) return await runOnce(context);
-    const { schedule, why } = scheduleOf(settings, api !== undefined);
-    log.info(why);
+    const repaired = settings.run.once ? await recoverFirst(context) : await recoverWhenReachable(context);
+    const strayCount = await warnOfStrayNames(context);
+    const stray = strayCount > 0 ? exitCodes.unsettled : exitCodes.done;
+    if (settings.run.once) return gravest([...repaired, stray, ...(await runOnce(context))]);
+    const { schedule, level, why } = scheduleOf(settings, api !== undefined);
+    log[level](why);
     await application.keepUpdating({ schedule, updateOnStart: settings.run.updateOnStart }, signal);
     return exitCodes.done;
   } finally {
@@ -44,15 +49,22 @@ async function checkHealth({ application, signal }: CommandContext): Promise<num
   return exitCodes.done;
 }
 
-async function runOnce({ application, signal }: CommandContext): Promise<number> {
-  const request = { images: [], containers: [], trigger: 'start' } as const;
-  return exitCodeOfSession(await application.update(request, signal));
+async function runOnce({ application, signal }: CommandContext): Promise<readonly FindingCode[]> {
+  return codesOfSession(await application.update({ images: [], containers: [], trigger: 'start' }, signal));
 }
 
+type ToldSchedule = {
+  readonly schedule: Schedule | undefined;
+  readonly level: 'info' | 'warn';
+  readonly why: string;
+};
+
 /** Who has the API decides there when to update, unless told that the schedule counts too. */
-function scheduleOf({ run: { schedule, periodicPolls } }: Settings, servesApi: boolean) {
-  if (!servesApi) return { schedule, why: `Updates ${schedule.words}` };
-  if (periodicPolls) return { schedule, why: `Updates ${schedule.words}, besides those that the API is asked for` };
+function scheduleOf({ run: { schedule, scheduleSource, periodicPolls } }: Settings, servesApi: boolean): ToldSchedule {
+  if (!servesApi) return { schedule, level: 'info', why: `Updates ${schedule.words}` };
+  if (periodicPolls)
+    return { schedule, level: 'info', why: `Updates ${schedule.words}, besides those that the API is asked for` };
   const why = 'No periodic updates, because the HTTP API is on: --http-api-periodic-polls brings them back';
-  return { schedule: undefined, why };
+  if (scheduleSource === undefined) return { schedule: undefined, level: 'info', why };
+  return { schedule: undefined, level: 'warn', why: `${scheduleSource} has no effect. ${why}` };
 }

@@ -22,6 +22,7 @@ const rolledBack = containerOutcome('api', {
   log: 'starting\n\u001b[31mboom\u001b[0m\n',
 });
 const fresh = containerOutcome('db');
+const unknown = containerOutcome('ghost', { outcome: 'unknown', reason: 'no answer' });
 
 describe('update()', () => {
   test('repairs what was interrupted before it begins', async () => {
@@ -48,11 +49,17 @@ describe('update()', () => {
     [[updated, fresh], 0],
     [[updated, rolledBack], 1],
     [[containerOutcome('x', { outcome: 'failed', reason: 'y' })], 1],
-    [[containerOutcome('x', { outcome: 'unknown', reason: 'y' })], 0],
+    [[updated, unknown, fresh], 3],
+    [[unknown, rolledBack], 1],
+    [[containerOutcome('x', { outcome: 'failed', reason: 'y' }), unknown], 1],
+    [[containerOutcome('x', { outcome: 'skipped', reason: 'y' })], 0],
     [[], 0],
-  ])('ends with 1 when a container failed or was rolled back: %#', async (containers, expected) => {
-    expect((await run(['update'], { update: () => session(containers) })).code).toBe(expected);
-  });
+  ])(
+    'ends with 1 when a container failed or was rolled back, else with 3 when one could not be checked: %#',
+    async (containers, expected) => {
+      expect((await run(['update'], { update: () => session(containers) })).code).toBe(expected);
+    },
+  );
 
   test('prints in a pipe what happens as lines, then the table, last words and counts', async () => {
     const { fake } = await run(['update'], {
@@ -277,6 +284,21 @@ describe('update() with --dry-run', () => {
       'Nothing was changed',
       '',
     ]);
+  });
+
+  test('says what could not be checked, with 3; what would fail goes before that', async () => {
+    const report = checkReport([checkedContainer('ghost', { status: 'unknown', reason: 'The registry is away' })]);
+    const plan = { transactions: [], refused: [], restarts: [] };
+    const dry = await run(['update', '--dry-run'], { plan: () => ({ report, plan }) });
+    expect(dry.code).toBe(3);
+    expect(dry.fake.out()).toContain('something newer for\n  ghost: The registry is away\n');
+    for (const [faithful, code] of [
+      [true, 3],
+      [false, 1],
+    ] as const) {
+      const rehearsals = [{ containers: ['web'], faithful, reason: '' }];
+      expect((await run(['update', '--verify'], { plan: () => ({ report, plan }), rehearsals })).code).toBe(code);
+    }
   });
 
   test('with --verify says of each group what creating it aside has shown', async () => {

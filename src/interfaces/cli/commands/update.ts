@@ -1,7 +1,7 @@
 import type { Session } from '../../../domain/session.ts';
 import { exitCodes, type CommandContext } from '../context.ts';
 import { planDocument, rehearsalDocument } from '../documents.ts';
-import { exitCodeOfSession } from '../exit-code-of-session.ts';
+import { codesOfCheck, codesOfSession, gravest } from '../exit-code.ts';
 import { planLines, rehearsalLines } from '../plan-lines.ts';
 import { printDocument, printLines, styleFor } from '../print.ts';
 import { tellProgress } from '../progress.ts';
@@ -13,10 +13,10 @@ import { refuseUnmatched } from '../unmatched.ts';
 export async function update(context: CommandContext): Promise<number> {
   const { settings } = context;
   if (settings.request.dryRun) return settings.request.verify ? rehearse(context) : showPlan(context);
-  await recoverFirst(context);
+  const repaired = await recoverFirst(context);
   const session = await watchedUpdate(context);
   showSession(context, session);
-  return exitCodeOfSession(session);
+  return gravest([...repaired, ...codesOfSession(session)]);
 }
 
 async function showPlan({ application, settings, terminal, signal }: CommandContext): Promise<number> {
@@ -25,7 +25,7 @@ async function showPlan({ application, settings, terminal, signal }: CommandCont
   refuseUnmatched(answer.report, 'update');
   if (settings.output.json) printDocument(terminal, planDocument(answer));
   else printLines(terminal.out, planLines(answer, styleFor(terminal.out, settings)));
-  return exitCodes.done;
+  return gravest(codesOfCheck(answer.report));
 }
 
 /** Exits with 1 when an update would not come out as it should, which it would notice itself before it stops anything. */
@@ -38,7 +38,8 @@ async function rehearse(context: CommandContext): Promise<number> {
   const style = styleFor(terminal.out, settings);
   if (settings.output.json) printDocument(terminal, rehearsalDocument(answer));
   else printLines(terminal.out, [...planLines(answer, style), '', ...rehearsalLines(answer, style)]);
-  return answer.rehearsals.every(({ faithful }) => faithful) ? exitCodes.done : exitCodes.failed;
+  const codes = answer.rehearsals.map(({ faithful }) => (faithful ? exitCodes.done : exitCodes.failed));
+  return gravest([...codes, ...codesOfCheck(answer.report)]);
 }
 
 /** A request that names containers is checked first: with a slip in it, nothing at all is updated. */

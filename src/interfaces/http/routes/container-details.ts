@@ -3,13 +3,19 @@ import { containerFilter, containerParameters } from '../container-filter.ts';
 import type { HttpParts } from '../parts.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { array, choice, integer, map, object, stamped, text, time, truth } from '../schemas.ts';
+import { unfinishedField } from '../../json/entries.ts';
 import { detailsEntry } from '../../json/container-details.ts';
 
 /** `GET /v1/containers/details`: all that is known of the watched containers, from memory. */
 export function containerDetailsRoute({ service, clock }: HttpParts): Route {
   const list = createCachedList(
-    { name: 'containers', items: ({ containers }) => containers, entry: detailsEntry },
-    service.inventory,
+    {
+      name: 'containers',
+      items: ({ containers }) => containers,
+      entry: detailsEntry,
+      beside: ({ unfinished }) => unfinishedField(unfinished),
+    },
+    service,
     clock,
   );
   return defineRoute({
@@ -19,7 +25,10 @@ export function containerDetailsRoute({ service, clock }: HttpParts): Route {
     summary: 'List watched containers in detail',
     description: 'Lists the watched containers with their state and what is in force for them, from memory.',
     query: containerParameters,
-    replies: { 200: { description: 'The watched containers', schema: listSchema } },
+    replies: {
+      200: { description: 'The watched containers', schema: listSchema },
+      500: { description: 'The engine cannot be reached, and tells of no changes' },
+    },
     answer: ({ query }, reply) => list(reply, containerFilter(query)),
   });
 }
@@ -53,4 +62,14 @@ const entrySchema = object(
   { checked_at: time('When it was last checked; absent before the first check') },
 );
 
-const listSchema = stamped({ containers: array(entrySchema), count: integer('Number of entries') });
+const unfinishedSchema = object({
+  name: text('Name of the container'),
+  image: text('Image reference as the engine lists it'),
+  state: choice(['in progress', 'repair pending'], 'Whether somebody is at it'),
+  reason: text('Why it is not among the others, or not as they are'),
+});
+
+const listSchema = stamped(
+  { containers: array(entrySchema), count: integer('Number of entries') },
+  { unfinished: array(unfinishedSchema) },
+);

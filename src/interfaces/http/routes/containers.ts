@@ -12,7 +12,7 @@ export function containersRoute({ service, clock }: HttpParts): Route {
       items: ({ containers }) => containers,
       entry: ({ name, image, imageId, digest }) => ({ name, image, image_id: imageId, digest }),
     },
-    service.inventory,
+    service,
     clock,
   );
   return defineRoute({
@@ -22,7 +22,10 @@ export function containersRoute({ service, clock }: HttpParts): Route {
     summary: 'List watched containers',
     description: 'Lists the watched containers, from memory.',
     query: containerParameters,
-    replies: { 200: { description: 'The watched containers', schema: listSchema } },
+    replies: {
+      200: { description: 'The watched containers', schema: listSchema },
+      500: { description: 'The engine cannot be reached, and tells of no changes' },
+    },
     answer: ({ query }, reply) => list(reply, containerFilter(query)),
   });
 }

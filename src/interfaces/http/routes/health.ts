@@ -1,14 +1,14 @@
 import { describeError } from '../../../domain/errors.ts';
 import { startDeadline } from '../deadline.ts';
 import { HttpError, internalError, problemOf } from '../errors.ts';
-import { defaultLimits } from '../limits.ts';
+import { limitsOf } from '../limits.ts';
 import type { HttpParts } from '../parts.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { choice, object } from '../schemas.ts';
+import { choice, object, truth } from '../schemas.ts';
 
 /** `/livez`, `/startupz` and `/readyz`: what an orchestrator asks. */
-export function healthRoutes({ service, clock, log, limits }: HttpParts): readonly Route[] {
-  const { readinessTimeoutMs } = { ...defaultLimits, ...limits };
+export function healthRoutes({ service, clock, log, ...parts }: HttpParts): readonly Route[] {
+  const { readinessTimeoutMs } = limitsOf(parts);
   const open = { group: 'health', access: 'open' } as const;
   return [
     defineRoute({
@@ -24,17 +24,18 @@ export function healthRoutes({ service, clock, log, limits }: HttpParts): readon
       ...open,
       path: '/readyz',
       summary: 'Whether the container engine can be reached',
-      description: 'Asks the container engine for a sign of life.',
+      description:
+        'Asks the container engine for a sign of life. Says so while what an interrupted update left is being repaired, which may begin updates late.',
       query: {},
       replies: {
-        200: { description: 'It can', schema: okSchema },
+        200: { description: 'It can', schema: readySchema },
         503: { description: 'It cannot, with the reason' },
       },
       answer: async () => {
         const deadline = startDeadline(clock, readinessTimeoutMs, 'reach the container engine');
         try {
           await Promise.race([service.ready(deadline.signal), deadline.passed]);
-          return ok;
+          return service.status().repairing ? okAndRepairing : ok;
         } catch (error) {
           log.warn('Not ready', { error: describeError(error) });
           throw new HttpError(503, (problemOf(error) ?? internalError).message);
@@ -57,4 +58,11 @@ export function healthRoutes({ service, clock, log, limits }: HttpParts): readon
 
 const ok = { status: 'ok' } as const;
 
+const okAndRepairing = { ...ok, repairing: true } as const;
+
 const okSchema = object({ status: choice(['ok'], 'Always "ok"') });
+
+const readySchema = object(
+  { status: choice(['ok'], 'Always "ok"') },
+  { repairing: truth('Present while an interrupted update is being finished or undone') },
+);

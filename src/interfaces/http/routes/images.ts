@@ -8,7 +8,7 @@ import { array, integer, object, stamped, text } from '../schemas.ts';
 
 /** `GET /v1/images`: the images of the watched containers, from memory. */
 export function imagesRoute({ service, clock }: HttpParts): Route {
-  const list = createCachedList({ name: 'images', items: imagesByName, entry: entryOf }, service.inventory, clock);
+  const list = createCachedList({ name: 'images', items: imagesByName, entry: entryOf }, service, clock);
   return defineRoute({
     group: 'images',
     path: '/v1/images',
@@ -19,7 +19,10 @@ export function imagesRoute({ service, clock }: HttpParts): Route {
       name: textParameter('Only images of this reference; without a tag, any tag'),
       id: textParameter('Only the image with this id, or the one whose id begins so'),
     },
-    replies: { 200: { description: 'The tracked images', schema: listSchema } },
+    replies: {
+      200: { description: 'The tracked images', schema: listSchema },
+      500: { description: 'The engine cannot be reached, and tells of no changes' },
+    },
     answer: ({ query: { name, id } }, reply) => {
       if (name === undefined && id === undefined) return list(reply);
       const wanted = id === undefined ? undefined : imageIdMeant(id, service.inventory().images);

@@ -15,16 +15,17 @@ export function statusRoute({ service, clock }: HttpParts): Route {
     query: {},
     replies: {
       200: { description: 'The last update', schema: replySchema },
-      204: { description: 'There has been no update yet' },
+      204: { description: 'There has been no update yet, and nothing is being repaired' },
     },
     answer: (_, reply) => {
-      const { lastRun, nextRunAtMs, running, updatesAvailable } = service.status();
-      if (lastRun === undefined) return reply.code(204).send();
+      const { lastRun, nextRunAtMs, running, repairing, updatesAvailable } = service.status();
+      if (lastRun === undefined && !repairing) return reply.code(204).send();
       return {
-        summary: lastRun.summary,
-        last_run: toTimestamp(lastRun.atMs),
+        summary: lastRun?.summary ?? nothingYet,
+        ...(lastRun === undefined ? {} : { last_run: toTimestamp(lastRun.atMs) }),
         ...(nextRunAtMs === undefined ? {} : { next_run: toTimestamp(nextRunAtMs) }),
         running,
+        repairing,
         updates_available: updatesAvailable,
         ...stamp(clock),
       };
@@ -32,12 +33,17 @@ export function statusRoute({ service, clock }: HttpParts): Route {
   });
 }
 
+const nothingYet = { scanned: 0, updated: 0, failed: 0, restarted: 0, skipped: 0 };
+
 const replySchema = stamped(
   {
     summary: summarySchema,
-    last_run: time('When the last update ended'),
     running: truth('Whether an update is running now'),
+    repairing: truth('Whether what an interrupted update left is being finished or undone now'),
     updates_available: integer('Containers for which a newer image is known'),
   },
-  { next_run: time('When the next update is due; absent when none is scheduled') },
+  {
+    last_run: time('When the last update ended; absent before the first'),
+    next_run: time('When the next update is due; absent when none is scheduled'),
+  },
 );

@@ -15,6 +15,7 @@ export function updateRoute({ settings, clock }: HttpParts, runs: UpdateRuns): R
     group: 'update',
     path: '/v1/update',
     methods: settings.watchtowerCompat ? ['POST', 'GET'] : ['POST'],
+    remedies: { GET: 'ask with POST, or start the service with --http-api-watchtower-compat to have GET accepted' },
     answersHead: false,
     access: 'api token',
     summary: 'Update containers',
@@ -72,7 +73,11 @@ const resultSchema = stamped({
         new_digest: text('Registry digest after it, when known'),
       },
       {
-        downtime_ms: integer('How long no process of it ran; absent when none was stopped'),
+        downtime_ms: integer(
+          'How long it was down: from the moment its process was told to end, or had ended, to the next start; absent when none was stopped',
+        ),
+        stopping_ms: integer('The part of that in which its process was ending; absent when that is not known'),
+        down_ms: integer('The rest of it, in which there was no process; absent when that is not known'),
         phases_ms: map(integer('How long this phase of the update took; absent when nothing was begun')),
         log: text('The last log lines of a new version that failed, without what is known to be secret'),
       },

@@ -1,0 +1,26 @@
+// `npm run build`: dist/, which is all that is shipped. dist/main.js is the program.
+import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleProgram } from './bundle.mjs';
+import { licencesOf } from './licences.mjs';
+
+const dist = fileURLToPath(new URL('../dist', import.meta.url));
+rmSync(dist, { recursive: true, force: true });
+const chunks = await bundleProgram(dist);
+chmodSync(join(dist, 'main.js'), 0o755);
+// The package itself is of modules.
+writeFileSync(join(dist, 'package.json'), '{ "type": "commonjs" }\n');
+const swagger = dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json'));
+const modules = chunks.flatMap(({ moduleIds }) => moduleIds);
+writeFileSync(join(dist, 'THIRD-PARTY-LICENSES.txt'), licencesOf([...modules, join(swagger, 'package.json')]));
+copyAssets();
+
+/** The files of the documentation page, beside the program that serves them. */
+function copyAssets() {
+  const folder = join(dist, 'swagger-ui');
+  mkdirSync(folder);
+  for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'])
+    copyFileSync(join(swagger, 'static', file), join(folder, file));
+}

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { createKeptEntries, entryOverheadBytes } from './kept-entries.ts';
+
+function fill(limitBytes: number, sizes: readonly number[]) {
+  const kept = createKeptEntries(limitBytes);
+  for (const [index, bytes] of sizes.entries())
+    kept.add({ kind: 'whole', value: { Id: `${index}`, Names: [`/n${bytes}`], Labels: {} }, bytes });
+  const { entries, leftOut } = kept.read();
+  return { entries: entries.map((value) => Number((value as { Id: string }).Id)), leftOut };
+}
+
+test('all entries are kept, in their order, where they are small enough together', () => {
+  expect(fill(1_000_000, [10, 200_000, 30])).toEqual({ entries: [0, 1, 2], leftOut: [] });
+});
+
+test('where they are not, the largest are left out, and no small one for them', () => {
+  const sizes = Array.from({ length: 1_000 }, (_, index) => (index % 100 === 50 ? 700_000 : 100));
+  const { entries, leftOut } = fill(2_000_000, sizes);
+  const small = sizes.flatMap((bytes, index) => (bytes === 100 ? [index] : []));
+  expect(entries.filter((index) => sizes[index] === 100)).toEqual(small);
+  expect(entries.length - small.length).toBeLessThanOrEqual(2);
+  expect(leftOut).toHaveLength(1_000 - entries.length);
+  expect(leftOut[0]).toMatchObject({ Names: ['/n700000'] });
+  expect(leftOut[0]).not.toHaveProperty('Labels');
+});
+
+test('a flood of tiny entries is bounded too', () => {
+  const limit = 100 * entryOverheadBytes;
+  expect(
+    fill(
+      limit,
+      Array.from({ length: 1_000 }, () => 2),
+    ).entries.length,
+  ).toBeLessThanOrEqual(100);
+});
+
+test('one that was too large by itself is only named', () => {
+  const kept = createKeptEntries(1_000);
+  kept.add({ kind: 'large', beginning: { Id: 'x' } });
+  expect(kept.read()).toEqual({ entries: [], leftOut: [{ Id: 'x' }] });
+});

@@ -1,0 +1,25 @@
+/** Tells, once for each, what lists have left out because it is too large. */
+export type LeftOutTeller = (thing: string, names: readonly string[]) => void;
+
+export function createLeftOutTeller(warn: (message: string) => void): LeftOutTeller {
+  const told = new Set<string>();
+  return (thing, names) => {
+    const fresh = [...new Set(names)].filter((name) => !told.has(`${thing} ${name}`));
+    if (told.size + fresh.length > mostTold) told.clear();
+    for (const name of fresh.slice(0, mostTold)) told.add(`${thing} ${name}`);
+    for (const name of fresh.slice(0, mostNamed))
+      warn(`${leave(thing, name)}: what the engine lists of it is too large`);
+    if (fresh.length > mostNamed) warn(`${fresh.length - mostNamed} more of the ${thing}s are left out for their size`);
+  };
+}
+
+/** Names that are remembered. */
+const mostTold = 1_000;
+
+/** Names that one list is told by. */
+const mostNamed = 10;
+
+function leave(thing: string, name: string): string {
+  const which = name === '' ? `One ${thing} whose name cannot be read` : `The ${thing} ${name}`;
+  return `${which} is left out of everything, and is neither checked nor updated`;
+}

@@ -1,0 +1,62 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openSeal } from './seal.ts';
+
+let folder = '';
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'seal-'))));
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test('without a file and a folder there is no seal', () => {
+  expect(openSeal({ keyFile: undefined, folder: undefined })).toBeUndefined();
+});
+
+test('in a folder the key is made once, for the owner alone, and is the same for the next process', () => {
+  const state = join(folder, 'state');
+  const first = openSeal({ keyFile: undefined, folder: state });
+  const second = openSeal({ keyFile: undefined, folder: state });
+  expect(statSync(join(state, 'journal.key')).mode & 0o777).toBe(0o600);
+  expect(second?.verify('text', first?.sign('text') ?? '')).toBe(true);
+});
+
+test('a seal is of one key and one text, and may be cut to 32 digits but not shorter', () => {
+  const [one, other] = ['one', 'other'].map((name) => openSeal({ keyFile: undefined, folder: join(folder, name) }));
+  const seal = one?.sign('text') ?? '';
+  expect(seal).toMatch(/^[0-9a-f]{64}$/);
+  expect(one?.verify('text', seal.slice(0, 32))).toBe(true);
+  expect(one?.verify('text', seal.slice(0, 31))).toBe(false);
+  expect(one?.verify('text', `${seal.slice(0, 31)}x`)).toBe(false);
+  expect(one?.verify('text', `${seal}00`)).toBe(false);
+  expect(one?.verify('other text', seal)).toBe(false);
+  expect(other?.verify('text', seal)).toBe(false);
+  expect(one?.verify('text', '')).toBe(false);
+});
+
+test.each([
+  ['is not there', () => undefined, /no such file.*/],
+  ['is empty', (file: string) => writeFileSync(file, ' \n'), /it is empty$/],
+  ['is short', (file: string) => writeFileSync(file, 'secret'), /it has fewer than 16 characters$/],
+  ['is a folder', (file: string) => mkdirSync(file), /illegal operation on a directory/],
+])('a named key that %s is refused, and not shown', (_, make, why) => {
+  const keyFile = join(folder, 'key');
+  make(keyFile);
+  const open = () => openSeal({ keyFile, folder: undefined });
+  expect(open).toThrow(/^Cannot (?:read|use) the journal key/);
+  expect(open).toThrow(why);
+  expect(open).not.toThrow(/secret/);
+});
+
+test('a key of the owner is read as it is, but for the end of its line', () => {
+  const keyFile = join(folder, 'key');
+  writeFileSync(keyFile, 'a key of sixteen or more\n');
+  const seal = openSeal({ keyFile, folder: undefined })?.sign('text') ?? '';
+  writeFileSync(keyFile, 'a key of sixteen or more');
+  expect(openSeal({ keyFile, folder })?.verify('text', seal)).toBe(true);
+  expect(() => readFileSync(join(folder, 'journal.key'))).toThrow('ENOENT');
+});
+
+test.skipIf(process.getuid?.() === 0)('a folder that cannot be written to is told', () => {
+  chmodSync(folder, 0o500);
+  expect(() => openSeal({ keyFile: undefined, folder })).toThrow(/^Cannot make the journal key/);
+});

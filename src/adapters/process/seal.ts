@@ -1,0 +1,94 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Seal } from '../../domain/outside.ts';
+import { quoted } from '../../domain/printable.ts';
+
+export type KeyPlace = {
+  /** Undefined: `journal.key` in the folder, where there is one. */
+  readonly keyFile: string | undefined;
+  readonly folder: string | undefined;
+};
+
+/**
+ * The seal by the key that a file holds; undefined where neither a file nor a folder is given. In the folder the
+ * key is made on first use. Throws `invalid-input` for a key that cannot be had: without it, everything that
+ * was sealed with it would be left alone.
+ */
+export function openSeal({ keyFile, folder }: KeyPlace): Seal | undefined {
+  if (keyFile !== undefined)
+    return sealBy(readKey(keyFile, `create it: head -c 32 /dev/urandom | base64 > ${keyFile}`));
+  if (folder === undefined) return undefined;
+  const file = join(folder, 'journal.key');
+  return sealBy(makeKey(folder, file) ?? readKey(file, 'remove the file to have a new key made'));
+}
+
+/** Undefined where there is one already. It is on the disk before anything is sealed with it. */
+function makeKey(folder: string, file: string): string | undefined {
+  const key = randomBytes(32).toString('hex');
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const descriptor = openSync(file, 'wx', 0o600);
+    try {
+      writeSync(descriptor, `${key}\n`);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    syncFolder(folder);
+    return key;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return undefined;
+    throw refusal('make', file, error, 'name a folder that can be written to, or a key with --journal-key-file');
+  }
+}
+
+/** The name of a new file is in its folder: https://man7.org/linux/man-pages/man2/fsync.2.html */
+function syncFolder(folder: string): void {
+  const descriptor = openSync(folder, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function readKey(file: string, remedy: string): string {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw refusal('read', file, error, remedy);
+  }
+  if (Buffer.byteLength(text) >= leastKeyBytes) return text;
+  const why = text === '' ? 'it is empty' : `it has fewer than ${leastKeyBytes} characters`;
+  throw refusal('use', file, new Error(why), remedy);
+}
+
+/** As many as a seal in a tag has: a shorter key would be easier to guess than what it makes. */
+const leastKeyBytes = 16;
+
+function refusal(doing: string, file: string, error: unknown, remedy: string): ServiceError {
+  const why = error instanceof Error ? error.message : String(error);
+  return new ServiceError('invalid-input', `Cannot ${doing} the journal key ${quoted(file, 300)}: ${why}`, { remedy });
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+function sealBy(key: string): Seal {
+  const sign = (text: string) => createHmac('sha256', key).update(text).digest('hex');
+  return {
+    sign,
+    verify(text, seal) {
+      if (seal.length < leastSealDigits || !/^[0-9a-f]+$/.test(seal)) return false;
+      const right = sign(text).slice(0, seal.length);
+      return right.length === seal.length && timingSafeEqual(Buffer.from(right), Buffer.from(seal));
+    },
+  };
+}
+
+/** 128 bits, as much of it as a tag has room for. */
+const leastSealDigits = 32;

@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { nearestCommand } from './nearest-command.ts';
+
+test.each([
+  ['logs', 'events'],
+  ['Logs', 'events'],
+  ['upgrade', 'update'],
+  ['updates', 'update'],
+  ['container', 'containers'],
+  ['rollbak', 'rollback'],
+  ['completion', undefined],
+  ['nginx', undefined],
+])('nearestCommand(%j) is %j', (word, expected) => {
+  expect(nearestCommand(word)).toBe(expected);
+});

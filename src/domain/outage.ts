@@ -1,0 +1,27 @@
+import type { ContainerOutcome } from './session.ts';
+
+/** What is known of an interruption: when its stop was sent, and the engine's timestamps of the end and the next start. */
+export type Interruption = {
+  /** By the engine's clock. */
+  readonly stopSentAtMs: number | undefined;
+  readonly endedAt: string | undefined;
+  readonly startedAt: string | undefined;
+};
+
+/**
+ * How long a container was down: from the moment its process was told to end, or had ended, to the
+ * next start. The part in which it was ending is told apart. Nothing where the start or the begin is not known.
+ */
+export function outageOf({
+  stopSentAtMs = NaN,
+  endedAt = '',
+  startedAt = '',
+}: Interruption): Pick<ContainerOutcome, 'downtimeMs' | 'stoppingMs'> {
+  const [endedAtMs, startedAtMs] = [Date.parse(endedAt), Date.parse(startedAt)];
+  const begins = [stopSentAtMs, endedAtMs].filter((ms) => !Number.isNaN(ms));
+  const beganAtMs = Math.min(...begins);
+  if (begins.length === 0 || !(startedAtMs >= beganAtMs)) return {};
+  const downtimeMs = startedAtMs - beganAtMs;
+  const isWhole = begins.length === 2 && endedAtMs <= startedAtMs;
+  return isWhole ? { downtimeMs, stoppingMs: endedAtMs - beganAtMs } : { downtimeMs };
+}

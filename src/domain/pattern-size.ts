@@ -1,0 +1,88 @@
+/**
+ * At most so many instructions a pattern compiles to, told from its text alone: compiling is what costs.
+ * A Unicode class counts as several, because making and searching one takes as long. Reads the syntax of
+ * https://github.com/google/re2/wiki/Syntax, and counts too much rather than too little.
+ */
+export function patternSize(text: string): number {
+  const folds = /\(\?[a-zA-Z-]*i/.test(text);
+  const classSize = folds ? foldedClassSize : unicodeClassSize;
+  const outer: number[] = [];
+  let total = 3;
+  let atom = 0;
+  const add = (size: number): void => {
+    total += atom;
+    atom = size;
+  };
+  for (let at = 0; at < text.length;) {
+    const token = tokenAt(text, at);
+    at += token.length;
+    if (token === '(') {
+      add(0);
+      outer.push(total);
+      total = 3;
+    } else if (token === ')') {
+      add(0);
+      const inner = total;
+      total = outer.pop() ?? 0;
+      atom = inner;
+    } else if (isRepetition(token)) {
+      atom = Math.max(atom, 1) * timesOf(token) + 2;
+    } else if (token.startsWith('\\Q')) {
+      total += atom + token.length;
+      atom = 1;
+    } else {
+      const classes = token.match(/\\p|\\P/g)?.length ?? 0;
+      add(
+        (token === '|' ? 2 : 1) +
+          classes * classSize +
+          (token.startsWith('[') ? Math.ceil(token.length / charactersInOne) : 0),
+      );
+    }
+    if (total > enough || atom > enough) return Infinity;
+  }
+  while (outer.length > 0) {
+    add(0);
+    total += outer.pop() ?? 0;
+  }
+  return total + atom;
+}
+
+const unicodeClassSize = 10;
+
+/** Every range of it is looked up in tables of other cases. */
+const foldedClassSize = 30;
+
+/** Of a class that is written out. */
+const charactersInOne = 4;
+
+/** Beyond, nobody wants to know by how much. */
+const enough = 1e9;
+
+/** From `at` on: a character, an escape, a class with its brackets, a quotation or a repetition. */
+function tokenAt(text: string, at: number): string {
+  for (const pattern of tokens) {
+    pattern.lastIndex = at;
+    const [token] = pattern.exec(text) ?? [];
+    if (token !== undefined) return token;
+  }
+  return text.slice(at, at + 1);
+}
+
+const tokens: readonly RegExp[] = [
+  /\\Q[^]*?(?:\\E|$)/y,
+  /\\[pP](?:\{[^}]*\}|[^])?/y,
+  /\\[^]/y,
+  /\[\^?\]?(?:\[:\^?[a-z]+:\]|\\[^]|[^\]\\])*\]?/y,
+  /\{\d+(?:,\d*)?\}/y,
+];
+
+function isRepetition(token: string): boolean {
+  return token === '*' || token === '+' || token === '?' || /^\{\d/.test(token);
+}
+
+/** `x{2,}` is two and one that repeats. */
+function timesOf(token: string): number {
+  const numbers = [...token.matchAll(/\d+/g)].map(([digits]) => Number(digits));
+  const isOpen = token.includes(',}') ? 1 : 0;
+  return Math.max(1, ...numbers) * (token.includes(',') ? 2 : 1) + isOpen;
+}

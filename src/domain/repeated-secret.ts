@@ -1,0 +1,71 @@
+/**
+ * The words of somebody who was sent these secrets, or a remark in their place where they repeat one: as it is, in
+ * base64, hexadecimal or URL-encoded, backwards, in other case, spaced out, or a part of it. Too much is withheld
+ * rather than too little.
+ */
+export function withoutSecrets(words: string, secrets: Iterable<string>): string {
+  return repeatsOne(words, secrets) ? withheld : words;
+}
+
+const withheld = 'its words are withheld, because they repeat what was sent to it';
+
+function repeatsOne(words: string, secrets: Iterable<string>): boolean {
+  const clear = decoded(words);
+  const shown = [...new Set([words, clear].flatMap((text) => [text.toLowerCase(), plain(text)]))];
+  for (const secret of secrets) {
+    if (secret !== '' && (words.includes(secret) || shown.some((text) => sharesRun(text, secret)))) return true;
+  }
+  return false;
+}
+
+/** `text` is short. */
+function sharesRun(text: string, secret: string): boolean {
+  // A run of four says much of a password; in a token of kilobytes any word has one.
+  const most = secret.length > 32 ? 8 : 4;
+  for (const form of formsOf(secret)) {
+    const length = Math.min(most, form.length);
+    if (length < shortestRun) continue;
+    for (let start = 0; start + length <= text.length; start += 1) {
+      if (form.includes(text.slice(start, start + length))) return true;
+    }
+  }
+  return false;
+}
+
+/** What is shorter is found as it is only: it would be in any sentence. */
+const shortestRun = 3;
+
+function formsOf(secret: string): readonly string[] {
+  const bytes = new TextEncoder().encode(secret.slice(0, longestRead));
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  const backwards = Array.from(secret.slice(0, longestRead)).toReversed().join('');
+  const encoded = [0, 1, 2].map((before) => base64Within(bytes, before));
+  return [...new Set([secret.toLowerCase(), ...[secret, backwards, hex, ...encoded].map(plain)])];
+}
+
+/** The digits of base64 that are the same whatever stands around it; `before`: how far into three bytes it begins. */
+function base64Within(bytes: Uint8Array, before: number): string {
+  const padded = [...Array.from<number>({ length: before }).fill(0), ...bytes];
+  const text = btoa(padded.map((byte) => String.fromCodePoint(byte)).join('')).replaceAll('=', '');
+  const isCut = padded.length % 3 !== 0;
+  return text.slice(Math.ceil((before * 4) / 3), isCut ? -1 : undefined);
+}
+
+/** Letters and digits only, so that neither case nor what stands between them matters. */
+function plain(text: string): string {
+  return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+}
+
+function decoded(text: string): string {
+  const once = text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
+    try {
+      return decodeURIComponent(run);
+    } catch {
+      return run;
+    }
+  });
+  return once === text ? once : decoded(once);
+}
+
+/** Tokens are 2 to 4 kB. */
+const longestRead = 32_768;

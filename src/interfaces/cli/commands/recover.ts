@@ -1,0 +1,27 @@
+import { ServiceError } from '../../../domain/errors.ts';
+import { quoted } from '../../../domain/printable.ts';
+import type { CommandContext } from '../context.ts';
+import { codesOfRecovery, gravest } from '../exit-code.ts';
+import { printDocument, printLines } from '../print.ts';
+import { recoveryLine } from '../recover-first.ts';
+
+/** `upkeep recover`: what every start does first, on its own. */
+export async function recover({ application, settings, terminal, signal }: CommandContext): Promise<number> {
+  const { unsealed } = settings.state;
+  const report = await application.recover(signal, { unsealed });
+  const { transactions } = report;
+  for (const name of unsealed) {
+    if (!transactions.some(({ containers }) => containers.includes(name)))
+      throw new ServiceError('not-found', `Cannot repair ${quoted(name)}: no interrupted update names it`, {
+        remedy: 'upkeep recover lists what it finds, with the name to give',
+      });
+  }
+  if (settings.output.json) printDocument(terminal, { transactions });
+  else if (transactions.length === 0) printLines(terminal.out, ['Nothing to repair.']);
+  else
+    printLines(
+      terminal.out,
+      transactions.map((transaction) => recoveryLine(transaction, 'an interrupted update')),
+    );
+  return gravest(codesOfRecovery(report));
+}

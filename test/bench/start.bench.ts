@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startScriptedEngine, type ScriptedEngine } from '../support/scripted-engine.ts';
+import { median, reportRatio } from './ratios.ts';
+
+/**
+ * Starts of the built program as whole processes, in turn with a Node that does nothing. The aims are 0.6 of what a
+ * program of separate modules takes. Much of a check is the certificates that Node reads for TLS. `npm run build` comes first.
+ */
+
+const runs = 21;
+const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const digest = `sha256:${'d'.repeat(64)}`;
+const imageId = `sha256:${'1'.repeat(64)}`;
+const id = 'c'.repeat(64);
+
+let registry: Server;
+let engine: ScriptedEngine;
+
+beforeAll(async () => {
+  registry = createServer((_, response) => {
+    response.writeHead(200, {
+      'content-type': 'application/vnd.oci.image.index.v1+json',
+      'docker-content-digest': digest,
+    });
+    response.end();
+  });
+  await new Promise<void>((resolve) => registry.listen(0, '127.0.0.1', resolve));
+  const repository = `127.0.0.1:${(registry.address() as AddressInfo).port}/bench/web`;
+  const Config = { Image: `${repository}:stable`, Labels: {}, Env: [] };
+  const named = { RepoTags: [Config.Image], RepoDigests: [`${repository}@${digest}`] };
+  const State = {
+    Status: 'running',
+    Running: true,
+    StartedAt: '2026-01-01T00:00:00Z',
+    FinishedAt: '0001-01-01T00:00:00Z',
+  };
+  engine = await startScriptedEngine({
+    script: {
+      'GET /info': { Name: 'bench', OSType: 'linux', Architecture: 'x86_64', RegistryConfig: {} },
+      'GET /containers/json': [
+        { Id: id, Names: ['/web'], Image: Config.Image, ImageID: imageId, Labels: {}, State: 'running', Created: 0 },
+      ],
+      [`GET /containers/${id}/json`]: {
+        Id: id,
+        Name: '/web',
+        Image: imageId,
+        Created: '2026-01-01T00:00:00Z',
+        RestartCount: 0,
+        State,
+        Config,
+        HostConfig: { NetworkMode: 'bridge' },
+        NetworkSettings: { Networks: {} },
+        Mounts: [],
+      },
+      'GET /images/json': [{ Id: imageId, ...named }],
+      [`GET /images/${imageId}/json`]: {
+        Id: imageId,
+        ...named,
+        Created: '2026-01-01T00:00:00Z',
+        Os: 'linux',
+        Architecture: 'amd64',
+        Config: {},
+      },
+    },
+  });
+});
+afterAll(async () => {
+  await engine.close();
+  registry.close();
+});
+
+test.each([
+  ['upkeep --help', ['--help'], 'Usage: upkeep', 2],
+  ['upkeep check of one container', ['check'], '1 up to date', 7.5],
+] as const)('%s', async (what, args, expected, aim) => {
+  const [floors, times] = [[] as number[], [] as number[]];
+  for (let run = 0; run <= runs; run += 1) {
+    const floor = await timed(['-e', '0']);
+    const time = await timed([main, ...args, ...(args[0] === 'check' ? ['--host', engine.host] : [])], expected);
+    if (run === 0) continue;
+    floors.push(floor);
+    times.push(time);
+  }
+  reportRatio(what, median(times), median(floors), aim);
+});
+
+async function timed(args: readonly string[], expected = ''): Promise<number> {
+  const begunAt = performance.now();
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env: { HOME: '/nonexistent' } });
+  const tookMs = performance.now() - begunAt;
+  expect(stdout).toContain(expected);
+  return tookMs;
+}

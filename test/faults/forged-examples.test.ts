@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { type Day, harmOf } from './memory/forged-day.ts';
+import { shapes } from './memory/stage.ts';
+import { endings } from './rig/any-forgery.ts';
+import { bystanders, type ForgedName, type Forgery, type Thing } from './rig/forgery.ts';
+
+/** The plainest lies, all of them: one forged container beside an update that nobody disturbs. */
+
+const [shape] = shapes;
+const quiet: Omit<Day, 'forgeries'> = {
+  shape: shape!,
+  killedAt: 99,
+  when: 'after',
+  pausesMs: [2000, 9_000_000],
+  wishes: {},
+};
+
+async function harmOfEach(forgeries: readonly Forgery[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const forgery of forgeries) {
+    const harm = await harmOf({ ...quiet, forgeries: [forgery] });
+    if (harm.length > 0) found.push(`${JSON.stringify(forgery)}: ${harm.join('; ')}`);
+  }
+  return found;
+}
+
+function lieAbout(target: Forgery['target'], createdAs: ForgedName, changes: Forgery['changes']): Forgery {
+  const made = { renamedTo: undefined, policy: 'no', state: 'created', comes: 'last', copiedFrom: undefined } as const;
+  return { ...made, target, createdAs, image: target, changes };
+}
+
+test.each(bystanders)(
+  'whatever a forged container is called, and whether it says that "%s" ran: that stays as it is',
+  async (target) => {
+    const names = endings.flatMap((ending): ForgedName[] => [
+      { of: target, ending },
+      { of: 'stray', ending },
+    ]);
+    const forgeries = [...names, { of: 'stray', ending: '' } as const].flatMap((name) =>
+      [true, false].map((wasRunning) => lieAbout(target, name, { wasRunning })),
+    );
+    expect(await harmOfEach(forgeries)).toEqual([]);
+  },
+);
+
+test('no tag moves for what a journal says of it', async () => {
+  const things: readonly Thing[] = ['job', 'private', 'spare', 'own'];
+  const places = ['.upkeep-new', '.upkeep-bad'].flatMap((ending): ForgedName[] => [
+    { of: 'job', ending },
+    { of: 'private', ending },
+    { of: 'stray', ending },
+  ]);
+  const forgeries = things.flatMap((reference) =>
+    things.flatMap((newImage) =>
+      places.flatMap((name) =>
+        (['job', 'private'] as const).map((target) => ({
+          ...lieAbout(target, name, { reference, newImage, taggedBefore: 'own', vanishes: true }),
+          image: newImage === 'spare' ? ('own' as const) : newImage,
+        })),
+      ),
+    ),
+  );
+  expect(await harmOfEach(forgeries)).toEqual([]);
+});

@@ -1,0 +1,48 @@
+import type { ContainerRecipe } from '../../../src/domain/container-recipe.ts';
+import type { Container } from '../../../src/domain/container.ts';
+import type { Hands, Resident } from '../rig/people.ts';
+import type { Stage } from './stage.ts';
+
+/** What a person does with `docker` on an engine in memory; nothing of it counts as a call of the service. */
+export function handsOn({ scene, before, newImageId }: Stage): Hands {
+  const { control, connect } = scene.sandbox;
+  const { engine } = connect();
+  const everybody = () => Object.values(control.snapshot().containers);
+  const recreate = (original: Container) => async (imageId?: string) => {
+    if (imageId !== undefined) control.tagImage(imageId, original.settings.Config.Image);
+    return control.addContainer('web', bodyOf(original, imageId));
+  };
+  return {
+    oldImageId: before.get('web')?.imageId ?? '',
+    newImageId,
+    look: () => Promise.resolve(everybody().map(describe)),
+    stop: (id) => scene.clock.run(() => control.stopContainer(id)),
+    setPolicy: (id, Name, MaximumRetryCount = 0) => engine.updateRestartPolicy(id, { Name, MaximumRetryCount }),
+    rename: async (id, name) => control.renameContainer(id, name),
+    remove: async (id) => control.removeContainer(id),
+    prune: async () => control.pruneContainers(),
+    start: async (id) => control.startContainer(id),
+    copy: async ({ id, name }, act) => {
+      const original = everybody().find((one) => one.id === id);
+      if (original === undefined) throw new Error(`there is no "${name}"`);
+      await act(recreate(original));
+    },
+    fromFile: (act) => act(recreate(before.get('web')!)),
+  };
+}
+
+function describe({ id, name, imageId, state, settings }: Container): Resident {
+  const { Name = '', MaximumRetryCount = 0 } = settings.HostConfig.RestartPolicy ?? {};
+  return {
+    ...{ id, name, imageId, status: state.status, running: state.status === 'running' },
+    reference: settings.Config.Image,
+    policy: MaximumRetryCount > 0 ? `${Name}:${MaximumRetryCount}` : Name || 'no',
+  };
+}
+
+/** With the id of its image where the tag has moved on, as a tool has it that wants just that. */
+function bodyOf({ imageId: own, settings }: Container, imageId: string | undefined): ContainerRecipe['body'] {
+  const { Config, HostConfig } = settings;
+  const { Labels, Env, Cmd, Image } = Config;
+  return { Image: imageId === undefined ? own : Image, Labels, Env, Cmd, HostConfig };
+}

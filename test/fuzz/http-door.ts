@@ -1,0 +1,141 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { ask } from '../support/http-scene.ts';
+import { startUpkeep } from '../support/run-upkeep.ts';
+
+export type FuzzOptions = {
+  readonly seconds: number;
+  readonly seed: number;
+  /** Connections that each hostile client attacks with at a time. */
+  readonly connections: number;
+};
+
+export type FuzzReport = {
+  /** Of the measuring client. */
+  readonly asked: number;
+  readonly statuses: Readonly<Record<string, number>>;
+  /** As the clock on the wall has it. */
+  readonly wallMs: Times;
+  /** Without what the machine let service and client wait for a processor: other work on it is no stall of ours. */
+  readonly netMs: Times;
+  /** Of the hostile clients: what they sent, and which replies came. */
+  readonly attacks: number;
+  readonly replies: Readonly<Record<string, number>>;
+  readonly refused: number;
+  readonly logBytesPerRefusal: number;
+  /** Resident, in MiB: after the first fifth of the time, and at the end. */
+  readonly earlyMiB: number;
+  readonly lateMiB: number;
+};
+
+export type Times = { readonly median: number; readonly p99: number; readonly longest: number };
+
+/**
+ * The executable with its demo behind it, three hostile clients, and one that measures beside them. All
+ * of it on the loopback, where each client has an address of its own.
+ */
+export async function fuzzHttpDoor({ seconds, seed, connections }: FuzzOptions): Promise<FuzzReport> {
+  const demo = startUpkeep(['demo', '--http-api-port', '0', '--log-level', 'info']);
+  try {
+    await demo.seen('API token: ');
+    const [, address = ''] = /HTTP API: ([^,]+),/.exec(demo.output()) ?? [];
+    const [, token = ''] = /API token: ([^\s,]+)/.exec(demo.output()) ?? [];
+    const port = Number(new URL(address).port);
+    const pid = demo.child.pid ?? 0;
+    const hostile = [2, 3, 4].map(
+      (last) =>
+        new Worker(new URL('./hostile-client.mjs', import.meta.url), {
+          workerData: { port, localAddress: `127.0.0.${last}`, seed: seed + last, connections },
+        }),
+    );
+    const logged = watchLog(demo.child.stderr);
+    const wallMs: number[] = [];
+    const netMs: number[] = [];
+    const waited = () => waitedForProcessorMs(`/proc/${pid}`) + waitedForProcessorMs('/proc/thread-self');
+    const statuses: Record<string, number> = {};
+    const endMs = performance.now() + seconds * 1000;
+    const earlyMs = endMs - seconds * 800;
+    const pages = ['/livez', '/readyz', '/v1/containers', '/v1/containers/details', '/v1/images', '/v1/config'];
+    let earlyMiB = 0;
+    for (let each = 0; performance.now() < endMs; each += 1) {
+      const [beganMs, waitedBeforeMs] = [performance.now(), waited()];
+      const localAddress = `127.0.${1 + (each % 30)}.1`;
+      const signal = AbortSignal.timeout(longestReplyMs);
+      const reply = await ask(address, pages[each % pages.length] ?? '/livez', { token, localAddress, signal });
+      const tookMs = performance.now() - beganMs;
+      wallMs.push(tookMs);
+      netMs.push(Math.max(0, tookMs - (waited() - waitedBeforeMs)));
+      statuses[reply.status] = (statuses[reply.status] ?? 0) + 1;
+      if (earlyMiB === 0 && performance.now() > earlyMs) earlyMiB = residentMiB(pid);
+      await sleep(50);
+    }
+    const lateMiB = residentMiB(pid);
+    const told = await Promise.all(hostile.map(stopHostile));
+    const replies = addUp(told.map((each) => each.replies));
+    const refused = Object.entries(replies).reduce((sum, [status, n]) => sum + (status.startsWith('4') ? n : 0), 0);
+    return {
+      asked: wallMs.length,
+      statuses,
+      wallMs: timesOf(wallMs),
+      netMs: timesOf(netMs),
+      attacks: told.reduce((sum, { sent }) => sum + sent, 0),
+      replies,
+      refused,
+      logBytesPerRefusal: logged() / Math.max(1, refused),
+      earlyMiB,
+      lateMiB,
+    };
+  } catch (error) {
+    throw new Error(`It went wrong; the end of its log: ${demo.output().slice(-2000)}`, { cause: error });
+  } finally {
+    demo.child.kill('SIGKILL');
+    await demo.ended;
+  }
+}
+
+/** Of the measuring client; one that takes longer is a failure in itself. */
+const longestReplyMs = 60_000;
+
+type Told = { readonly sent: number; readonly replies: Readonly<Record<string, number>> };
+
+async function stopHostile(worker: Worker): Promise<Told> {
+  const told = new Promise<Told>((resolve) => worker.once('message', resolve));
+  worker.postMessage('stop');
+  const result = await told;
+  await worker.terminate();
+  return result;
+}
+
+/** Bytes of the lines about requests that are not the measuring client's. */
+function watchLog(stream: NodeJS.ReadableStream | null): () => number {
+  let bytes = 0;
+  let rest = '';
+  stream?.on('data', (chunk: Buffer) => {
+    const lines = (rest + chunk.toString()).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) if (!/"127\.0\.\d+\.1"/.test(line)) bytes += line.length + 1;
+  });
+  return () => bytes;
+}
+
+function addUp(all: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
+  const sum: Record<string, number> = {};
+  for (const each of all) for (const [key, count] of Object.entries(each)) sum[key] = (sum[key] ?? 0) + count;
+  return sum;
+}
+
+function timesOf(all: readonly number[]): Times {
+  const sorted = all.toSorted((a, b) => a - b);
+  const at = (share: number): number => Math.round(10 * (sorted[Math.floor((sorted.length - 1) * share)] ?? 0)) / 10;
+  return { median: at(0.5), p99: at(0.99), longest: at(1) };
+}
+
+/** Of a process's main thread, or of a thread: https://docs.kernel.org/scheduler/sched-stats.html#proc-pid-schedstat */
+function waitedForProcessorMs(folder: string): number {
+  return Number(readFileSync(`${folder}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
+}
+
+function residentMiB(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+}
