@@ -94,16 +94,17 @@ function suspectsAmong(
     const labels = ownLabels(container.labels, imageLabelsOf(container) ?? {});
     return { container, labels, standing: parseStandingName(container.name), reading: readJournal(labels) };
   });
-  const standIns = new Set<string>();
+  // Left over from updates whose old container is gone: the other carrier, at its plain name, tells whether they are over.
+  const leftOver = new Set<string>();
   for (const { standing, reading } of read)
-    if (standing !== undefined && reading.kind === 'journal' && reading.journal.role === 'standin')
-      standIns.add(reading.journal.oldId);
+    if (reading.kind === 'journal' && (standing?.role === 'bad' || (standing && reading.journal.role === 'standin')))
+      leftOver.add(reading.journal.oldId);
   const carriers = read.filter(({ standing, reading }) => {
     if (reading.kind !== 'journal') return false;
     const isParked = standing?.role === 'old' || standing?.role === 'drop';
     // The journal of an earlier update, on a container that this one replaces.
     if (isParked && reading.journal.role === 'successor') return false;
-    return standing !== undefined || present.has(reading.journal.oldId) || standIns.has(reading.journal.oldId);
+    return standing !== undefined || present.has(reading.journal.oldId) || leftOver.has(reading.journal.oldId);
   });
   const foreign = read.filter(({ standing, reading }) => standing !== undefined && reading.kind === 'foreign');
   return {

@@ -91,7 +91,7 @@ function idsOf({ oldId, successor, standIn }: BelievedMember): readonly string[]
 /** `over`: inert history, and nothing to tell of; else the reason why it is not believed, which follows the carrier's name. */
 type Verdict = 'believed' | 'over' | { readonly reason: string };
 
-function judge({ container, journal }: Carrier, { containers, olds, marks: all }: Remains): Verdict {
+function judge({ container, journal }: Carrier, { containers, olds, carriers, marks: all }: Remains): Verdict {
   const old = olds.get(journal.oldId);
   if (old === undefined && containers.some(({ id }) => id === journal.oldId))
     return { reason: 'claims to replace a container that cannot be inspected' };
@@ -112,7 +112,14 @@ function judge({ container, journal }: Carrier, { containers, olds, marks: all }
   }
   if (container.name === journal.name) return 'over';
   if (journal.role === 'standin' && standing?.role === 'drop') return 'believed';
+  if (standing?.role === 'bad' && carriers.some((other) => standsInPlace(other, journal))) return 'believed';
   return { reason: 'claims to replace a container that is gone, and nothing shows that Upkeep made it' };
+}
+
+/** Whether a rollback has put this stand-in under the plain name: all that is left to do then is to remove what failed. */
+function standsInPlace({ container, journal }: Carrier, { transaction, oldId, name }: Journal): boolean {
+  const isItsStandIn = journal.role === 'standin' && journal.transaction === transaction && journal.oldId === oldId;
+  return isItsStandIn && journal.name === name && container.name === name;
 }
 
 /** Whether the name is one that the protocol gives to a container of this role. */

@@ -445,10 +445,9 @@ function giveItsPolicy(
   return { kind: 'policy', id: successor.id, policy, afterPause };
 }
 
-/** One that has to stay parked, because somebody has taken its name, is still to come back. */
-function unmark({ isMarked, oldId, old, nameHeldBy }: MemberFacts): Step | false {
-  const isWaiting = old?.place === 'old' && nameHeldBy === 'stranger';
-  return isMarked && !isWaiting && { kind: 'unmark', oldId };
+/** A container that is still parked, because its name is taken or the engine refuses to rename it, is still to come back. */
+function unmark({ isMarked, oldId, old }: MemberFacts): Step | false {
+  return isMarked && old?.place !== 'old' && { kind: 'unmark', oldId };
 }
 
 /** Members that lost their successor after the commit: to somebody else, or one that is `--rm` by ending. */
