@@ -94,7 +94,7 @@ async function findSuccessors({ engine }: Outside, { id, successors, standIns }:
 
 async function readMember(
   { outside, settings }: FactsContext,
-  { successors, standIns, marks, tagsBefore, changesRestartPolicies }: OpenTransaction,
+  { id, successors, standIns, marks, tagsBefore, changesRestartPolicies }: OpenTransaction,
   member: Member,
   course: Course,
 ): Promise<MemberFacts> {
@@ -131,7 +131,7 @@ async function readMember(
     vanishes: member.vanishes,
     startsFirst: member.startsFirst,
     keeps: member.keepMs > 0,
-    nameHeldBy: spareStanding?.place === 'name' ? 'old' : await holderOf(outside, member, oldStanding, newStanding),
+    nameHeldBy: spareStanding?.place === 'name' ? 'old' : await holderOf(outside, { ...member, transaction: id }, oldStanding, newStanding),
     policy: member.policy,
     policyIsFixed: !changesRestartPolicies,
     wasRunning: member.wasRunning,
@@ -176,7 +176,7 @@ function standingOf(container: Container, name: string, hasHook: boolean): Stand
 
 async function holderOf(
   { engine }: Outside,
-  { name, oldId }: Member,
+  { name, oldId, transaction }: Member & { readonly transaction: string },
   old: Standing | undefined,
   successor: Standing | undefined,
 ): Promise<MemberFacts['nameHeldBy']> {
@@ -185,7 +185,8 @@ async function holderOf(
   const holder = await engine.inspectContainer(name);
   if (holder?.name !== name) return 'nobody';
   const reading = readJournal(holder.settings.Config.Labels ?? {});
-  return reading.kind === 'journal' && reading.journal.oldId === oldId ? 'rival' : 'stranger';
+  if (reading.kind !== 'journal' || reading.journal.oldId !== oldId) return 'stranger';
+  return successor !== undefined && reading.journal.transaction === transaction ? 'copy' : 'rival';
 }
 
 /** Until its first start a container's endpoints show the name of their network only. */

@@ -212,7 +212,9 @@ async function recoverOne(
     });
     await rememberFailures(outside, failures);
     if (result === 'stuck') return { containers: names, result: 'failed', reason };
-    const displaced = facts?.members.find((member) => member.nameHeldBy === 'stranger' && member.old !== undefined);
+    const displaced = facts?.members.find(
+      ({ nameHeldBy, old }) => (nameHeldBy === 'stranger' || nameHeldBy === 'copy') && old !== undefined,
+    );
     if (displaced !== undefined) {
       return {
         containers: names,

@@ -76,8 +76,8 @@ export type MemberFacts = {
   readonly vanishes: boolean;
   /** The old container runs on until its successor is proven: it is stopped after the commit. */
   readonly startsFirst: boolean;
-  /** `rival`: the successor that another transaction has made for the same old container. */
-  readonly nameHeldBy: 'old' | 'new' | 'rival' | 'stranger' | 'nobody';
+  /** `rival`: the successor of the same old container in another transaction; `copy`: a container with our successor's journal. */
+  readonly nameHeldBy: 'old' | 'new' | 'rival' | 'copy' | 'stranger' | 'nobody';
   /** The old container's policy before all this; undefined when nothing tells it, and then nothing changed it. */
   readonly policy: RestartPolicy | undefined;
   /** The engine cannot change it: nothing waits with another policy than its own, and successors have theirs from the start. */
@@ -271,7 +271,7 @@ function whyNotForward(member: MemberFacts, { members, course }: TransactionFact
     return turn(`another update of "${member.name}" is in progress`, true);
   }
   if (member.nameHeldBy === 'rival') return turn(`another update of "${member.name}" is in progress`, true);
-  if (member.nameHeldBy === 'stranger') return turn(`another container has taken the name "${member.name}"`, true);
+  if (isTaken(member)) return turn(`another container has taken the name "${member.name}"`, true);
   if (member.old?.place === 'name' && member.policy !== undefined && !samePolicy(member.old.policy, member.policy))
     return turn(`the restart policy of "${member.name}" was changed meanwhile`, true);
   if (member.old?.place === 'elsewhere') return turn(`somebody renamed "${member.name}" meanwhile`, true);
@@ -456,8 +456,7 @@ function restoreOrphans(orphaned: readonly MemberFacts[], course: Course): Decis
     firstStep(
       'committing',
       orphaned,
-      ({ old, nameHeldBy, standsIn }) =>
-        old?.place === 'drop' && (nameHeldBy === 'stranger' || standsIn) && remove(old),
+      (member) => member.old?.place === 'drop' && (isTaken(member) || member.standsIn) && remove(member.old),
       course,
     ) ??
     firstStep('committing', orphaned, (member) => takeName(member, member.old), course) ??
@@ -525,7 +524,7 @@ function back({ members, course, liveRestore }: TransactionFacts, all: readonly 
     next((member) => restoreTag(member, course), present) ??
     next(({ spare }) => spare !== undefined && remove(spare), present) ??
     mustNext('rolling back', all, course, (member) => !isCarriedOn(member) && unmark(member)) ??
-    next(({ new: successor }) => successor !== undefined && remove(successor), dependentsFirst) ??
+    next((member) => isRemovable(member) && remove(member.new), dependentsFirst) ??
     carryOn(stranded, course) ??
     mustNext('rolling back', all, course, unmark) ??
     mustNext('rolling back', returning, course, (member) => takeName(member, member.old)) ?? {
@@ -564,6 +563,11 @@ function isCarriedOn({ old, new: successor }: MemberFacts): boolean {
   return old === undefined && successor !== undefined;
 }
 
+/** While a copy of it has the name, a successor shows which of the two is ours: without it the next start would take the copy for it. */
+function isRemovable(member: MemberFacts): member is MemberFacts & { readonly new: Standing } {
+  return member.new !== undefined && !(member.nameHeldBy === 'copy' && member.old?.place === 'old');
+}
+
 /** What was kept comes up by itself from here on, should the host lose power, as any old container does in this place. */
 function awaitReturn({ old, new: successor, policy, wasRunning }: MemberFacts, liveRestore: boolean): Step | false {
   if (old?.place !== 'old' || successor?.place !== 'name' || policy === undefined) return false;
@@ -574,11 +578,11 @@ function awaitReturn({ old, new: successor, policy, wasRunning }: MemberFacts, l
 
 /** Somebody removed the old container, so that its successor is all there is: it stays, unless the name is taken. */
 function carryOn(stranded: readonly MemberFacts[], course: Course): Decision | undefined {
-  const isTaken = ({ nameHeldBy }: MemberFacts) => nameHeldBy === 'rival' || nameHeldBy === 'stranger';
+  const isForeign = (member: MemberFacts) => member.nameHeldBy === 'rival' || isTaken(member);
   const next = (choose: (member: MemberFacts) => Step | false | undefined) =>
     firstStep('rolling back', stranded, choose, course);
   return (
-    next((member) => member.new !== undefined && isTaken(member) && remove(member.new)) ??
+    next((member) => member.new !== undefined && isForeign(member) && remove(member.new)) ??
     next((member) => takeName(member, member.new)) ??
     next((member) => giveItsPolicy(member, course, false)) ??
     mustNext('rolling back', stranded, course, (member) => {
@@ -599,7 +603,11 @@ function wasOursToChange({ old }: MemberFacts, { parked }: Course): boolean {
 
 /** A container whose name somebody else has taken stays parked and stopped: theirs wins. */
 function isEntitled(member: MemberFacts): boolean {
-  return member.nameHeldBy !== 'stranger';
+  return !isTaken(member);
+}
+
+function isTaken({ nameHeldBy }: MemberFacts): boolean {
+  return nameHeldBy === 'stranger' || nameHeldBy === 'copy';
 }
 
 function startOld({ old, policy, wasRunning }: MemberFacts): Step | false {

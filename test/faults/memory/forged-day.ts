@@ -44,7 +44,7 @@ function named(shape: Shape): Shape {
 export async function harmOf(day: Day): Promise<string[]> {
   const [withForger, without] = [await spend(day), await spendInPeace(day)];
   if (takesPlainName(day)) return [...withForger.harm];
-  const faults = withForger.faults.filter((fault) => !without.faults.includes(fault));
+  const faults = withForger.faults.filter((fault) => !without.faults.includes(fault) && !isOfTheRun(fault, day));
   const harm = [...withForger.harm, ...faults];
   if (harm.length > 0 || takesNamesOfTheUpdate(day) || withForger.outcome === without.outcome) return harm;
   return [`it ended as ${withForger.outcome} instead of ${without.outcome}`];
@@ -102,6 +102,11 @@ function spendInPeace(day: Day): Promise<Ending> {
   const known = peaceful.get(key) ?? spend({ ...day, forgeries: [] });
   peaceful.set(key, known);
   return known;
+}
+
+/** An update that was kept from being made is made by the run, which leaves a container running or stopped as it finds it. */
+function isOfTheRun(fault: string, day: Day): boolean {
+  return day.shape.afterwards !== undefined && takesNamesOfTheUpdate(day) && / is (?:running|exited|created)$/.test(fault);
 }
 
 /** Who holds a name that a transaction gives keeps its update from being made, or from being finished. */
