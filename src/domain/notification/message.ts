@@ -1,0 +1,43 @@
+/** The severity of a message or of one of its lines, as log levels name them. */
+export type MessageLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** One message for one target. Its texts are UTF-8 of any length: the service splits or cuts them to its own limit. */
+export type Message = {
+  /** Stays the same over retries and restarts; services with an idempotency key get it. */
+  readonly id: string;
+  /** Empty: the title of the target's URL, or none. */
+  readonly title: string;
+  /** Plain text, lines separated by `\n`. */
+  readonly text: string;
+  /** The same content as CommonMark, for services that render it; undefined where the text is a user's own template. */
+  readonly markdown?: string;
+  readonly level: MessageLevel;
+  /** The lines of the text with their own levels and times, for services that colour each (Discord embeds); empty where unknown. */
+  readonly lines: readonly MessageLine[];
+  /** In Unix milliseconds. */
+  readonly createdAtMs: number;
+  /** Sent before, and the answer was lost: the receiver may have it already. */
+  readonly isRepeat: boolean;
+};
+
+export type MessageLine = { readonly level: MessageLevel; readonly text: string; readonly atMs: number };
+
+/** `auth`: check the token; `gone`: the target was deleted, so no retry; `rate`: after `retryAfterMs`; `network`: with back-off. */
+export type SendFailure = 'auth' | 'gone' | 'rate' | 'network' | 'rejected';
+
+/** `reason` and `answer` hold the service's words with every secret of the target cut out. */
+export type SendOutcome =
+  | { readonly kind: 'sent'; readonly answer: string }
+  | { readonly kind: 'failed'; readonly failure: SendFailure; readonly reason: string; readonly retryAfterMs?: number };
+
+/** One place that messages go to, parsed from a URL. Its secrets stay inside: `shown` is all that may be printed. */
+export type Target = {
+  /** Given by the user (`ops=discord://…`), else the service with a number: `discord`, `discord-2`. */
+  readonly name: string;
+  /** The scheme, lower case. */
+  readonly service: string;
+  /** `scheme://[redacted]` with what is no secret of it. */
+  readonly shown: string;
+  /** Resolves in every case within 10 s plus the abort; never throws. */
+  readonly send: (message: Message, signal: AbortSignal) => Promise<SendOutcome>;
+};
