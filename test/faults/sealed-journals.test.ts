@@ -111,7 +111,7 @@ describe('journals with a seal', () => {
     const scene = await interruptedWith('own');
     const { control } = scene.sandbox;
     const successor = control.snapshot().containers['web']!;
-    const values = new Map([
+    const values = new Map<string, string>([
       ...([
         ['old', nobodysId],
         ['members', `web=${nobodysId}`],
