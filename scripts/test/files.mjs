@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 
 /** Paths of the test files in a folder, from the root of the project. */
 export function filesOf(folder) {
-  return readdirSync(folder, { recursive: true })
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => `${folder}/${name}`)
     .sort();

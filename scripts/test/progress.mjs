@@ -6,7 +6,7 @@ const everyMs = 30_000;
 /** Prints which suites run, and how many tests of each are done: in place on a terminal, else every half minute. */
 export function createProgress({ out = process.stdout } = {}) {
   const running = new Map();
-  const isLive = out.isTTY === true;
+  const isLive = out.isTTY;
   const clear = () => isLive && out.write('\r\u001B[K');
   const line = () =>
     [...running]
