@@ -39,6 +39,9 @@ const queue = chooseSuites({ names, isCi, all, seed });
 const times = readTimes(timesFile);
 announce();
 
+let otherNodes;
+let interrupted = false;
+const children = new Set();
 const progress = createProgress();
 const log = (message) => progress.print(`     ${message}`);
 const noLab = queue.some(({ lab }) => lab) ? installLab({ log }) : undefined;
@@ -52,9 +55,6 @@ if (build.code !== 0) {
   total.failed += 1;
 }
 
-let otherNodes;
-let interrupted = false;
-const children = new Set();
 process.on('SIGINT', () => {
   interrupted = true;
   queue.length = 0;
