@@ -7,10 +7,10 @@ import type { Application } from './application/application.ts';
 import type { CommandName } from './config/commands.ts';
 import type { Configuration } from './config/load.ts';
 import type { Settings, StateSettings } from './config/settings.ts';
-import type { HttpSettings, TokenSource } from './domain/http-settings.ts';
-import type { Clock, Log, Outside } from './domain/outside.ts';
-import { defaultSettings, type ServiceSettings } from './domain/settings.ts';
-import type { RunningService } from './domain/running-service.ts';
+import type { HttpSettings, TokenSource } from './domain/settings/http-settings.ts';
+import type { Clock, Log, Outside } from './domain/outside/outside.ts';
+import { defaultSettings, type ServiceSettings } from './domain/settings/settings.ts';
+import type { RunningService } from './domain/run/running-service.ts';
 import type { commandFunctions, lookFunctions } from './interfaces/cli/cli.ts';
 import type { CommandContext, CommandFunction } from './interfaces/cli/context.ts';
 import type { Interrupt } from './interfaces/cli/interrupt.ts';
@@ -339,7 +339,7 @@ function apiOf(
 /** Everything on, for this machine alone unless told otherwise, with tokens made up where none are given. */
 async function demoApi(http: HttpSettings): Promise<HttpSettings> {
   const { randomBytes } = await import('node:crypto');
-  const { endpointGroups } = await import('./domain/http-settings.ts');
+  const { endpointGroups } = await import('./domain/settings/http-settings.ts');
   const madeUp = (): TokenSource => ({ kind: 'value', value: randomBytes(12).toString('base64url') });
   return {
     ...http,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createLog } from '../src/adapters/process/log.ts';
 import { createEventLog } from '../src/application/event-log.ts';
-import type { ServiceEvent } from '../src/domain/event.ts';
-import type { ContainerOutcome } from '../src/domain/session.ts';
+import type { ServiceEvent } from '../src/domain/run/event.ts';
+import type { ContainerOutcome } from '../src/domain/run/session.ts';
 import { announce } from '../src/interfaces/cli/announcement.ts';
 import { outcomeTable } from '../src/interfaces/cli/container-table.ts';
 import { sessionDocument } from '../src/interfaces/cli/documents.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Schedule } from '../domain/schedule.ts';
+import type { Schedule } from '../domain/schedule/schedule.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
 
 const minuteMs = 60_000;

@@ -1,5 +1,5 @@
-import type { Clock } from '../domain/outside.ts';
-import type { Schedule } from '../domain/schedule.ts';
+import type { Clock } from '../domain/outside/outside.ts';
+import type { Schedule } from '../domain/schedule/schedule.ts';
 
 /** The next date of a schedule, by the clocks as they are now. */
 export type Agenda = {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../adapters/sandbox/behaviour.ts';
 import { createSandboxScene, type SandboxScene } from '../../test/support/sandbox-outside.ts';
-import { removesItself } from '../domain/auto-remove.ts';
-import type { Engine } from '../domain/outside.ts';
-import type { ContainerOutcome } from '../domain/session.ts';
-import { defaultSettings } from '../domain/settings.ts';
+import { removesItself } from '../domain/transaction/auto-remove.ts';
+import type { Engine } from '../domain/outside/outside.ts';
+import type { ContainerOutcome } from '../domain/run/session.ts';
+import { defaultSettings } from '../domain/settings/settings.ts';
 import { createApplication } from './create-application.ts';
 import { recoverTransactions } from './recover.ts';
 

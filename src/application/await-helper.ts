@@ -1,6 +1,6 @@
 import { describeError } from '../domain/errors.ts';
-import type { Outside } from '../domain/outside.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
 import { recoverTransactions, type RecoveredTransaction, type RecoveryOrder, type RecoveryReport } from './recover.ts';
 
 /**

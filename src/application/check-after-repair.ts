@@ -1,7 +1,7 @@
-import type { Outside } from '../domain/outside.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
-import { isParkedName } from '../domain/transaction-names.ts';
-import { openMarksOf } from '../domain/open-mark.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
+import { isParkedName } from '../domain/transaction/transaction-names.ts';
+import { openMarksOf } from '../domain/transaction/open-mark.ts';
 import type { Check, CheckReport } from './check.ts';
 import { type RecoveredTransaction, recoverTransactions, type RecoveryOrder, type RecoveryReport } from './recover.ts';
 

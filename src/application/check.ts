@@ -1,13 +1,13 @@
-import type { ContainerReference } from '../domain/container-reference.ts';
-import type { ContainerSummary } from '../domain/container.ts';
-import type { Digest } from '../domain/digest.ts';
-import { judgeFailure } from '../domain/failed-check.ts';
-import { type FailedVersion, failedVersionsIn, obsoleteFailures } from '../domain/failed-version.ts';
-import { type ImageIndex, imageLabelsIn } from '../domain/image-index.ts';
-import { familiarReference, type ImageReference } from '../domain/image-reference.ts';
-import { createImageRule, selectByImage } from '../domain/image-selection.ts';
-import type { Outside } from '../domain/outside.ts';
-import { scopeInForce } from '../domain/scope-in-force.ts';
+import type { ContainerReference } from '../domain/check/container-reference.ts';
+import type { ContainerSummary } from '../domain/container/container.ts';
+import type { Digest } from '../domain/reference/digest.ts';
+import { judgeFailure } from '../domain/check/failed-check.ts';
+import { type FailedVersion, failedVersionsIn, obsoleteFailures } from '../domain/check/failed-version.ts';
+import { type ImageIndex, imageLabelsIn } from '../domain/container/image-index.ts';
+import { familiarReference, type ImageReference } from '../domain/reference/image-reference.ts';
+import { createImageRule, selectByImage } from '../domain/check/image-selection.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import { scopeInForce } from '../domain/check/scope-in-force.ts';
 import {
   applyFilters,
   type ContainerFilters,
@@ -15,12 +15,12 @@ import {
   selectContainers,
   type UnmatchedFilter,
   type WatchedContainer,
-} from '../domain/selection.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
-import { judgeAlone } from '../domain/staleness.ts';
-import { type Staleness, type Subject, undecided, type Verdict } from '../domain/verdict.ts';
-import { type UnfinishedUpdate, unfinishedUpdates } from '../domain/unfinished-update.ts';
-import { wishesInForce } from '../domain/wishes-in-force.ts';
+} from '../domain/check/selection.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
+import { judgeAlone } from '../domain/check/staleness.ts';
+import { type Staleness, type Subject, undecided, type Verdict } from '../domain/check/verdict.ts';
+import { type UnfinishedUpdate, unfinishedUpdates } from '../domain/recovery/unfinished-update.ts';
+import { wishesInForce } from '../domain/settings/wishes-in-force.ts';
 import { askRegistries, type Question } from './ask-registry.ts';
 import { type ContainerReferences, createReferenceReader, type ReadReference } from './container-references.ts';
 import { createLabelWarnings } from './label-warnings.ts';

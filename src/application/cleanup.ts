@@ -1,11 +1,11 @@
 import { describeError } from '../domain/errors.ts';
-import type { ContainerSummary, ImageSummary } from '../domain/container.ts';
-import type { RemovedImage } from '../domain/event.ts';
-import { tagsByPeople } from '../domain/failed-version.ts';
-import { bearsSeal, readJournal } from '../domain/journal.ts';
-import type { Outside } from '../domain/outside.ts';
-import { type Successor, supersededImages } from '../domain/superseded-images.ts';
-import type { UpdatePlan } from '../domain/update-plan.ts';
+import type { ContainerSummary, ImageSummary } from '../domain/container/container.ts';
+import type { RemovedImage } from '../domain/run/event.ts';
+import { tagsByPeople } from '../domain/check/failed-version.ts';
+import { bearsSeal, readJournal } from '../domain/transaction/journal.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import { type Successor, supersededImages } from '../domain/cleanup/superseded-images.ts';
+import type { UpdatePlan } from '../domain/plan/update-plan.ts';
 import type { CheckedContainer } from './check.ts';
 import type { Outcomes } from './run-plan.ts';
 

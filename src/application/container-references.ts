@@ -1,8 +1,8 @@
-import { type ContainerReference, isImageId, readContainerReference } from '../domain/container-reference.ts';
-import type { ContainerSummary } from '../domain/container.ts';
-import type { ImageIndex } from '../domain/image-index.ts';
-import type { Outside } from '../domain/outside.ts';
-import type { WatchedContainer } from '../domain/selection.ts';
+import { type ContainerReference, isImageId, readContainerReference } from '../domain/check/container-reference.ts';
+import type { ContainerSummary } from '../domain/container/container.ts';
+import type { ImageIndex } from '../domain/container/image-index.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import type { WatchedContainer } from '../domain/check/selection.ts';
 import { mapConcurrently } from './concurrency.ts';
 
 /** What a container was created from, or the error that kept the engine from telling. */

@@ -1,8 +1,8 @@
 import { describeError } from '../domain/errors.ts';
-import type { ServiceEvent } from '../domain/event.ts';
-import type { Outside } from '../domain/outside.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
-import { plainName } from '../domain/transaction-names.ts';
+import type { ServiceEvent } from '../domain/run/event.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
+import { plainName } from '../domain/transaction/transaction-names.ts';
 import type { Application, CheckRequest, Request, UpdateRequest } from './application.ts';
 import { recoverWithHelper, watchHelper } from './await-helper.ts';
 import { type Check, type CheckReport, createCheck } from './check.ts';

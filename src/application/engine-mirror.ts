@@ -1,6 +1,6 @@
-import { emptyListing, type EngineListing, isOrderInDoubt } from '../domain/engine-listing.ts';
+import { emptyListing, type EngineListing, isOrderInDoubt } from '../domain/inventory/engine-listing.ts';
 import { describeError, type ServiceError } from '../domain/errors.ts';
-import type { Outside } from '../domain/outside.ts';
+import type { Outside } from '../domain/outside/outside.ts';
 import { createChanges } from './engine-changes.ts';
 import { createListingReader } from './listing-reader.ts';
 import { createTrust } from './listing-trust.ts';

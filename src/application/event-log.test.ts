@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { containerOutcome, session } from '../../test/support/fake-application.ts';
 import { createSandboxScene } from '../../test/support/sandbox-outside.ts';
-import type { ServiceEvent } from '../domain/event.ts';
+import type { ServiceEvent } from '../domain/run/event.ts';
 import { createEventLog } from './event-log.ts';
 
 const skipped = (atMs: number): ServiceEvent => ({ kind: 'scan_skipped', trigger: 'schedule', reason: 'busy', atMs });

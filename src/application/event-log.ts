@@ -1,6 +1,6 @@
-import type { ServiceEvent } from '../domain/event.ts';
-import type { Log } from '../domain/outside.ts';
-import type { ContainerOutcome } from '../domain/session.ts';
+import type { ServiceEvent } from '../domain/run/event.ts';
+import type { Log } from '../domain/outside/outside.ts';
+import type { ContainerOutcome } from '../domain/run/session.ts';
 import { createPublisher, type Listen } from './publisher.ts';
 
 /** What happened, as it can be told again later: less the bulk that concerns only its run. */

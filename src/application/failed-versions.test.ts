@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../adapters/sandbox/behaviour.ts';
 import { createSandboxScene, type SandboxProcess, type SandboxScene } from '../../test/support/sandbox-outside.ts';
-import { isFailedVersionTag } from '../domain/failed-version.ts';
-import { defaultSettings, type ServiceSettings } from '../domain/settings.ts';
+import { isFailedVersionTag } from '../domain/check/failed-version.ts';
+import { defaultSettings, type ServiceSettings } from '../domain/settings/settings.ts';
 import type { UpdateRequest } from './application.ts';
 import { createApplication } from './create-application.ts';
 

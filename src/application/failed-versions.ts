@@ -1,6 +1,6 @@
 import { describeError } from '../domain/errors.ts';
-import { type FailedVersion, failedVersionTag, otherNames } from '../domain/failed-version.ts';
-import type { CallOutcome, Outside } from '../domain/outside.ts';
+import { type FailedVersion, failedVersionTag, otherNames } from '../domain/check/failed-version.ts';
+import type { CallOutcome, Outside } from '../domain/outside/outside.ts';
 
 export type Failure = {
   readonly name: string;

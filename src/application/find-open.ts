@@ -1,11 +1,16 @@
-import type { Container, ContainerSummary, ImageSummary } from '../domain/container.ts';
-import { type BelievedMember, type BelievedTransaction, believe, type Carrier } from '../domain/interrupted.ts';
-import { bearsSeal, type Journal, readJournal, transactionLabel } from '../domain/journal.ts';
-import { imageLabelsIn, indexImages } from '../domain/image-index.ts';
-import { ownLabels } from '../domain/label-origin.ts';
-import { marks, type OpenMark, openMarksOf, sealedPartOf } from '../domain/open-mark.ts';
-import type { Outside } from '../domain/outside.ts';
-import { parseStandingName, plainName } from '../domain/transaction-names.ts';
+import type { Container, ContainerSummary, ImageSummary } from '../domain/container/container.ts';
+import {
+  type BelievedMember,
+  type BelievedTransaction,
+  believe,
+  type Carrier,
+} from '../domain/recovery/interrupted.ts';
+import { bearsSeal, type Journal, readJournal, transactionLabel } from '../domain/transaction/journal.ts';
+import { imageLabelsIn, indexImages } from '../domain/container/image-index.ts';
+import { ownLabels } from '../domain/container/label-origin.ts';
+import { marks, type OpenMark, openMarksOf, sealedPartOf } from '../domain/transaction/open-mark.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import { parseStandingName, plainName } from '../domain/transaction/transaction-names.ts';
 import { mapConcurrently } from './concurrency.ts';
 import { carriesJournal, type Member, type OpenTransaction } from './facts.ts';
 import { loneFailure } from './lone-failure.ts';
@@ -31,7 +36,7 @@ export type FindOrder = {
   readonly unsealed?: readonly string[];
 };
 
-/** Reads what looks like the remains of updates, and tells what is believed of it: `domain/interrupted.ts`. */
+/** Reads what looks like the remains of updates, and tells what is believed of it: `domain/recovery/interrupted.ts`. */
 export async function findOpen(
   outside: Outside,
   containers: readonly ContainerSummary[],

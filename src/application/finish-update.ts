@@ -1,6 +1,6 @@
-import { readHelperOrder } from '../domain/helper.ts';
-import type { Outside } from '../domain/outside.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
+import { readHelperOrder } from '../domain/self-update/helper.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
 import { recoverTransactions, type RecoveryReport } from './recover.ts';
 
 /**

@@ -1,7 +1,7 @@
-import type { Container } from '../domain/container.ts';
+import type { Container } from '../domain/container/container.ts';
 import { describeError } from '../domain/errors.ts';
-import type { EngineEvent, Outside } from '../domain/outside.ts';
-import { endOf, type ProcessEnd } from '../domain/process-end.ts';
+import type { EngineEvent, Outside } from '../domain/outside/outside.ts';
+import { endOf, type ProcessEnd } from '../domain/health/process-end.ts';
 import type { OpenTransaction } from './facts.ts';
 
 /** The successor whose process ended before that of all others in its group. */

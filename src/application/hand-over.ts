@@ -1,10 +1,10 @@
-import { isAlive } from '../domain/container.ts';
-import { recipeFor, type ContainerRecipe } from '../domain/container-recipe.ts';
+import { isAlive } from '../domain/container/container.ts';
+import { recipeFor, type ContainerRecipe } from '../domain/container/recipe/container-recipe.ts';
 import { describeWithRemedy } from '../domain/errors.ts';
-import { asHelper, type HelperOrder, readHelperOrder, writeHelperOrder } from '../domain/helper.ts';
-import { helperMarkTag, helperMarkText } from '../domain/open-mark.ts';
-import type { Outside } from '../domain/outside.ts';
-import { helperName } from '../domain/transaction-names.ts';
+import { asHelper, type HelperOrder, readHelperOrder, writeHelperOrder } from '../domain/self-update/helper.ts';
+import { helperMarkTag, helperMarkText } from '../domain/transaction/open-mark.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import { helperName } from '../domain/transaction/transaction-names.ts';
 
 /**
  * Creates and starts the helper that finishes a transaction about our own container. Resolves to

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene } from '../../test/support/sandbox-outside.ts';
 import type { Behaviour } from '../adapters/sandbox/behaviour.ts';
-import type { Healthcheck } from '../domain/container.ts';
-import type { Engine } from '../domain/outside.ts';
-import { defaultSettings } from '../domain/settings.ts';
+import type { Healthcheck } from '../domain/container/container.ts';
+import type { Engine } from '../domain/outside/outside.ts';
+import { defaultSettings } from '../domain/settings/settings.ts';
 import { healthDeadlineMs, passGate } from './health.ts';
 
 const settings = { ...defaultSettings, gateWindowMs: 10_000 };

@@ -1,11 +1,11 @@
-import { removesItself } from '../domain/auto-remove.ts';
-import { type Container, type ContainerSettings, type Healthcheck, isAlive } from '../domain/container.ts';
-import type { HealthProbe } from '../domain/health-probe.ts';
-import { longestWaitMs } from '../domain/label-values.ts';
-import { hideSecrets } from '../domain/last-words.ts';
-import type { Outside } from '../domain/outside.ts';
-import { printable } from '../domain/printable.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
+import { removesItself } from '../domain/transaction/auto-remove.ts';
+import { type Container, type ContainerSettings, type Healthcheck, isAlive } from '../domain/container/container.ts';
+import type { HealthProbe } from '../domain/settings/health-probe.ts';
+import { longestWaitMs } from '../domain/settings/label-values.ts';
+import { hideSecrets } from '../domain/text/last-words.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import { printable } from '../domain/text/printable.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
 import { type Manners, mannersOf } from './manners.ts';
 import { askProbe, titleOfProbe, whyNotAskable } from './probe.ts';
 

@@ -1,10 +1,16 @@
-import { type ContainerSummary, type Image, type ImageSummary, isAlive, shortId } from '../domain/container.ts';
-import { type HelperOrder, readHelperOrder } from '../domain/helper.ts';
-import { readJournal } from '../domain/journal.ts';
-import { lastWords } from '../domain/last-words.ts';
-import { helperMarksOf, helperMarkText, marks } from '../domain/open-mark.ts';
-import type { Outside } from '../domain/outside.ts';
-import { isHelperName } from '../domain/transaction-names.ts';
+import {
+  type ContainerSummary,
+  type Image,
+  type ImageSummary,
+  isAlive,
+  shortId,
+} from '../domain/container/container.ts';
+import { type HelperOrder, readHelperOrder } from '../domain/self-update/helper.ts';
+import { readJournal } from '../domain/transaction/journal.ts';
+import { lastWords } from '../domain/text/last-words.ts';
+import { helperMarksOf, helperMarkText, marks } from '../domain/transaction/open-mark.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import { isHelperName } from '../domain/transaction/transaction-names.ts';
 import type { FoundTransaction } from './find-open.ts';
 import { untag } from './marks.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { containerOutcome, session } from '../../test/support/fake-application.ts';
-import type { ServiceEvent } from '../domain/event.ts';
-import { summarise } from '../domain/session.ts';
+import type { ServiceEvent } from '../domain/run/event.ts';
+import { summarise } from '../domain/run/session.ts';
 import { createHistory } from './history.ts';
 
 function completed(runId: string, atMs: number): ServiceEvent {

@@ -1,6 +1,6 @@
-import type { ServiceEvent } from '../domain/event.ts';
-import { printable } from '../domain/printable.ts';
-import type { ContainerOutcome, SessionSummary, Trigger } from '../domain/session.ts';
+import type { ServiceEvent } from '../domain/run/event.ts';
+import { printable } from '../domain/text/printable.ts';
+import type { ContainerOutcome, SessionSummary, Trigger } from '../domain/run/session.ts';
 
 /** What is remembered of an update run; checks leave no entry. */
 export type HistoryEntry = SessionSummary & {

@@ -1,11 +1,11 @@
-import type { Container } from '../domain/container.ts';
+import type { Container } from '../domain/container/container.ts';
 import { describeError, ServiceError } from '../domain/errors.ts';
-import { hookCommand, type HookEnd, hookTitles, judgeHook, outputLines } from '../domain/hook.ts';
-import { type HookName, type Labels, readLabels } from '../domain/labels.ts';
-import type { Outside } from '../domain/outside.ts';
-import { quoted } from '../domain/printable.ts';
-import type { WatchedContainer } from '../domain/selection.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
+import { hookCommand, type HookEnd, hookTitles, judgeHook, outputLines } from '../domain/health/hook.ts';
+import { type HookName, type Labels, readLabels } from '../domain/settings/labels.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import { quoted } from '../domain/text/printable.ts';
+import type { WatchedContainer } from '../domain/check/selection.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
 import { mapConcurrently } from './concurrency.ts';
 
 /**

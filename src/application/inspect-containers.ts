@@ -1,5 +1,5 @@
-import type { Container, ContainerSummary } from '../domain/container.ts';
-import type { Outside } from '../domain/outside.ts';
+import type { Container, ContainerSummary } from '../domain/container/container.ts';
+import type { Outside } from '../domain/outside/outside.ts';
 import { mapConcurrently } from './concurrency.ts';
 import { loneFailure } from './lone-failure.ts';
 

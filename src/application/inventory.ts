@@ -1,17 +1,21 @@
-import { type ContainerReference, readContainerReference } from '../domain/container-reference.ts';
-import type { ContainerSummary, ImageSummary } from '../domain/container.ts';
-import { emptyListing, type EngineListing } from '../domain/engine-listing.ts';
-import { type ImageLabelsOf, labelsOfImage } from '../domain/image-index.ts';
-import { createImageRule } from '../domain/image-selection.ts';
-import type { Inventory, LastCheck, TrackedContainer, UnfinishedTracked } from '../domain/inventory.ts';
-import { haveSameLinks, type ListedDependencies, readListedDependencies } from '../domain/listed-dependencies.ts';
-import type { Instance } from '../domain/outside.ts';
-import { scopeInForce } from '../domain/scope-in-force.ts';
-import { createSelector, type UnwatchedContainer, type WatchedContainer } from '../domain/selection.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
-import { isSameList, isSameRecord } from '../domain/shallow.ts';
-import { trackContainer, trackImages, type UncheckedContainer } from '../domain/tracked-container.ts';
-import { unfinishedUpdates } from '../domain/unfinished-update.ts';
+import { type ContainerReference, readContainerReference } from '../domain/check/container-reference.ts';
+import type { ContainerSummary, ImageSummary } from '../domain/container/container.ts';
+import { emptyListing, type EngineListing } from '../domain/inventory/engine-listing.ts';
+import { type ImageLabelsOf, labelsOfImage } from '../domain/container/image-index.ts';
+import { createImageRule } from '../domain/check/image-selection.ts';
+import type { Inventory, LastCheck, TrackedContainer, UnfinishedTracked } from '../domain/inventory/inventory.ts';
+import {
+  haveSameLinks,
+  type ListedDependencies,
+  readListedDependencies,
+} from '../domain/inventory/listed-dependencies.ts';
+import type { Instance } from '../domain/outside/outside.ts';
+import { scopeInForce } from '../domain/check/scope-in-force.ts';
+import { createSelector, type UnwatchedContainer, type WatchedContainer } from '../domain/check/selection.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
+import { isSameList, isSameRecord } from '../domain/text/shallow.ts';
+import { trackContainer, trackImages, type UncheckedContainer } from '../domain/inventory/tracked-container.ts';
+import { unfinishedUpdates } from '../domain/recovery/unfinished-update.ts';
 import type { LastChecks } from './last-checks.ts';
 
 export type InventoryParts = {

@@ -1,10 +1,10 @@
-import { isAlive } from '../domain/container.ts';
+import { isAlive } from '../domain/container/container.ts';
 import { describeError, ServiceError } from '../domain/errors.ts';
-import { imageLabelsIn, indexImages } from '../domain/image-index.ts';
-import { keptAmong, type KeptContainer, whyOver } from '../domain/kept-containers.ts';
-import { keptMarksOf } from '../domain/open-mark.ts';
-import type { Outside } from '../domain/outside.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
+import { imageLabelsIn, indexImages } from '../domain/container/image-index.ts';
+import { keptAmong, type KeptContainer, whyOver } from '../domain/rollback/kept-containers.ts';
+import { keptMarksOf } from '../domain/transaction/open-mark.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
 import { removeUnusedImages } from './cleanup.ts';
 import { loneFailure } from './lone-failure.ts';
 import { untag } from './marks.ts';

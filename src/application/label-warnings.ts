@@ -1,5 +1,5 @@
-import type { Log } from '../domain/outside.ts';
-import type { Selection } from '../domain/selection.ts';
+import type { Log } from '../domain/outside/outside.ts';
+import type { Selection } from '../domain/check/selection.ts';
 
 /** Logs what is wrong with containers' labels, each thing once in the life of the process. */
 export function createLabelWarnings(log: Log): (selection: Selection) => void {

@@ -1,7 +1,7 @@
-import type { ServiceEvent } from '../domain/event.ts';
-import { isImageId } from '../domain/container-reference.ts';
-import { familiarReference, tryParseImageReference } from '../domain/image-reference.ts';
-import type { LastCheck, TrackedContainer } from '../domain/inventory.ts';
+import type { ServiceEvent } from '../domain/run/event.ts';
+import { isImageId } from '../domain/check/container-reference.ts';
+import { familiarReference, tryParseImageReference } from '../domain/reference/image-reference.ts';
+import type { LastCheck, TrackedContainer } from '../domain/inventory/inventory.ts';
 import type { CheckedContainer } from './check.ts';
 
 /** What the last checks found, for as long as the container runs the image that was checked. */

@@ -1,7 +1,7 @@
-import type { ContainerSummary, ImageSummary } from '../domain/container.ts';
-import { type FailedVersion, failedVersionsOf } from '../domain/failed-version.ts';
-import { type ImageIndex, indexImages } from '../domain/image-index.ts';
-import type { Outside } from '../domain/outside.ts';
+import type { ContainerSummary, ImageSummary } from '../domain/container/container.ts';
+import { type FailedVersion, failedVersionsOf } from '../domain/check/failed-version.ts';
+import { type ImageIndex, indexImages } from '../domain/container/image-index.ts';
+import type { Outside } from '../domain/outside/outside.ts';
 import { mapConcurrently } from './concurrency.ts';
 import { loneFailure } from './lone-failure.ts';
 import { stoppedError } from './stopped.ts';

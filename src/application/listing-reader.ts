@@ -1,14 +1,14 @@
-import type { ImageSummary } from '../domain/container.ts';
-import { isImageId } from '../domain/container-reference.ts';
+import type { ImageSummary } from '../domain/container/container.ts';
+import { isImageId } from '../domain/check/container-reference.ts';
 import {
   type EngineListing,
   withAllContainers,
   withImages,
   withReferences,
   withSomeContainers,
-} from '../domain/engine-listing.ts';
+} from '../domain/inventory/engine-listing.ts';
 import { describeError } from '../domain/errors.ts';
-import type { Outside } from '../domain/outside.ts';
+import type { Outside } from '../domain/outside/outside.ts';
 import { mapConcurrently } from './concurrency.ts';
 import { loneFailure } from './lone-failure.ts';
 import type { Reading } from './engine-changes.ts';

@@ -1,5 +1,5 @@
 import { ServiceError } from '../domain/errors.ts';
-import type { Clock } from '../domain/outside.ts';
+import type { Clock } from '../domain/outside/outside.ts';
 
 /** Whether a list from memory may be shown: it is as true as the stream of events that it follows. */
 export type Trust = {

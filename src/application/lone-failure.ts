@@ -1,5 +1,5 @@
 import { type ErrorCode, ServiceError } from '../domain/errors.ts';
-import type { Engine } from '../domain/outside.ts';
+import type { Engine } from '../domain/outside/outside.ts';
 
 /**
  * The failure of an inspection that concerns the inspected object alone: a broken one must not keep

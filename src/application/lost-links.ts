@@ -1,7 +1,7 @@
-import type { Container } from '../domain/container.ts';
-import { parseLink } from '../domain/container-recipe/other-containers.ts';
-import type { Outside } from '../domain/outside.ts';
-import { quoted } from '../domain/printable.ts';
+import type { Container } from '../domain/container/container.ts';
+import { parseLink } from '../domain/container/recipe/other-containers.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import { quoted } from '../domain/text/printable.ts';
 
 /** What the legacy links of a container are called in it, with what each leads to; `''` where that is not known. */
 type LinkTargets = ReadonlyMap<string, string>;

@@ -1,13 +1,13 @@
-import type { ContainerSummary } from '../domain/container.ts';
-import { buildDependencyGraph } from '../domain/dependency-graph.ts';
-import { withoutKept } from '../domain/kept-containers.ts';
-import type { Outside } from '../domain/outside.ts';
-import { quoted } from '../domain/printable.ts';
-import { imageLabelsIn, indexImages } from '../domain/image-index.ts';
-import { whyOptedOut } from '../domain/opted-out.ts';
-import type { SelfUpdate } from '../domain/self-update.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
-import { planUpdate, type StaleContainer, type UpdatePlan } from '../domain/update-plan.ts';
+import type { ContainerSummary } from '../domain/container/container.ts';
+import { buildDependencyGraph } from '../domain/plan/dependency-graph.ts';
+import { withoutKept } from '../domain/rollback/kept-containers.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import { quoted } from '../domain/text/printable.ts';
+import { imageLabelsIn, indexImages } from '../domain/container/image-index.ts';
+import { whyOptedOut } from '../domain/check/opted-out.ts';
+import type { SelfUpdate } from '../domain/self-update/self-update.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
+import { planUpdate, type StaleContainer, type UpdatePlan } from '../domain/plan/update-plan.ts';
 import type { CheckReport } from './check.ts';
 import { inspectContainers } from './inspect-containers.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { inspectedContainer } from '../../test/support/builders.ts';
-import { defaultSettings } from '../domain/settings.ts';
+import { defaultSettings } from '../domain/settings/settings.ts';
 import { mannersOf } from './manners.ts';
 
 const settings = { ...defaultSettings, stopTimeoutMs: 20_000 };

@@ -1,5 +1,5 @@
 import { ServiceError } from '../domain/errors.ts';
-import type { Clock } from '../domain/outside.ts';
+import type { Clock } from '../domain/outside/outside.ts';
 
 /** To be called before each comparison of a request's filters with a container; throws once they have taken too long. */
 export function stopMatchingInTime({ monotonicMs }: Pick<Clock, 'monotonicMs'>): () => void {

@@ -1,11 +1,11 @@
-import type { Digest } from '../domain/digest.ts';
+import type { Digest } from '../domain/reference/digest.ts';
 import { ServiceError } from '../domain/errors.ts';
-import type { ImageIndex } from '../domain/image-index.ts';
-import type { Outside, RemoteImage } from '../domain/outside.ts';
-import type { Platform } from '../domain/platform.ts';
-import { ageOf, ripeInstead, type Sighting } from '../domain/sightings.ts';
-import { judgeInstead, seenSince } from '../domain/staleness.ts';
-import type { Subject, Verdict } from '../domain/verdict.ts';
+import type { ImageIndex } from '../domain/container/image-index.ts';
+import type { Outside, RemoteImage } from '../domain/outside/outside.ts';
+import type { Platform } from '../domain/reference/platform.ts';
+import { ageOf, ripeInstead, type Sighting } from '../domain/check/sightings.ts';
+import { judgeInstead, seenSince } from '../domain/check/staleness.ts';
+import type { Subject, Verdict } from '../domain/check/verdict.ts';
 
 export type MovingTag = {
   /** Oldest first; the last is what the tag is now. */

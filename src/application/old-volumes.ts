@@ -1,7 +1,7 @@
-import { anonymousVolumeNames } from '../domain/container-recipe/mounts.ts';
-import type { Outside } from '../domain/outside.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
-import type { PlannedMember, UpdatePlan } from '../domain/update-plan.ts';
+import { anonymousVolumeNames } from '../domain/container/recipe/volumes/mounts.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
+import type { PlannedMember, UpdatePlan } from '../domain/plan/update-plan.ts';
 import type { Outcomes } from './run-plan.ts';
 
 /** Whether remove-volumes is about this container: what is only re-created with another one keeps its volumes. */

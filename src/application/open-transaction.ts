@@ -1,10 +1,10 @@
-import { hasSelfRemovingSuccessor, removesItself } from '../domain/auto-remove.ts';
-import { isAlive, restartPolicyOf } from '../domain/container.ts';
-import type { Log, Outside } from '../domain/outside.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
-import { keepOrderOf } from '../domain/keep-old.ts';
-import { startOrderOf } from '../domain/start-first.ts';
-import type { PlannedMember, PlannedTransaction } from '../domain/update-plan.ts';
+import { hasSelfRemovingSuccessor, removesItself } from '../domain/transaction/auto-remove.ts';
+import { isAlive, restartPolicyOf } from '../domain/container/container.ts';
+import type { Log, Outside } from '../domain/outside/outside.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
+import { keepOrderOf } from '../domain/plan/keep-old.ts';
+import { startOrderOf } from '../domain/plan/start-first.ts';
+import type { PlannedMember, PlannedTransaction } from '../domain/plan/update-plan.ts';
 import type { Member, OpenTransaction } from './facts.ts';
 import type { PreparedMember, PreparedTransaction } from './prepare.ts';
 import { createStopTimes } from './stop-times.ts';

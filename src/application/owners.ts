@@ -1,7 +1,7 @@
-import { type Container, isAlive } from '../domain/container.ts';
-import { formatDuration } from '../domain/duration.ts';
-import type { Outside } from '../domain/outside.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
+import { type Container, isAlive } from '../domain/container/container.ts';
+import { formatDuration } from '../domain/text/duration.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
 import type { FoundTransaction } from './find-open.ts';
 import { healthDeadlineMs } from './health.ts';
 import { mannersOf } from './manners.ts';

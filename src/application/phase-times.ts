@@ -1,6 +1,6 @@
-import type { UpdatePhase } from '../domain/event.ts';
-import type { Clock } from '../domain/outside.ts';
-import type { PhaseTimes } from '../domain/session.ts';
+import type { UpdatePhase } from '../domain/run/event.ts';
+import type { Clock } from '../domain/outside/outside.ts';
+import type { PhaseTimes } from '../domain/run/session.ts';
 
 /** How long containers were in each phase of their update. */
 export type PhaseWatch = {

@@ -1,9 +1,9 @@
-import { speaksApi } from '../domain/api-version.ts';
-import { type Container, type Endpoint, type Image, isAlive } from '../domain/container.ts';
-import { recipeFor } from '../domain/container-recipe.ts';
-import { labelsToBe } from '../domain/container-recipe/own-labels.ts';
+import { speaksApi } from '../domain/container/api-version.ts';
+import { type Container, type Endpoint, type Image, isAlive } from '../domain/container/container.ts';
+import { recipeFor } from '../domain/container/recipe/container-recipe.ts';
+import { labelsToBe } from '../domain/container/recipe/own-labels.ts';
 import { ServiceError } from '../domain/errors.ts';
-import type { HealthProbe } from '../domain/health-probe.ts';
+import type { HealthProbe } from '../domain/settings/health-probe.ts';
 import {
   digestOfRepository,
   engineReference,
@@ -11,12 +11,12 @@ import {
   parseImageReference,
   tryParseImageReference,
   withDigest,
-} from '../domain/image-reference.ts';
-import { readLabels, wishesOf } from '../domain/labels.ts';
-import type { EngineInfo, Network, Outside } from '../domain/outside.ts';
-import { formatPlatform, type Platform, runsOn, samePlatform } from '../domain/platform.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
-import type { PlannedMember, PlannedTransaction } from '../domain/update-plan.ts';
+} from '../domain/reference/image-reference.ts';
+import { readLabels, wishesOf } from '../domain/settings/labels.ts';
+import type { EngineInfo, Network, Outside } from '../domain/outside/outside.ts';
+import { formatPlatform, type Platform, runsOn, samePlatform } from '../domain/reference/platform.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
+import type { PlannedMember, PlannedTransaction } from '../domain/plan/update-plan.ts';
 import { getsFreshVolumes } from './old-volumes.ts';
 import { titleOfProbe, whyNotAskable } from './probe.ts';
 

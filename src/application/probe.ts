@@ -1,9 +1,9 @@
-import type { Container } from '../domain/container.ts';
-import { type HealthProbe, probeTitle } from '../domain/health-probe.ts';
-import { hideSecrets } from '../domain/last-words.ts';
-import type { CommandOutcome, Outside, ProbeAnswer } from '../domain/outside.ts';
-import { printable } from '../domain/printable.ts';
-import { addressIn, type ProbeRoute, probeRoute } from '../domain/probe-route.ts';
+import type { Container } from '../domain/container/container.ts';
+import { type HealthProbe, probeTitle } from '../domain/settings/health-probe.ts';
+import { hideSecrets } from '../domain/text/last-words.ts';
+import type { CommandOutcome, Outside, ProbeAnswer } from '../domain/outside/outside.ts';
+import { printable } from '../domain/text/printable.ts';
+import { addressIn, type ProbeRoute, probeRoute } from '../domain/health/probe-route.ts';
 
 /** Why a probe has not passed this time, as a clause; undefined: it has. */
 export type ProbeFailure = string | undefined;

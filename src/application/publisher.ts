@@ -1,5 +1,5 @@
 import { describeError } from '../domain/errors.ts';
-import type { Log } from '../domain/outside.ts';
+import type { Log } from '../domain/outside/outside.ts';
 
 export type Listener<Event> = (event: Event) => void;
 

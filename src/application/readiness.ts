@@ -1,5 +1,5 @@
 import { ServiceError } from '../domain/errors.ts';
-import type { Outside } from '../domain/outside.ts';
+import type { Outside } from '../domain/outside/outside.ts';
 import { orStopped } from './stopped.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../test/support/sandbox-outside.ts';
-import type { Instance } from '../domain/outside.ts';
-import { defaultSettings } from '../domain/settings.ts';
-import { journalPrefix } from '../domain/label-names.ts';
+import type { Instance } from '../domain/outside/outside.ts';
+import { defaultSettings } from '../domain/settings/settings.ts';
+import { journalPrefix } from '../domain/container/label-names.ts';
 import { recoverTransactions } from './recover.ts';
 import { runTransaction } from './run-transaction.ts';
 

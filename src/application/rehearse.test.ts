@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../test/support/sandbox-outside.ts';
-import type { Engine } from '../domain/outside.ts';
-import { defaultSettings } from '../domain/settings.ts';
+import type { Engine } from '../domain/outside/outside.ts';
+import { defaultSettings } from '../domain/settings/settings.ts';
 import { createApplication } from './create-application.ts';
 
 const settings = { ...defaultSettings, updateAutoRemove: true };

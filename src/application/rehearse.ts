@@ -1,7 +1,7 @@
 import { describeWithRemedy } from '../domain/errors.ts';
-import type { Outside } from '../domain/outside.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
-import type { PlannedTransaction, UpdatePlan } from '../domain/update-plan.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
+import type { PlannedTransaction, UpdatePlan } from '../domain/plan/update-plan.ts';
 import type { OpenTransaction } from './facts.ts';
 import { openTransaction } from './open-transaction.ts';
 import { type PreparedTransaction, prepareTransaction } from './prepare.ts';

@@ -1,8 +1,8 @@
-import type { Container } from '../domain/container.ts';
-import type { Outside } from '../domain/outside.ts';
-import { quoted } from '../domain/printable.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
-import type { Requirement } from '../domain/update-plan.ts';
+import type { Container } from '../domain/container/container.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import { quoted } from '../domain/text/printable.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
+import type { Requirement } from '../domain/plan/update-plan.ts';
 import { healthDeadlineMs } from './health.ts';
 import { mannersOf } from './manners.ts';
 

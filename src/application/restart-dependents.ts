@@ -1,11 +1,11 @@
-import { type Container, isAlive } from '../domain/container.ts';
+import { type Container, isAlive } from '../domain/container/container.ts';
 import { describeError } from '../domain/errors.ts';
-import type { Outside } from '../domain/outside.ts';
-import type { PlannedRestart } from '../domain/planned-restarts.ts';
-import { outageOf } from '../domain/outage.ts';
-import { quoted } from '../domain/printable.ts';
-import type { ContainerOutcome, OutcomeKind } from '../domain/session.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import type { PlannedRestart } from '../domain/plan/planned-restarts.ts';
+import { outageOf } from '../domain/run/outage.ts';
+import { quoted } from '../domain/text/printable.ts';
+import type { ContainerOutcome, OutcomeKind } from '../domain/run/session.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
 import { passGate } from './health.ts';
 import { mannersOf } from './manners.ts';
 import { createStopTimes } from './stop-times.ts';

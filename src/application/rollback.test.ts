@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { PlannedFault } from '../adapters/sandbox/faults.ts';
 import type { Behaviour } from '../adapters/sandbox/behaviour.ts';
 import { createSandboxScene, type SandboxScene } from '../../test/support/sandbox-outside.ts';
-import type { Session } from '../domain/session.ts';
-import { writeJournal } from '../domain/journal.ts';
-import { defaultSettings, type ServiceSettings } from '../domain/settings.ts';
+import type { Session } from '../domain/run/session.ts';
+import { writeJournal } from '../domain/transaction/journal.ts';
+import { defaultSettings, type ServiceSettings } from '../domain/settings/settings.ts';
 import type { Application } from './application.ts';
 import { createApplication } from './create-application.ts';
 

@@ -1,9 +1,9 @@
 import { describeError } from '../domain/errors.ts';
-import type { Outside } from '../domain/outside.ts';
-import { quoted } from '../domain/printable.ts';
-import type { ContainerOutcome, OutcomeKind } from '../domain/session.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
-import type { PlannedMember, PlannedTransaction, UpdatePlan } from '../domain/update-plan.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import { quoted } from '../domain/text/printable.ts';
+import type { ContainerOutcome, OutcomeKind } from '../domain/run/session.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
+import type { PlannedMember, PlannedTransaction, UpdatePlan } from '../domain/plan/update-plan.ts';
 import { createSlots } from './concurrency.ts';
 import { whyNotReady } from './requirements.ts';
 import { restartDependents } from './restart-dependents.ts';

@@ -1,6 +1,6 @@
 import { describeError } from '../domain/errors.ts';
-import type { Outside } from '../domain/outside.ts';
-import { type ContainerOutcome, type Session, summarise, type Trigger } from '../domain/session.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import { type ContainerOutcome, type Session, summarise, type Trigger } from '../domain/run/session.ts';
 
 /** Runs what changes containers as a session: announced, timed, and told of at its end, also when it fails as a whole. */
 export async function runSession(

@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createFakeClock, type FakeClock } from '../../test/support/fake-clock.ts';
 import { ServiceError } from '../domain/errors.ts';
-import type { Log } from '../domain/outside.ts';
-import type { Schedule } from '../domain/schedule.ts';
-import type { Trigger } from '../domain/session.ts';
+import type { Log } from '../domain/outside/outside.ts';
+import type { Schedule } from '../domain/schedule/schedule.ts';
+import type { Trigger } from '../domain/run/session.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 
 const hourMs = 3_600_000;

@@ -1,7 +1,7 @@
-import { formatDuration } from '../domain/duration.ts';
+import { formatDuration } from '../domain/text/duration.ts';
 import { ServiceError } from '../domain/errors.ts';
-import type { Outside } from '../domain/outside.ts';
-import type { Trigger } from '../domain/session.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import type { Trigger } from '../domain/run/session.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
 import type { KeepUpdating } from './application.ts';
 

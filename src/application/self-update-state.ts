@@ -1,6 +1,6 @@
-import type { Outside } from '../domain/outside.ts';
-import { publishesPorts } from '../domain/self-update.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import { publishesPorts } from '../domain/self-update/self-update.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
 
 /** Whether this Upkeep replaces its own container: by the settings and, with the HTTP API on, by the container's ports. */
 export function createSelfUpdateState(

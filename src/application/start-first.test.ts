@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Behaviour } from '../adapters/sandbox/behaviour.ts';
 import { createSandboxScene } from '../../test/support/sandbox-outside.ts';
-import { defaultSettings } from '../domain/settings.ts';
+import { defaultSettings } from '../domain/settings/settings.ts';
 import { createApplication } from './create-application.ts';
 
 async function update(next: Behaviour, HostConfig: object = {}) {

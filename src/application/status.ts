@@ -1,6 +1,6 @@
-import type { ServiceEvent } from '../domain/event.ts';
-import type { Inventory } from '../domain/inventory.ts';
-import type { SessionSummary } from '../domain/session.ts';
+import type { ServiceEvent } from '../domain/run/event.ts';
+import type { Inventory } from '../domain/inventory/inventory.ts';
+import type { SessionSummary } from '../domain/run/session.ts';
 import type { ServiceStatus } from './application.ts';
 import type { History, HistoryEntry } from './history.ts';
 

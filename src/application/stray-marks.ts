@@ -1,9 +1,9 @@
-import { restartPolicyOf } from '../domain/container.ts';
+import { restartPolicyOf } from '../domain/container/container.ts';
 import { describeError } from '../domain/errors.ts';
-import type { OpenMark } from '../domain/open-mark.ts';
-import type { Outside } from '../domain/outside.ts';
-import { deadManPolicy, samePolicy } from '../domain/transaction.ts';
-import { parseKeptName, parseStandingName } from '../domain/transaction-names.ts';
+import type { OpenMark } from '../domain/transaction/open-mark.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import { deadManPolicy, samePolicy } from '../domain/transaction/transaction.ts';
+import { parseKeptName, parseStandingName } from '../domain/transaction/transaction-names.ts';
 import { followedTag } from './facts.ts';
 import { untag } from './marks.ts';
 

@@ -1,5 +1,5 @@
-import type { Digest } from '../domain/digest.ts';
-import { type Sighting, withSighting } from '../domain/sightings.ts';
+import type { Digest } from '../domain/reference/digest.ts';
+import { type Sighting, withSighting } from '../domain/check/sightings.ts';
 
 /** What was seen behind tags since this process began. */
 export type TagWatch = {

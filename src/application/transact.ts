@@ -1,8 +1,8 @@
 import { describeError, ServiceError } from '../domain/errors.ts';
-import type { UpdatePhase } from '../domain/event.ts';
-import { lastWords } from '../domain/last-words.ts';
-import type { Outside } from '../domain/outside.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
+import type { UpdatePhase } from '../domain/run/event.ts';
+import { lastWords } from '../domain/text/last-words.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
 import {
   type Course,
   decide,
@@ -14,8 +14,8 @@ import {
   type StepOf,
   stepKey,
   type TransactionFacts,
-} from '../domain/transaction.ts';
-import { parseStandingName } from '../domain/transaction-names.ts';
+} from '../domain/transaction/transaction.ts';
+import { parseStandingName } from '../domain/transaction/transaction-names.ts';
 import { type OpenTransaction, readFacts } from './facts.ts';
 import { firstToEnd } from './first-to-end.ts';
 import type { PreparedTransaction } from './prepare.ts';

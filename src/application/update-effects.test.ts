@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../test/support/sandbox-outside.ts';
 import type { Behaviour } from '../adapters/sandbox/behaviour.ts';
-import type { ImageConfig } from '../domain/container.ts';
-import type { Session } from '../domain/session.ts';
-import { defaultSettings, type ServiceSettings } from '../domain/settings.ts';
+import type { ImageConfig } from '../domain/container/container.ts';
+import type { Session } from '../domain/run/session.ts';
+import { defaultSettings, type ServiceSettings } from '../domain/settings/settings.ts';
 import { createApplication } from './create-application.ts';
 
 /** What options and labels do to an update, as far as it can be told without a real engine. */

@@ -1,7 +1,7 @@
 import { describeError, ServiceError } from '../domain/errors.ts';
-import { hasOwnLimit } from '../domain/hook.ts';
-import type { Outside } from '../domain/outside.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
+import { hasOwnLimit } from '../domain/health/hook.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
 import { runHook, titleOf } from './hooks.ts';
 
 /** What the hook of an update means for it. */

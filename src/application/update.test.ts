@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { countCalls } from '../../test/support/counted-engine.ts';
 import { createSandboxScene, type SandboxScene } from '../../test/support/sandbox-outside.ts';
 import { ServiceError } from '../domain/errors.ts';
-import type { ServiceEvent } from '../domain/event.ts';
-import type { Engine, Outside } from '../domain/outside.ts';
-import type { Session } from '../domain/session.ts';
-import { defaultSettings, type ServiceSettings } from '../domain/settings.ts';
+import type { ServiceEvent } from '../domain/run/event.ts';
+import type { Engine, Outside } from '../domain/outside/outside.ts';
+import type { Session } from '../domain/run/session.ts';
+import { defaultSettings, type ServiceSettings } from '../domain/settings/settings.ts';
 import type { Application, UpdateRequest } from './application.ts';
 import { createApplication } from './create-application.ts';
 

@@ -1,9 +1,9 @@
-import type { ContainerSummary } from '../domain/container.ts';
-import type { ImageLabelsOf } from '../domain/image-index.ts';
-import { otherUpdaters } from '../domain/other-updaters.ts';
-import type { Outside } from '../domain/outside.ts';
-import { scopeInForce } from '../domain/scope-in-force.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
+import type { ContainerSummary } from '../domain/container/container.ts';
+import type { ImageLabelsOf } from '../domain/container/image-index.ts';
+import { otherUpdaters } from '../domain/check/other-updaters.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import { scopeInForce } from '../domain/check/scope-in-force.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
 
 /** Without the images' labels, before those are listed, all labels are taken for the containers' own. */
 export type UpdaterWarnings = (containers: readonly ContainerSummary[], imageLabelsOf?: ImageLabelsOf) => void;

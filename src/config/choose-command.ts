@@ -1,5 +1,5 @@
-import { editDistance } from '../domain/edit-distance.ts';
-import { printable, quoted } from '../domain/printable.ts';
+import { editDistance } from '../domain/text/edit-distance.ts';
+import { printable, quoted } from '../domain/text/printable.ts';
 import type { CommandLine, GivenFlag } from './command-line.ts';
 import { commandNamed, commands, type CommandName } from './commands.ts';
 import type { Fault } from './fault.ts';

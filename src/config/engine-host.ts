@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { ServiceError } from '../domain/errors.ts';
-import { quoted } from '../domain/printable.ts';
+import { quoted } from '../domain/text/printable.ts';
 import type { EngineSettings } from './settings.ts';
 
 /**

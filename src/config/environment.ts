@@ -1,5 +1,5 @@
-import { editDistance } from '../domain/edit-distance.ts';
-import { printable } from '../domain/printable.ts';
+import { editDistance } from '../domain/text/edit-distance.ts';
+import { printable } from '../domain/text/printable.ts';
 import type { Option } from './option.ts';
 import { optionEntries } from './options.ts';
 

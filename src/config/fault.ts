@@ -1,4 +1,4 @@
-import { printable, quoted } from '../domain/printable.ts';
+import { printable, quoted } from '../domain/text/printable.ts';
 
 /** Something wrong with what the user asked for. */
 export type Fault = {

@@ -1,5 +1,5 @@
-import { editDistance, nearest } from '../domain/edit-distance.ts';
-import { printable, quoted } from '../domain/printable.ts';
+import { editDistance, nearest } from '../domain/text/edit-distance.ts';
+import { printable, quoted } from '../domain/text/printable.ts';
 import type { Option } from './option.ts';
 import { optionEntries, type OptionKey } from './options.ts';
 

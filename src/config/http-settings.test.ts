@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { endpointGroups } from '../domain/http-settings.ts';
+import { endpointGroups } from '../domain/settings/http-settings.ts';
 import { loadConfiguration } from './load.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-http-'));

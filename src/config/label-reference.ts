@@ -5,7 +5,7 @@ import {
   ownPrefix,
   watchtowerLabel,
   type LabelName,
-} from '../domain/label-names.ts';
+} from '../domain/container/label-names.ts';
 import { code } from './markdown.ts';
 
 /** Of every label of ours: the label, its alias, its meaning, an example. */

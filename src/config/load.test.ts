@@ -576,7 +576,7 @@ test.each([
 });
 
 test('the defaults of the options are those of the domain', async () => {
-  const { defaultSettings } = await import('../domain/settings.ts');
+  const { defaultSettings } = await import('../domain/settings/settings.ts');
   expect(settingsOf([]).service).toEqual(defaultSettings);
 });
 

@@ -1,4 +1,4 @@
-import { nearest } from '../domain/edit-distance.ts';
+import { nearest } from '../domain/text/edit-distance.ts';
 import { commands, type CommandName } from './commands.ts';
 
 /** The command that somebody means who writes this word: by its meaning, else by its spelling; undefined when none is near. */

@@ -1,4 +1,4 @@
-import { formatDuration } from '../domain/duration.ts';
+import { formatDuration } from '../domain/text/duration.ts';
 import type { Option } from './option.ts';
 
 /** `-t, --stop-timeout DURATION`; empty for an option that only a variable sets. */

@@ -1,4 +1,4 @@
-import { formatDuration, parseDuration } from '../domain/duration.ts';
+import { formatDuration, parseDuration } from '../domain/text/duration.ts';
 import type { DurationOption, IntegerOption, Option } from './option.ts';
 
 /** A value of the option's kind, or the words for what would have been accepted. */

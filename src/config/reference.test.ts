@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { configurationPage } from './reference.ts';
-import { readLabels } from '../domain/labels.ts';
+import { readLabels } from '../domain/settings/labels.ts';
 import { labelRows } from './label-reference.ts';
 import { optionEntries } from './options.ts';
 import { parseValue } from './parse.ts';

@@ -1,4 +1,4 @@
-import { dropInPrefix, ownPrefix } from '../domain/label-names.ts';
+import { dropInPrefix, ownPrefix } from '../domain/container/label-names.ts';
 import { variablesOf } from './environment.ts';
 import { foreignLabelRows, labelRows } from './label-reference.ts';
 import { code, table } from './markdown.ts';

@@ -1,5 +1,5 @@
-import { formatDuration, parseDuration } from '../domain/duration.ts';
-import type { Schedule } from '../domain/schedule.ts';
+import { formatDuration, parseDuration } from '../domain/text/duration.ts';
+import type { Schedule } from '../domain/schedule/schedule.ts';
 import { readCalendar } from './calendar.ts';
 
 /** Updates so far apart, counted from the start. */

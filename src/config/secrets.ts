@@ -1,6 +1,6 @@
 import { accessSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { quoted } from '../domain/printable.ts';
+import { quoted } from '../domain/text/printable.ts';
 import { refusedValue, type Fault } from './fault.ts';
 
 /** What a value that may name a file stands for. */

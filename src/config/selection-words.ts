@@ -1,5 +1,5 @@
-import { quoted } from '../domain/printable.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
+import { quoted } from '../domain/text/printable.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
 
 /** A sentence on which containers the settings have watched, without a final period. */
 export function describeSelection(settings: ServiceSettings): string {

@@ -1,6 +1,6 @@
-import { parseHealthProbe } from '../domain/health-probe.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
-import type { SelfUpdate } from '../domain/self-update.ts';
+import { parseHealthProbe } from '../domain/settings/health-probe.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
+import type { SelfUpdate } from '../domain/self-update/self-update.ts';
 import type { Given } from './settings.ts';
 
 /** What the service itself wants to know. The names on the command line are what `run` watches, and what other commands are about. */

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Schedule } from '../domain/schedule.ts';
-import type { HttpSettings } from '../domain/http-settings.ts';
-import type { ServiceSettings } from '../domain/settings.ts';
+import type { Schedule } from '../domain/schedule/schedule.ts';
+import type { HttpSettings } from '../domain/settings/http-settings.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
 import type { CommandName } from './commands.ts';
 import type { Fault } from './fault.ts';
 import { makeHttpSettings } from './http-settings.ts';

@@ -1,4 +1,4 @@
-import type { ServiceSettings } from '../domain/settings.ts';
+import type { ServiceSettings } from '../domain/settings/settings.ts';
 import { describeSelection } from './selection-words.ts';
 import type { ShownOption } from './shown-options.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defaultSettings } from '../domain/settings.ts';
+import { defaultSettings } from '../domain/settings/settings.ts';
 import { loadConfiguration } from './load.ts';
 import { optionEntries } from './options.ts';
 import { describeSelection } from './selection-words.ts';

@@ -1,4 +1,4 @@
-import { formatDuration } from '../domain/duration.ts';
+import { formatDuration } from '../domain/text/duration.ts';
 import { variablesOf } from './environment.ts';
 import type { Option } from './option.ts';
 import { optionEntries, type OptionKey, type OptionValues } from './options.ts';

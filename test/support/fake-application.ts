@@ -6,8 +6,8 @@ import type {
   RecoveryReport,
   RehearsalReport,
 } from '../../src/interfaces/cli/application-types.ts';
-import type { ServiceEvent } from '../../src/domain/event.ts';
-import type { ContainerOutcome, Session } from '../../src/domain/session.ts';
+import type { ServiceEvent } from '../../src/domain/run/event.ts';
+import type { ContainerOutcome, Session } from '../../src/domain/run/session.ts';
 import { digestOf, idOf } from './builders.ts';
 
 /** A service whose answers are given; it remembers what it was asked. */

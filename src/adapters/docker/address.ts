@@ -1,5 +1,5 @@
 import { ServiceError } from '../../domain/errors.ts';
-import { quoted } from '../../domain/printable.ts';
+import { quoted } from '../../domain/text/printable.ts';
 
 /** Where an engine listens. `text` is how it was written, for messages; it never holds a secret. */
 export type EngineAddress =

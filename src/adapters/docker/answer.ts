@@ -1,5 +1,5 @@
 import { ServiceError } from '../../domain/errors.ts';
-import { printable } from '../../domain/printable.ts';
+import { printable } from '../../domain/text/printable.ts';
 import type { EngineResponse } from './request.ts';
 import { fields, isFields, text } from './wire.ts';
 

@@ -1,4 +1,4 @@
-import { speaksApi } from '../../domain/api-version.ts';
+import { speaksApi } from '../../domain/container/api-version.ts';
 import type { EngineVersion } from './version.ts';
 
 /**

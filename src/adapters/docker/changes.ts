@@ -1,5 +1,5 @@
 import { describeError, ServiceError } from '../../domain/errors.ts';
-import type { CallOutcome } from '../../domain/outside.ts';
+import type { CallOutcome } from '../../domain/outside/outside.ts';
 import { readAnswer, type EngineError } from './answer.ts';
 import type { Client, Query } from './client.ts';
 import { EngineFailure } from './failure.ts';

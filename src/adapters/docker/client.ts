@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Clock } from '../../domain/outside.ts';
-import { printable, quoted } from '../../domain/printable.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
+import { printable, quoted } from '../../domain/text/printable.ts';
 import { maxAnswerBytes, readError, readJson, type EngineError } from './answer.ts';
 import type { Connection } from './connection.ts';
 import type { Deadlines } from './deadlines.ts';

@@ -1,7 +1,7 @@
-import type { RestartPolicy } from '../../domain/container.ts';
-import type { ContainerRecipe } from '../../domain/container-recipe.ts';
-import type { CallOutcome, CreateOutcome } from '../../domain/outside.ts';
-import { formatPlatform } from '../../domain/platform.ts';
+import type { RestartPolicy } from '../../domain/container/container.ts';
+import type { ContainerRecipe } from '../../domain/container/recipe/container-recipe.ts';
+import type { CallOutcome, CreateOutcome } from '../../domain/outside/outside.ts';
+import { formatPlatform } from '../../domain/reference/platform.ts';
 import { capabilitiesOf, mishaps } from './capabilities.ts';
 import { change, changeAndRead } from './changes.ts';
 import type { Client } from './client.ts';

@@ -1,6 +1,6 @@
-import type { Container, ContainerSummary } from '../../domain/container.ts';
-import type { ContainerFilter } from '../../domain/outside.ts';
-import { quoted } from '../../domain/printable.ts';
+import type { Container, ContainerSummary } from '../../domain/container/container.ts';
+import type { ContainerFilter } from '../../domain/outside/outside.ts';
+import { quoted } from '../../domain/text/printable.ts';
 import { capabilitiesOf, namePattern } from './capabilities.ts';
 import type { Client } from './client.ts';
 import { readList } from './lists.ts';

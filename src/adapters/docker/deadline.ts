@@ -1,4 +1,4 @@
-import type { Clock } from '../../domain/outside.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
 
 /** A limit on a wait. */
 export type Deadline = {

@@ -1,4 +1,4 @@
-import type { Clock, Engine, Log } from '../../domain/outside.ts';
+import type { Clock, Engine, Log } from '../../domain/outside/outside.ts';
 import { parseAddress } from './address.ts';
 import { createClient } from './client.ts';
 import { createConnection, type TlsFiles } from './connection.ts';

@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../domain/outside.ts';
+import type { EngineEvent } from '../../domain/outside/outside.ts';
 import type { Client } from './client.ts';
 import { jsonLines } from './json-lines.ts';
 import { refusal } from './reads.ts';

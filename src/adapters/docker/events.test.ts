@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { connectedEngine } from '../../../test/support/connected-engine.ts';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { refuse, type Script } from '../../../test/support/scripted-engine.ts';
-import type { Clock, Engine, EngineEvent } from '../../domain/outside.ts';
+import type { Clock, Engine, EngineEvent } from '../../domain/outside/outside.ts';
 import { createSystemClock } from '../process/clock.ts';
 
 const event = (fields: object): string =>

@@ -1,5 +1,5 @@
 import { ServiceError, type ErrorCode } from '../../domain/errors.ts';
-import { printable } from '../../domain/printable.ts';
+import { printable } from '../../domain/text/printable.ts';
 
 /**
  * No answer of the engine. `sent` is false only when not a byte of the request can have reached

@@ -1,6 +1,6 @@
-import type { Container } from '../../domain/container.ts';
+import type { Container } from '../../domain/container/container.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { quoted } from '../../domain/printable.ts';
+import { quoted } from '../../domain/text/printable.ts';
 import type { Client } from './client.ts';
 import { readInspected } from './reads.ts';
 import { fields, pathSegment, textMap } from './wire.ts';

@@ -1,7 +1,7 @@
-import type { Image, ImageSummary } from '../../domain/container.ts';
-import { repositoryName, tryParseImageReference } from '../../domain/image-reference.ts';
-import type { CallOutcome } from '../../domain/outside.ts';
-import { quoted } from '../../domain/printable.ts';
+import type { Image, ImageSummary } from '../../domain/container/container.ts';
+import { repositoryName, tryParseImageReference } from '../../domain/reference/image-reference.ts';
+import type { CallOutcome } from '../../domain/outside/outside.ts';
+import { quoted } from '../../domain/text/printable.ts';
 import { capabilitiesOf, mishaps } from './capabilities.ts';
 import { change } from './changes.ts';
 import type { Client } from './client.ts';

@@ -1,6 +1,6 @@
-import type { EngineInfo } from '../../domain/outside.ts';
-import { normalisePlatform, type Platform } from '../../domain/platform.ts';
-import { printable } from '../../domain/printable.ts';
+import type { EngineInfo } from '../../domain/outside/outside.ts';
+import { normalisePlatform, type Platform } from '../../domain/reference/platform.ts';
+import { printable } from '../../domain/text/printable.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import type { Client } from './client.ts';
 import { readExisting } from './reads.ts';

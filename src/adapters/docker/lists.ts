@@ -1,5 +1,5 @@
 import { ServiceError } from '../../domain/errors.ts';
-import { quoted } from '../../domain/printable.ts';
+import { quoted } from '../../domain/text/printable.ts';
 import { maxAnswerBytes, megabyte, notJson, readJson } from './answer.ts';
 import type { Client, Query } from './client.ts';
 import { createKeptEntries } from './kept-entries.ts';

@@ -1,4 +1,4 @@
-import { quoted } from '../../domain/printable.ts';
+import { quoted } from '../../domain/text/printable.ts';
 import { maxAnswerBytes } from './answer.ts';
 import type { Client } from './client.ts';
 import { containerPath } from './containers.ts';

@@ -1,4 +1,4 @@
-import type { CallOutcome, ConnectRequest, Network } from '../../domain/outside.ts';
+import type { CallOutcome, ConnectRequest, Network } from '../../domain/outside/outside.ts';
 import { mishaps } from './capabilities.ts';
 import { change } from './changes.ts';
 import type { Client } from './client.ts';

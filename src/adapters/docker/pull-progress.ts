@@ -1,4 +1,4 @@
-import type { PullProgress } from '../../domain/outside.ts';
+import type { PullProgress } from '../../domain/outside/outside.ts';
 import { count, fields, text } from './wire.ts';
 
 export type PullProgressCount = {

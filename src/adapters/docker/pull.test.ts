@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { connectedEngine } from '../../../test/support/connected-engine.ts';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { refuse, type Answer } from '../../../test/support/scripted-engine.ts';
-import type { PullProgress } from '../../domain/outside.ts';
+import type { PullProgress } from '../../domain/outside/outside.ts';
 
 /** Writes lines as Docker does, and ends. */
 const streams =

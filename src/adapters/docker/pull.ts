@@ -1,9 +1,9 @@
 import { ServiceError } from '../../domain/errors.ts';
-import { parseImageReference, repositoryName } from '../../domain/image-reference.ts';
-import type { PullRequest, RegistryCredentials } from '../../domain/outside.ts';
-import { withoutSecrets } from '../../domain/repeated-secret.ts';
-import { formatPlatform } from '../../domain/platform.ts';
-import { printable, quoted } from '../../domain/printable.ts';
+import { parseImageReference, repositoryName } from '../../domain/reference/image-reference.ts';
+import type { PullRequest, RegistryCredentials } from '../../domain/outside/outside.ts';
+import { withoutSecrets } from '../../domain/text/repeated-secret.ts';
+import { formatPlatform } from '../../domain/reference/platform.ts';
+import { printable, quoted } from '../../domain/text/printable.ts';
 import type { Client } from './client.ts';
 import { EngineFailure } from './failure.ts';
 import { jsonLines } from './json-lines.ts';

@@ -1,5 +1,5 @@
 import { describeError } from '../../domain/errors.ts';
-import type { CallOutcome } from '../../domain/outside.ts';
+import type { CallOutcome } from '../../domain/outside/outside.ts';
 import { mishaps } from './capabilities.ts';
 import { change } from './changes.ts';
 import type { Client } from './client.ts';

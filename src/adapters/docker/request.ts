@@ -1,5 +1,5 @@
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { Clock } from '../../domain/outside.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
 import type { Connection, SocketKind } from './connection.ts';
 import { startDeadline, type Deadline } from './deadline.ts';
 import { EngineFailure, explain, type Explained } from './failure.ts';

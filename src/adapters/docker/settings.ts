@@ -6,8 +6,8 @@ import type {
   HostConfig,
   Image,
   MountPoint,
-} from '../../domain/container.ts';
-import { quoted } from '../../domain/printable.ts';
+} from '../../domain/container/container.ts';
+import { quoted } from '../../domain/text/printable.ts';
 import { fields, isFields, isTextMap, isTexts, items, text, type Fields } from './wire.ts';
 
 /**

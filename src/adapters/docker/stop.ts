@@ -1,5 +1,5 @@
-import type { CallOutcome, StopOptions } from '../../domain/outside.ts';
-import { quoted } from '../../domain/printable.ts';
+import type { CallOutcome, StopOptions } from '../../domain/outside/outside.ts';
+import { quoted } from '../../domain/text/printable.ts';
 import { maxAnswerBytes, readJson } from './answer.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import { change } from './changes.ts';

@@ -1,4 +1,4 @@
-import { shortId } from '../../domain/container.ts';
+import { shortId } from '../../domain/container/container.ts';
 import type {
   Container,
   ContainerState,
@@ -7,8 +7,8 @@ import type {
   HealthStatus,
   Image,
   ImageSummary,
-} from '../../domain/container.ts';
-import type { EngineEvent, Network } from '../../domain/outside.ts';
+} from '../../domain/container/container.ts';
+import type { EngineEvent, Network } from '../../domain/outside/outside.ts';
 import { podmanActions, podmanStates } from './capabilities.ts';
 import { readImageConfig, readSettings } from './settings.ts';
 import { count, fields, items, text, textMap, texts, timeMs, type Fields } from './wire.ts';

@@ -1,7 +1,7 @@
-import { speaksApi } from '../../domain/api-version.ts';
+import { speaksApi } from '../../domain/container/api-version.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { EngineInfo } from '../../domain/outside.ts';
-import { printable, quoted } from '../../domain/printable.ts';
+import type { EngineInfo } from '../../domain/outside/outside.ts';
+import { printable, quoted } from '../../domain/text/printable.ts';
 import { fields, items, text } from './wire.ts';
 
 /** https://docs.docker.com/reference/api/engine/version-history/ — 1.41 is Docker 20.10 (and every Podman), 1.51 is Docker 28. */

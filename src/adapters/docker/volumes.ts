@@ -1,4 +1,4 @@
-import type { CallOutcome } from '../../domain/outside.ts';
+import type { CallOutcome } from '../../domain/outside/outside.ts';
 import { change } from './changes.ts';
 import type { Client } from './client.ts';
 

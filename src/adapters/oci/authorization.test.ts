@@ -4,7 +4,7 @@ import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import type { Answer, HttpServer, SeenRequest } from '../../../test/support/http-server.ts';
 import { at, createOciRig, failureOf } from '../../../test/support/oci-rig.ts';
 import { emptyContent, putImage, serveContent, wantingToken } from '../../../test/support/registry-content.ts';
-import type { Digest } from '../../domain/digest.ts';
+import type { Digest } from '../../domain/reference/digest.ts';
 
 const rig = createOciRig();
 

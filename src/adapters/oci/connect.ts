@@ -1,4 +1,4 @@
-import type { Clock, Log } from '../../domain/outside.ts';
+import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { createAgents } from './agents.ts';
 import { createAuthorities, type TlsVersion } from './authorities.ts';
 import { createAuthorize } from './authorization.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Digest } from '../../domain/digest.ts';
+import type { Digest } from '../../domain/reference/digest.ts';
 import type { WireAnswer } from './exchange.ts';
 import { RegistryFailure } from './failure.ts';
 

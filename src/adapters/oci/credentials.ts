@@ -1,5 +1,5 @@
-import type { Clock, Log } from '../../domain/outside.ts';
-import { quoted } from '../../domain/printable.ts';
+import type { Clock, Log } from '../../domain/outside/outside.ts';
+import { quoted } from '../../domain/text/printable.ts';
 import { askHelper, type HelperAnswer } from './credential-helper.ts';
 import { createDockerConfigFile } from './docker-config-file.ts';
 import { hubKey, registryOfKey, type Credential } from './docker-config.ts';

@@ -1,6 +1,6 @@
-import type { Digest } from '../../domain/digest.ts';
-import type { RemoteImage } from '../../domain/outside.ts';
-import { choosePlatform, formatPlatform, normalisePlatform, type Platform } from '../../domain/platform.ts';
+import type { Digest } from '../../domain/reference/digest.ts';
+import type { RemoteImage } from '../../domain/outside/outside.ts';
+import { choosePlatform, formatPlatform, normalisePlatform, type Platform } from '../../domain/reference/platform.ts';
 import type { Client } from './client.ts';
 import { RegistryFailure, cut } from './failure.ts';
 import { parseImageConfig } from './image-config.ts';

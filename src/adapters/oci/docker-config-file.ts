@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
-import type { Clock } from '../../domain/outside.ts';
-import { quoted } from '../../domain/printable.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
+import { quoted } from '../../domain/text/printable.ts';
 import { emptyDockerConfig, parseDockerConfig, type DockerConfig } from './docker-config.ts';
 import { RegistryFailure } from './failure.ts';
 import { remembered } from './remembered.ts';

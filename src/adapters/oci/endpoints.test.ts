@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { serverCa, type HttpServer } from '../../../test/support/http-server.ts';
 import { createOciRig, failureOf } from '../../../test/support/oci-rig.ts';
 import { emptyContent, putImage, serveContent, wantingToken } from '../../../test/support/registry-content.ts';
-import { parseImageReference } from '../../domain/image-reference.ts';
+import { parseImageReference } from '../../domain/reference/image-reference.ts';
 import type { OciRegistryOptions } from './connect.ts';
 
 const rig = createOciRig();

@@ -1,5 +1,5 @@
-import type { ImageReference } from '../../domain/image-reference.ts';
-import type { Clock, Log } from '../../domain/outside.ts';
+import type { ImageReference } from '../../domain/reference/image-reference.ts';
+import type { Clock, Log } from '../../domain/outside/outside.ts';
 import type { Credentials, Login } from './credentials.ts';
 import type { Scheme } from './hosts.ts';
 import { remembered } from './remembered.ts';

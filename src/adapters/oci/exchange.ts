@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { formatDuration } from '../../domain/duration.ts';
+import { formatDuration } from '../../domain/text/duration.ts';
 import type { Agents, Route } from './agents.ts';
 import { RegistryFailure } from './failure.ts';
 import { isTlsError, readNetworkError } from './network-errors.ts';

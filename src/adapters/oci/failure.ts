@@ -1,6 +1,6 @@
 import { ServiceError, type ErrorCode } from '../../domain/errors.ts';
-import { familiarReference, type ImageReference } from '../../domain/image-reference.ts';
-import { printable, quoted } from '../../domain/printable.ts';
+import { familiarReference, type ImageReference } from '../../domain/reference/image-reference.ts';
+import { printable, quoted } from '../../domain/text/printable.ts';
 
 /**
  * Why a registry gave no answer, said by those who do not know which image it was about;

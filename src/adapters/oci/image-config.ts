@@ -1,5 +1,5 @@
-import type { Platform } from '../../domain/platform.ts';
-import { printable } from '../../domain/printable.ts';
+import type { Platform } from '../../domain/reference/platform.ts';
+import { printable } from '../../domain/text/printable.ts';
 import { parseJsonObject, stringOf } from './json.ts';
 
 /** What an image config tells of where and when it was built. */

@@ -5,7 +5,7 @@ import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { serverCa, type Answer } from '../../../test/support/http-server.ts';
 import { at, createOciRig, failureOf } from '../../../test/support/oci-rig.ts';
 import { emptyContent, putImage, serveContent } from '../../../test/support/registry-content.ts';
-import { parseImageReference } from '../../domain/image-reference.ts';
+import { parseImageReference } from '../../domain/reference/image-reference.ts';
 import { createInsecure } from './insecure.ts';
 
 const rig = createOciRig();

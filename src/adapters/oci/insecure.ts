@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAddressList, loopback, splitHost, type AddressList } from './address-list.ts';
 import { remembered } from './remembered.ts';
-import type { Clock, Log } from '../../domain/outside.ts';
+import type { Clock, Log } from '../../domain/outside/outside.ts';
 
 export type InsecureOptions = {
   readonly clock: Clock;

@@ -1,5 +1,5 @@
-import { parseDigest, type Digest } from '../../domain/digest.ts';
-import type { ForeignPlatform } from '../../domain/platform.ts';
+import { parseDigest, type Digest } from '../../domain/reference/digest.ts';
+import type { ForeignPlatform } from '../../domain/reference/platform.ts';
 import { RegistryFailure } from './failure.ts';
 import { arrayOf, objectOf, parseJsonObject, stringOf, type JsonObject } from './json.ts';
 import { indexTypes, manifestTypes, mediaTypeOf, outdatedTypes } from './media-types.ts';

@@ -1,4 +1,4 @@
-import { parseDigest, type Digest } from '../../domain/digest.ts';
+import { parseDigest, type Digest } from '../../domain/reference/digest.ts';
 import type { Client } from './client.ts';
 import { digestOf, verify } from './content.ts';
 import type { Endpoint } from './endpoints.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../domain/outside.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
 
 /** How long a host wants to be left alone, from what it says when it sends us away. */
 export type Pauses = {

@@ -1,7 +1,7 @@
-import type { Digest } from '../../domain/digest.ts';
-import { repositoryName, type ImageReference } from '../../domain/image-reference.ts';
-import type { DescribeRequest, Registry, RegistryCredentials, RemoteImage } from '../../domain/outside.ts';
-import { formatPlatform } from '../../domain/platform.ts';
+import type { Digest } from '../../domain/reference/digest.ts';
+import { repositoryName, type ImageReference } from '../../domain/reference/image-reference.ts';
+import type { DescribeRequest, Registry, RegistryCredentials, RemoteImage } from '../../domain/outside/outside.ts';
+import { formatPlatform } from '../../domain/reference/platform.ts';
 import { connect, type OciRegistryOptions } from './connect.ts';
 import type { Login } from './credentials.ts';
 import { describeImage } from './describe-image.ts';

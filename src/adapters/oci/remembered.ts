@@ -1,4 +1,4 @@
-import type { Clock } from '../../domain/outside.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
 import { createSingleFlight } from './single-flight.ts';
 
 /** Asks once, and again only when the answer is older than `ttlMs`; a failure is not remembered. */

@@ -1,4 +1,4 @@
-import { parseDuration } from '../../domain/duration.ts';
+import { parseDuration } from '../../domain/text/duration.ts';
 import { wordsOf } from './error-body.ts';
 import type { WireAnswer } from './exchange.ts';
 

@@ -1,4 +1,4 @@
-import { withoutSecrets } from '../../domain/repeated-secret.ts';
+import { withoutSecrets } from '../../domain/text/repeated-secret.ts';
 import { createLru } from './lru.ts';
 
 /** What was sent to registries to prove who we are, so that none of it comes back in words of theirs. */

@@ -1,5 +1,5 @@
-import { formatDuration } from '../../domain/duration.ts';
-import type { Clock } from '../../domain/outside.ts';
+import { formatDuration } from '../../domain/text/duration.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
 import { whyOf } from './error-body.ts';
 import type { WireAnswer } from './exchange.ts';
 import { RegistryFailure } from './failure.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../domain/outside.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
 import type { Login } from './credentials.ts';
 import { loginRefused } from './denied.ts';
 import { whyOf } from './error-body.ts';

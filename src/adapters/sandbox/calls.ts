@@ -1,5 +1,5 @@
 import { ServiceError } from '../../domain/errors.ts';
-import type { CallOutcome } from '../../domain/outside.ts';
+import type { CallOutcome } from '../../domain/outside/outside.ts';
 import {
   createFaultPlan,
   SandboxCrash,

@@ -1,6 +1,6 @@
-import type { ContainerConfig } from '../../domain/container.ts';
+import type { ContainerConfig } from '../../domain/container/container.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { CallOutcome, CommandOutcome, Engine, EngineInfo } from '../../domain/outside.ts';
+import type { CallOutcome, CommandOutcome, Engine, EngineInfo } from '../../domain/outside/outside.ts';
 import type { Calls } from './calls.ts';
 import { createContainer, engineHostname } from './create.ts';
 import { runCommand } from './exec.ts';

@@ -1,4 +1,4 @@
-import type { ContainerRecipe } from '../../domain/container-recipe.ts';
+import type { ContainerRecipe } from '../../domain/container/recipe/container-recipe.ts';
 import { comeUp, goDown, type RestartKind } from './boot.ts';
 import { createContainer } from './create.ts';
 import { storeImage, tagImage } from './images.ts';

@@ -1,4 +1,4 @@
-import type { ContainerConfig, Endpoint, HostConfig, PortBinding } from '../../domain/container.ts';
+import type { ContainerConfig, Endpoint, HostConfig, PortBinding } from '../../domain/container/container.ts';
 import type { EngineProfile } from './profile.ts';
 import { Refusal } from './refusal.ts';
 

@@ -1,6 +1,6 @@
-import type { ContainerRecipe } from '../../domain/container-recipe.ts';
-import type { ContainerConfig, Endpoint, HostConfig } from '../../domain/container.ts';
-import { formatPlatform, samePlatform, type Platform } from '../../domain/platform.ts';
+import type { ContainerRecipe } from '../../domain/container/recipe/container-recipe.ts';
+import type { ContainerConfig, Endpoint, HostConfig } from '../../domain/container/container.ts';
+import { formatPlatform, samePlatform, type Platform } from '../../domain/reference/platform.ts';
 import { readCreateBody, type CreateBody } from './create-body.ts';
 import { withImageDefaults } from './image-defaults.ts';
 import { findContainer, getImage } from './lookup.ts';

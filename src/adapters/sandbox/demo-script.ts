@@ -1,4 +1,4 @@
-import type { HostConfig } from '../../domain/container.ts';
+import type { HostConfig } from '../../domain/container/container.ts';
 import { behaviours, type Behaviour } from './behaviour.ts';
 import type { Misbehaviour } from './registry-store.ts';
 

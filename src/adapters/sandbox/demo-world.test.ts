@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { createApplication } from '../../application/create-application.ts';
-import { defaultSettings } from '../../domain/settings.ts';
+import { defaultSettings } from '../../domain/settings/settings.ts';
 import { createDemoWorld, demoSettings } from './demo-world.ts';
 
 test('each round of the demonstration comes out as its story says, and every container runs at the end', async () => {

@@ -1,6 +1,6 @@
-import type { ContainerRecipe } from '../../domain/container-recipe.ts';
-import type { Clock, Engine, Prober, Registry } from '../../domain/outside.ts';
-import type { ServiceSettings } from '../../domain/settings.ts';
+import type { ContainerRecipe } from '../../domain/container/recipe/container-recipe.ts';
+import type { Clock, Engine, Prober, Registry } from '../../domain/outside/outside.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { Behaviour } from './behaviour.ts';
 import { demoContainers, demoRounds, type DemoContainer } from './demo-script.ts';
 import { createSandboxEngine, realisticLatencyMs, type SandboxEngine } from './engine.ts';

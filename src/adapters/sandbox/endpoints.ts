@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../domain/container.ts';
+import type { Endpoint } from '../../domain/container/container.ts';
 import type { EngineProfile } from './profile.ts';
 import { Refusal } from './refusal.ts';
 import { announce, type SandboxContainer, type SandboxNetwork, type World } from './world.ts';

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../domain/errors.ts';
-import type { Clock, Engine, Prober } from '../../domain/outside.ts';
-import type { Platform } from '../../domain/platform.ts';
+import type { Clock, Engine, Prober } from '../../domain/outside/outside.ts';
+import type { Platform } from '../../domain/reference/platform.ts';
 import { createCalls } from './calls.ts';
 import { createConnection } from './connection.ts';
 import { createControl, type SandboxControl } from './control.ts';

@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../domain/outside.ts';
+import type { EngineEvent } from '../../domain/outside/outside.ts';
 
 /** The engine's event stream, for any number of listeners. */
 export type EventBus = {

@@ -1,4 +1,4 @@
-import type { CommandOutcome, ContainerCommand } from '../../domain/outside.ts';
+import type { CommandOutcome, ContainerCommand } from '../../domain/outside/outside.ts';
 import type { CommandBehaviour } from './behaviour.ts';
 import { Refusal } from './refusal.ts';
 import { killed } from './remove.ts';

@@ -1,4 +1,4 @@
-import type { Healthcheck } from '../../domain/container.ts';
+import type { Healthcheck } from '../../domain/container/container.ts';
 import { announceContainer, type SandboxContainer, type SandboxProcess, type World } from './world.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Digest } from '../../domain/digest.ts';
+import type { Digest } from '../../domain/reference/digest.ts';
 
 /** Makes ids that look random and are the same in every run. */
 export type IdSource = { readonly next: (kind: string) => string };

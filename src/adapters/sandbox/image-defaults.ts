@@ -1,4 +1,4 @@
-import type { ContainerConfig, Healthcheck, ImageConfig } from '../../domain/container.ts';
+import type { ContainerConfig, Healthcheck, ImageConfig } from '../../domain/container/container.ts';
 
 /**
  * What a container is, from what was asked for and what its image says; the rules that

@@ -1,5 +1,5 @@
-import type { Image, ImageSummary } from '../../domain/container.ts';
-import { tryParseImageReference } from '../../domain/image-reference.ts';
+import type { Image, ImageSummary } from '../../domain/container/container.ts';
+import { tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import { familiar, getImage } from './lookup.ts';
 import { Refusal } from './refusal.ts';
 import type { SandboxImage } from './release.ts';

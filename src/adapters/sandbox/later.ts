@@ -1,4 +1,4 @@
-import type { Clock } from '../../domain/outside.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
 
 /** Things that will happen by themselves, unless they are called off. */
 export type Later = {

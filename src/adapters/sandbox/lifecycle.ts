@@ -1,5 +1,5 @@
-import type { RestartPolicy } from '../../domain/container.ts';
-import type { StopOptions } from '../../domain/outside.ts';
+import type { RestartPolicy } from '../../domain/container/container.ts';
+import type { StopOptions } from '../../domain/outside/outside.ts';
 import { checkRestartPolicy } from './create-body.ts';
 import { endProcess, startProcess } from './processes.ts';
 import { Refusal } from './refusal.ts';

@@ -1,5 +1,5 @@
-import { isDigest } from '../../domain/digest.ts';
-import { engineReference, familiarReference, tryParseImageReference } from '../../domain/image-reference.ts';
+import { isDigest } from '../../domain/reference/digest.ts';
+import { engineReference, familiarReference, tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import { Refusal } from './refusal.ts';
 import type { SandboxContainer, SandboxNetwork, StoredImage, World } from './world.ts';
 

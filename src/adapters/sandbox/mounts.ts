@@ -1,4 +1,4 @@
-import type { ContainerConfig, HostConfig, MountPoint } from '../../domain/container.ts';
+import type { ContainerConfig, HostConfig, MountPoint } from '../../domain/container/container.ts';
 import { findContainer } from './lookup.ts';
 import { Refusal } from './refusal.ts';
 import { ensureVolume } from './volumes.ts';

@@ -1,4 +1,4 @@
-import type { ContainerConfig, Endpoint, HostConfig } from '../../domain/container.ts';
+import type { ContainerConfig, Endpoint, HostConfig } from '../../domain/container/container.ts';
 import { getNetwork } from './lookup.ts';
 import { blankEndpoint, checkEndpoint, joinEndpoint, leaveEndpoint, withOwnNames } from './endpoints.ts';
 import { Refusal } from './refusal.ts';

@@ -1,4 +1,4 @@
-import type { ProbeAnswer, Prober, ProbeQuestion } from '../../domain/outside.ts';
+import type { ProbeAnswer, Prober, ProbeQuestion } from '../../domain/outside/outside.ts';
 import type { ListenBehaviour } from './behaviour.ts';
 import { findContainer } from './lookup.ts';
 import type { SandboxContainer, World } from './world.ts';

@@ -1,4 +1,4 @@
-import { isAlive } from '../../domain/container.ts';
+import { isAlive } from '../../domain/container/container.ts';
 import { removeContainer } from './remove.ts';
 import { announce, engineNowMs, type World } from './world.ts';
 

@@ -1,7 +1,11 @@
 import { ServiceError } from '../../domain/errors.ts';
-import { familiarReference, tryParseImageReference, type ImageReference } from '../../domain/image-reference.ts';
-import type { PullRequest } from '../../domain/outside.ts';
-import { formatPlatform, type Platform } from '../../domain/platform.ts';
+import {
+  familiarReference,
+  tryParseImageReference,
+  type ImageReference,
+} from '../../domain/reference/image-reference.ts';
+import type { PullRequest } from '../../domain/outside/outside.ts';
+import { formatPlatform, type Platform } from '../../domain/reference/platform.ts';
 import { storeImage } from './images.ts';
 import { imageFor } from './registry.ts';
 import type { Visitor } from './registry-store.ts';

@@ -1,7 +1,7 @@
-import type { Digest } from '../../domain/digest.ts';
-import { parseImageReference, repositoryName, type ImageReference } from '../../domain/image-reference.ts';
+import type { Digest } from '../../domain/reference/digest.ts';
+import { parseImageReference, repositoryName, type ImageReference } from '../../domain/reference/image-reference.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Clock, RegistryCredentials } from '../../domain/outside.ts';
+import type { Clock, RegistryCredentials } from '../../domain/outside/outside.ts';
 import { buildRelease, type Manifest, type Release } from './release.ts';
 
 /** All registries of the world in one: what they hold, and how they misbehave. */

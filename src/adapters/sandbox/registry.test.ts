@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { parseImageReference } from '../../domain/image-reference.ts';
+import { parseImageReference } from '../../domain/reference/image-reference.ts';
 import { createSandboxEngine } from './engine.ts';
 import { createSandboxRegistry } from './registry.ts';
 import type { Misbehaviour } from './registry-store.ts';

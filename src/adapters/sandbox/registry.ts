@@ -1,8 +1,14 @@
 import { ServiceError } from '../../domain/errors.ts';
-import { formatReference, withDigest, type ImageReference } from '../../domain/image-reference.ts';
-import type { Clock, DescribeRequest, Registry, RegistryCredentials, RemoteImage } from '../../domain/outside.ts';
-import { choosePlatform, formatPlatform } from '../../domain/platform.ts';
-import type { Digest } from '../../domain/digest.ts';
+import { formatReference, withDigest, type ImageReference } from '../../domain/reference/image-reference.ts';
+import type {
+  Clock,
+  DescribeRequest,
+  Registry,
+  RegistryCredentials,
+  RemoteImage,
+} from '../../domain/outside/outside.ts';
+import { choosePlatform, formatPlatform } from '../../domain/reference/platform.ts';
+import type { Digest } from '../../domain/reference/digest.ts';
 import { createRegistryStore, type RegistryStore } from './registry-store.ts';
 import type { Manifest, SandboxImage } from './release.ts';
 

@@ -1,6 +1,6 @@
-import type { ImageConfig } from '../../domain/container.ts';
-import type { Digest } from '../../domain/digest.ts';
-import type { Platform } from '../../domain/platform.ts';
+import type { ImageConfig } from '../../domain/container/container.ts';
+import type { Digest } from '../../domain/reference/digest.ts';
+import type { Platform } from '../../domain/reference/platform.ts';
 import type { Behaviour } from './behaviour.ts';
 import { digestOf } from './ids.ts';
 

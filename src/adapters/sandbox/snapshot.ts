@@ -1,4 +1,4 @@
-import type { Container } from '../../domain/container.ts';
+import type { Container } from '../../domain/container/container.ts';
 import { inspectContainer } from './view.ts';
 import type { HostPort, World } from './world.ts';
 

@@ -1,5 +1,5 @@
-import type { Container, ContainerSummary, Endpoint, HostConfig } from '../../domain/container.ts';
-import type { ContainerFilter } from '../../domain/outside.ts';
+import type { Container, ContainerSummary, Endpoint, HostConfig } from '../../domain/container/container.ts';
+import type { ContainerFilter } from '../../domain/outside/outside.ts';
 import { findImage } from './lookup.ts';
 import { isProbed } from './health.ts';
 import type { SandboxContainer, World } from './world.ts';

@@ -5,9 +5,9 @@ import type {
   HealthStatus,
   HostConfig,
   MountPoint,
-} from '../../domain/container.ts';
-import type { Clock, EngineEvent } from '../../domain/outside.ts';
-import type { Platform } from '../../domain/platform.ts';
+} from '../../domain/container/container.ts';
+import type { Clock, EngineEvent } from '../../domain/outside/outside.ts';
+import type { Platform } from '../../domain/reference/platform.ts';
 import type { Behaviour } from './behaviour.ts';
 import type { EventBus } from './event-bus.ts';
 import type { IdSource } from './ids.ts';

@@ -1,6 +1,6 @@
-import { endpointGroups } from '../../domain/http-settings.ts';
-import { parseIpAddress, parseIpRange } from '../../domain/ip-range.ts';
-import { parseOriginPattern } from '../../domain/web-origin.ts';
+import { endpointGroups } from '../../domain/settings/http-settings.ts';
+import { parseIpAddress, parseIpRange } from '../../domain/settings/ip-range.ts';
+import { parseOriginPattern } from '../../domain/settings/web-origin.ts';
 import type { Option } from '../option.ts';
 
 const commands = ['run', 'demo'] as const;

@@ -1,5 +1,5 @@
-import { tryParseImageReference } from '../../domain/image-reference.ts';
-import { parseLabelPair } from '../../domain/label-pair.ts';
+import { tryParseImageReference } from '../../domain/reference/image-reference.ts';
+import { parseLabelPair } from '../../domain/container/label-pair.ts';
 import type { Acceptance, Option } from '../option.ts';
 
 const commands = ['run', 'check', 'update', 'containers'] as const;

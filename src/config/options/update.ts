@@ -1,5 +1,5 @@
-import { acceptedProbes, parseHealthProbe } from '../../domain/health-probe.ts';
-import { longestKeepMs } from '../../domain/label-values.ts';
+import { acceptedProbes, parseHealthProbe } from '../../domain/settings/health-probe.ts';
+import { longestKeepMs } from '../../domain/settings/label-values.ts';
 import type { Option } from '../option.ts';
 
 const commands = ['run', 'update'] as const;

@@ -1,7 +1,7 @@
-import { shortDigest } from '../../domain/digest.ts';
-import type { ServiceEvent } from '../../domain/event.ts';
-import type { LogFields } from '../../domain/outside.ts';
-import { printable } from '../../domain/printable.ts';
+import { shortDigest } from '../../domain/reference/digest.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import type { LogFields } from '../../domain/outside/outside.ts';
+import { printable } from '../../domain/text/printable.ts';
 import { sayDowntime } from './downtime.ts';
 import { outcomeWording, wordingOfStatus } from './wording.ts';
 

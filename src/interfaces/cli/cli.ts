@@ -1,4 +1,4 @@
-import type { RunningService } from '../../domain/running-service.ts';
+import type { RunningService } from '../../domain/run/running-service.ts';
 import { check } from './commands/check.ts';
 import { createConfig } from './commands/config.ts';
 import { createContainers } from './commands/containers.ts';

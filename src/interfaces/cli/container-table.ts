@@ -1,5 +1,5 @@
-import { printable } from '../../domain/printable.ts';
-import type { ContainerOutcome } from '../../domain/session.ts';
+import { printable } from '../../domain/text/printable.ts';
+import type { ContainerOutcome } from '../../domain/run/session.ts';
 import type { CheckedContainer, UnfinishedContainer } from './application-types.ts';
 import { sayDowntime } from './downtime.ts';
 import type { Cell, Column, Table } from './table.ts';

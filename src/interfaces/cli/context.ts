@@ -1,7 +1,7 @@
 import type { Application } from '../../application/application.ts';
 import type { Settings } from '../../config/settings.ts';
-import type { Clock, Log } from '../../domain/outside.ts';
-import type { JsonObject } from '../../domain/running-service.ts';
+import type { Clock, Log } from '../../domain/outside/outside.ts';
+import type { JsonObject } from '../../domain/run/running-service.ts';
 import type { Terminal } from './terminal.ts';
 
 /** All that a command works with. */

@@ -1,4 +1,4 @@
-import { printableJson } from '../../domain/printable.ts';
+import { printableJson } from '../../domain/text/printable.ts';
 import { announce } from './announcement.ts';
 import { containerColumns } from './container-table.ts';
 import type { CommandContext } from './context.ts';

@@ -1,6 +1,6 @@
-import { formatDuration } from '../../domain/duration.ts';
+import { formatDuration } from '../../domain/text/duration.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
-import { type Session, summarise } from '../../domain/session.ts';
+import { type Session, summarise } from '../../domain/run/session.ts';
 import { checkedEntry, outcomeEntry, unfinishedField } from '../json/entries.ts';
 import { toWholeSeconds } from '../json/timestamps.ts';
 import type { CheckReport, PlanReport, RehearsalReport } from './application-types.ts';

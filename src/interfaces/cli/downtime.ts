@@ -1,4 +1,4 @@
-import { formatDuration } from '../../domain/duration.ts';
+import { formatDuration } from '../../domain/text/duration.ts';
 
 /** `down for 6.62s, 6s of it stopping`; empty where nothing was stopped. */
 export function sayDowntime(downtimeMs: number | undefined, stoppingMs: number | undefined): string {

@@ -1,6 +1,6 @@
-import { shortDigest } from '../../domain/digest.ts';
-import { printable } from '../../domain/printable.ts';
-import { isJsonObject, type JsonObject } from '../../domain/running-service.ts';
+import { shortDigest } from '../../domain/reference/digest.ts';
+import { printable } from '../../domain/text/printable.ts';
+import { isJsonObject, type JsonObject } from '../../domain/run/running-service.ts';
 import { sayDowntime } from './downtime.ts';
 import { numberOf, textOf } from './fields.ts';
 import type { Style, StyleName } from './style.ts';

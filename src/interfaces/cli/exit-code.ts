@@ -1,4 +1,4 @@
-import type { OutcomeKind, Session } from '../../domain/session.ts';
+import type { OutcomeKind, Session } from '../../domain/run/session.ts';
 import type { CheckReport, RecoveryReport } from './application-types.ts';
 import { exitCodes } from './context.ts';
 

@@ -1,5 +1,5 @@
 import { describeError, ServiceError } from '../../domain/errors.ts';
-import { printable } from '../../domain/printable.ts';
+import { printable } from '../../domain/text/printable.ts';
 import type { Style } from './style.ts';
 
 /**

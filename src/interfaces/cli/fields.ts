@@ -1,6 +1,6 @@
 import { ServiceError } from '../../domain/errors.ts';
-import { isJsonObject, type JsonObject } from '../../domain/running-service.ts';
-import { printable, quoted } from '../../domain/printable.ts';
+import { isJsonObject, type JsonObject } from '../../domain/run/running-service.ts';
+import { printable, quoted } from '../../domain/text/printable.ts';
 
 /** The objects of a list in a document; throws `service-invalid` where there is no such list. */
 export function listOf(document: JsonObject, name: string): readonly JsonObject[] {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../domain/outside.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
 import type { Terminal } from './terminal.ts';
 import { displayWidth } from './width.ts';
 

@@ -1,5 +1,5 @@
 import type { Application } from '../../application/application.ts';
-import type { Clock } from '../../domain/outside.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
 import { containerColumns } from './container-table.ts';
 import { createLiveRegion, type Room } from './live-region.ts';
 import { createRunView, type ViewRow } from './run-view.ts';

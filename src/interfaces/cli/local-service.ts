@@ -1,7 +1,7 @@
 import type { Application } from '../../application/application.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Clock } from '../../domain/outside.ts';
-import type { JsonObject, RunningService } from '../../domain/running-service.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
+import type { JsonObject, RunningService } from '../../domain/run/running-service.ts';
 import { configurationEntry, type Configuration } from '../json/configuration.ts';
 import { unfinishedField } from '../json/entries.ts';
 import { detailsEntry } from '../json/container-details.ts';

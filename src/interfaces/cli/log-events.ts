@@ -1,6 +1,6 @@
 import type { Application } from '../../application/application.ts';
 import type { Settings } from '../../config/settings.ts';
-import type { Log } from '../../domain/outside.ts';
+import type { Log } from '../../domain/outside/outside.ts';
 import { announce } from './announcement.ts';
 
 /** Writes what the application announces to the log, until the returned function is called. */

@@ -1,6 +1,6 @@
-import { shortDigest } from '../../domain/digest.ts';
-import { printable } from '../../domain/printable.ts';
-import type { PlannedMember, PlannedTransaction, UpdatePlan } from '../../domain/update-plan.ts';
+import { shortDigest } from '../../domain/reference/digest.ts';
+import { printable } from '../../domain/text/printable.ts';
+import type { PlannedMember, PlannedTransaction, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { PlanReport, RehearsalReport } from './application-types.ts';
 import type { Style } from './style.ts';
 

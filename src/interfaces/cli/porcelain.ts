@@ -1,7 +1,7 @@
-import { shortId } from '../../domain/container.ts';
-import { familiarReference, tryParseImageReference } from '../../domain/image-reference.ts';
-import { printable, printableJson } from '../../domain/printable.ts';
-import type { ContainerOutcome, OutcomeKind, Session } from '../../domain/session.ts';
+import { shortId } from '../../domain/container/container.ts';
+import { familiarReference, tryParseImageReference } from '../../domain/reference/image-reference.ts';
+import { printable, printableJson } from '../../domain/text/printable.ts';
+import type { ContainerOutcome, OutcomeKind, Session } from '../../domain/run/session.ts';
 import type { CommandContext } from './context.ts';
 
 /** Prints each update's outcome for scripts, if that is wanted, until the returned function is called. */

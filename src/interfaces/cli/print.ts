@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/settings.ts';
-import { printableJson } from '../../domain/printable.ts';
+import { printableJson } from '../../domain/text/printable.ts';
 import type { Document } from './documents.ts';
 import { createStyle, type Style } from './style.ts';
 import { layoutTable, type Table } from './table.ts';

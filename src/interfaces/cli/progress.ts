@@ -1,5 +1,5 @@
 import type { Application } from '../../application/application.ts';
-import type { ServiceEvent } from '../../domain/event.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
 import { announce } from './announcement.ts';
 import type { CommandContext } from './context.ts';
 import { showLiveTable } from './live-table.ts';

@@ -1,4 +1,4 @@
-import { printable } from '../../domain/printable.ts';
+import { printable } from '../../domain/text/printable.ts';
 import type { RecoveryReport } from './application-types.ts';
 import type { CommandContext } from './context.ts';
 import { codesOfRecovery, type FindingCode } from './exit-code.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { containerOutcome } from '../../../test/support/fake-application.ts';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import type { ServiceEvent } from '../../domain/event.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
 import { createRunView } from './run-view.ts';
 
 const runId = 'run-1';

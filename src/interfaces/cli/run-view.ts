@@ -1,8 +1,8 @@
-import { formatDuration } from '../../domain/duration.ts';
-import type { ServiceEvent, UpdatePhase } from '../../domain/event.ts';
-import type { Clock, PullProgress } from '../../domain/outside.ts';
-import { printable } from '../../domain/printable.ts';
-import type { OutcomeKind } from '../../domain/session.ts';
+import { formatDuration } from '../../domain/text/duration.ts';
+import type { ServiceEvent, UpdatePhase } from '../../domain/run/event.ts';
+import type { Clock, PullProgress } from '../../domain/outside/outside.ts';
+import { printable } from '../../domain/text/printable.ts';
+import type { OutcomeKind } from '../../domain/run/session.ts';
 import { shortImage } from './container-table.ts';
 import type { Cell } from './table.ts';
 import { outcomeWording, wordingOfStatus } from './wording.ts';

@@ -1,6 +1,6 @@
-import { formatDuration } from '../../domain/duration.ts';
-import { printable } from '../../domain/printable.ts';
-import type { ContainerOutcome, Session } from '../../domain/session.ts';
+import { formatDuration } from '../../domain/text/duration.ts';
+import { printable } from '../../domain/text/printable.ts';
+import type { ContainerOutcome, Session } from '../../domain/run/session.ts';
 import type { Style } from './style.ts';
 import { countsOf, outcomeWording } from './wording.ts';
 

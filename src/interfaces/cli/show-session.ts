@@ -1,4 +1,4 @@
-import type { Session } from '../../domain/session.ts';
+import type { Session } from '../../domain/run/session.ts';
 import { outcomeTable } from './container-table.ts';
 import type { CommandContext } from './context.ts';
 import { sessionDocument } from './documents.ts';

@@ -1,9 +1,9 @@
 import { commands } from '../../config/commands.ts';
 import { nearestCommand } from '../../config/nearest-command.ts';
-import { nearest } from '../../domain/edit-distance.ts';
+import { nearest } from '../../domain/text/edit-distance.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
-import { namePattern } from '../../domain/name-pattern.ts';
-import { printable, quoted } from '../../domain/printable.ts';
+import { namePattern } from '../../domain/text/name-pattern.ts';
+import { printable, quoted } from '../../domain/text/printable.ts';
 import type { CommandContext } from './context.ts';
 import { failureLines } from './failure.ts';
 import { printLines, styleFor } from './print.ts';

@@ -1,5 +1,5 @@
-import type { ServiceEvent } from '../../domain/event.ts';
-import { printable } from '../../domain/printable.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import { printable } from '../../domain/text/printable.ts';
 
 /** Which updates have changed something in the engine and are not over: what a process that ends now leaves behind. */
 export function createUnderWay(): {

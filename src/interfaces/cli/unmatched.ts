@@ -1,5 +1,5 @@
 import { ServiceError } from '../../domain/errors.ts';
-import { quoted } from '../../domain/printable.ts';
+import { quoted } from '../../domain/text/printable.ts';
 import type { CheckReport } from './application-types.ts';
 
 /** Throws `not-found` when a name or an image of the request means no watched container: a slip must not pass as "all is well". */

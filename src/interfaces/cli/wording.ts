@@ -1,7 +1,7 @@
-import { printable } from '../../domain/printable.ts';
-import type { OutcomeKind } from '../../domain/session.ts';
-import type { UnfinishedUpdate } from '../../domain/unfinished-update.ts';
-import type { Staleness } from '../../domain/verdict.ts';
+import { printable } from '../../domain/text/printable.ts';
+import type { OutcomeKind } from '../../domain/run/session.ts';
+import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
+import type { Staleness } from '../../domain/check/verdict.ts';
 import type { StyleName } from './style.ts';
 
 /** What a person reads for a state, and in which colour. */

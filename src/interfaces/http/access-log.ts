@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Clock, Log } from '../../domain/outside.ts';
+import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { createRefusals, type RefusalKind } from './refusals.ts';
 import { pathOf } from './request-target.ts';
 

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Log } from '../../domain/outside.ts';
+import type { Log } from '../../domain/outside/outside.ts';
 import { HttpError } from './errors.ts';
-import type { TokenSource } from '../../domain/http-settings.ts';
+import type { TokenSource } from '../../domain/settings/http-settings.ts';
 import { watchFiles } from './watched-file.ts';
 
 /** Throws 401 unless the request carries the credentials that a route asks for. */

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
-import type { Inventory } from '../../domain/inventory.ts';
-import type { Clock } from '../../domain/outside.ts';
+import type { Inventory } from '../../domain/inventory/inventory.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
 import { HttpError, jsonType } from './errors.ts';
 import type { Service } from './service.ts';
 import { stamp } from './stamp.ts';

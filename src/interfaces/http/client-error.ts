@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../../domain/outside.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
 import type { Connections } from './connections.ts';
 import { errorBody, jsonType, type Problem } from './errors.ts';
 import type { JudgeRequest } from './gate.ts';

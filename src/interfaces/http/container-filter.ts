@@ -1,4 +1,4 @@
-import { matchesReference, tryParseImageReference } from '../../domain/image-reference.ts';
+import { matchesReference, tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import { text } from './query.ts';
 
 /** Which containers of a list are wanted. */

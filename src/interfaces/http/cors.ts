@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isAllowedOrigin, type OriginPattern, parseOriginPattern } from '../../domain/web-origin.ts';
+import { isAllowedOrigin, type OriginPattern, parseOriginPattern } from '../../domain/settings/web-origin.ts';
 
 /** Tells browsers which pages may read our replies. */
 export type Cors = {

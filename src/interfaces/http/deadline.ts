@@ -1,4 +1,4 @@
-import type { Clock } from '../../domain/outside.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
 import { ServiceError } from '../../domain/errors.ts';
 
 /** A signal that aborts after a while, or when somebody calls it off. */

@@ -1,5 +1,5 @@
-import type { ServiceEvent } from '../../domain/event.ts';
-import type { ContainerOutcome } from '../../domain/session.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import type { ContainerOutcome } from '../../domain/run/session.ts';
 import { downtimeEntry } from '../json/entries.ts';
 import type { RunOptions } from './parts.ts';
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Log } from '../../domain/outside.ts';
+import type { Log } from '../../domain/outside/outside.ts';
 import { frameOf, numberOf } from './event-frame.ts';
 import type { HttpLimits, RunOptions } from './parts.ts';
 import type { EventLog, LoggedEvent } from './service.ts';

@@ -1,12 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { Clock } from '../../domain/outside.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
 import type { AccessLog } from './access-log.ts';
 import { announcesTooMuch, bodyLimitBytes, drainBriefly, hasBody, skipBody } from './body-limit.ts';
 import { createCallerReader } from './client-address.ts';
 import type { Connections } from './connections.ts';
 import type { Cors } from './cors.ts';
 import { errorBody, jsonType, type Problem } from './errors.ts';
-import type { HttpSettings } from '../../domain/http-settings.ts';
+import type { HttpSettings } from '../../domain/settings/http-settings.ts';
 import { createRateLimiter, type RateVerdict } from './rate-limit.ts';
 import type { FrontResponse } from './front-response.ts';
 import { requestIdOf } from './request-id.ts';

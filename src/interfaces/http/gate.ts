@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import type { Clock } from '../../domain/outside.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
 import { notFound, type Problem } from './errors.ts';
 import { normalTarget, pathOf } from './request-target.ts';
 import { methodsOf, type Route } from './route.ts';

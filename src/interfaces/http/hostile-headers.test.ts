@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { anyText } from '../../../test/support/any-text.ts';
-import { parseIpAddress } from '../../domain/ip-range.ts';
+import { parseIpAddress } from '../../domain/settings/ip-range.ts';
 import { parseTimestamp } from '../json/timestamps.ts';
 import { createCallerReader } from './client-address.ts';
 import { createCors } from './cors.ts';

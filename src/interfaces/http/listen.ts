@@ -1,8 +1,8 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ServiceError } from '../../domain/errors.ts';
-import { quoted } from '../../domain/printable.ts';
-import type { HttpSettings } from '../../domain/http-settings.ts';
+import { quoted } from '../../domain/text/printable.ts';
+import type { HttpSettings } from '../../domain/settings/http-settings.ts';
 
 /** Begins to listen, and says where: `http://127.0.0.1:8080`. Throws `invalid-input` when it cannot. */
 export function listen(

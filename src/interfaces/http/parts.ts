@@ -1,5 +1,5 @@
-import type { Clock, Log } from '../../domain/outside.ts';
-import type { HttpSettings } from '../../domain/http-settings.ts';
+import type { Clock, Log } from '../../domain/outside/outside.ts';
+import type { HttpSettings } from '../../domain/settings/http-settings.ts';
 import type { Configuration } from '../json/configuration.ts';
 import type { Service } from './service.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import type { LogFields } from '../../domain/outside.ts';
+import type { LogFields } from '../../domain/outside/outside.ts';
 import { createRefusals } from './refusals.ts';
 
 const bounds = { toldOfOne: { refusal: 2, mistake: 3 }, toldOfAll: 100, mostClients: 100, windowMs: 60_000 };

@@ -1,4 +1,4 @@
-import type { Log } from '../../domain/outside.ts';
+import type { Log } from '../../domain/outside/outside.ts';
 
 /** Keeps the log small while somebody is refused again and again. */
 export type Refusals = {

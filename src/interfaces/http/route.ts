@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { EndpointGroup } from '../../domain/http-settings.ts';
+import type { EndpointGroup } from '../../domain/settings/http-settings.ts';
 import { type QueryTable, type RawQuery, readQuery, type ValuesOf } from './query.ts';
 import type { JsonSchema } from './schemas.ts';
 

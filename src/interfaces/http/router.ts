@@ -1,9 +1,9 @@
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { RequestListener, Server } from 'node:http';
-import type { Clock, Log } from '../../domain/outside.ts';
+import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { type Authenticate, createAuthentication } from './auth.ts';
 import { errorBody, HttpError, internalError, jsonType, notFound, type Problem, problemOf } from './errors.ts';
-import type { HttpSettings } from '../../domain/http-settings.ts';
+import type { HttpSettings } from '../../domain/settings/http-settings.ts';
 import { methodsOf, type Route } from './route.ts';
 
 export type RouterParts = {

@@ -1,5 +1,5 @@
-import { parseDuration } from '../../domain/duration.ts';
-import { sizeOfPatterns } from '../../domain/name-pattern.ts';
+import { parseDuration } from '../../domain/text/duration.ts';
+import { sizeOfPatterns } from '../../domain/text/name-pattern.ts';
 import { HttpError } from './errors.ts';
 import { list, misspelling, type Parameter } from './query.ts';
 

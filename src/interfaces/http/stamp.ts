@@ -1,4 +1,4 @@
-import type { Clock } from '../../domain/outside.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
 import { toWholeSeconds } from '../json/timestamps.ts';
 
 /** What every JSON reply of `/v1` ends with. */

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { formatDuration } from '../../domain/duration.ts';
+import { formatDuration } from '../../domain/text/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Clock } from '../../domain/outside.ts';
-import type { Session } from '../../domain/session.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
+import type { Session } from '../../domain/run/session.ts';
 import { startDeadline } from './deadline.ts';
 import { HttpError } from './errors.ts';
 import type { Service } from './service.ts';

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import type { Log } from '../../domain/outside.ts';
+import type { Log } from '../../domain/outside/outside.ts';
 import { describeError } from '../../domain/errors.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { quoted } from '../../../domain/printable.ts';
+import { quoted } from '../../../domain/text/printable.ts';
 import { fields, items, text, type Fields } from '../wire.ts';
 import { defaultNetwork } from './as-docker.ts';
 

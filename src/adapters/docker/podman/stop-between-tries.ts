@@ -1,6 +1,6 @@
-import { isAlive } from '../../../domain/container.ts';
+import { isAlive } from '../../../domain/container/container.ts';
 import { describeError, ServiceError } from '../../../domain/errors.ts';
-import type { CallOutcome } from '../../../domain/outside.ts';
+import type { CallOutcome } from '../../../domain/outside/outside.ts';
 import type { Client } from '../client.ts';
 import { inspectContainer } from '../containers.ts';
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../../domain/running-service.ts';
+import { isJsonObject, type JsonObject } from '../../../domain/run/running-service.ts';
 import { exitCodes, type LookFunction, type ReadDocument } from '../context.ts';
 import { listOf, textOf } from '../fields.ts';
 import { printDocument, printLines, printTable, styleFor } from '../print.ts';

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../domain/errors.ts';
-import { namePattern } from '../../../domain/name-pattern.ts';
-import { quoted } from '../../../domain/printable.ts';
-import type { JsonObject } from '../../../domain/running-service.ts';
+import { namePattern } from '../../../domain/text/name-pattern.ts';
+import { quoted } from '../../../domain/text/printable.ts';
+import type { JsonObject } from '../../../domain/run/running-service.ts';
 import { shortImage } from '../container-table.ts';
 import { exitCodes, type LookFunction, type ReadDocument } from '../context.ts';
 import { listOf, textOf } from '../fields.ts';

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../domain/errors.ts';
-import type { OutcomeKind, Session } from '../../../domain/session.ts';
+import type { OutcomeKind, Session } from '../../../domain/run/session.ts';
 import { exitCodes, type CommandContext, type CommandFunction, type ServedApi } from '../context.ts';
 import { createDemoTeller } from '../demo-teller.ts';
 

@@ -1,5 +1,5 @@
-import { printableJson } from '../../../domain/printable.ts';
-import type { RunningService } from '../../../domain/running-service.ts';
+import { printableJson } from '../../../domain/text/printable.ts';
+import type { RunningService } from '../../../domain/run/running-service.ts';
 import { exitCodes, type LookFunction } from '../context.ts';
 import { eventLine } from '../event-line.ts';
 import { styleFor } from '../print.ts';

@@ -1,5 +1,5 @@
-import { formatDuration } from '../../../domain/duration.ts';
-import type { JsonObject } from '../../../domain/running-service.ts';
+import { formatDuration } from '../../../domain/text/duration.ts';
+import type { JsonObject } from '../../../domain/run/running-service.ts';
 import { exitCodes, type LookFunction, type ReadDocument } from '../context.ts';
 import { listOf, numberOf, textOf } from '../fields.ts';
 import { printDocument, printLines, printTable, styleFor } from '../print.ts';

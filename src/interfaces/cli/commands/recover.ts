@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../domain/errors.ts';
-import { quoted } from '../../../domain/printable.ts';
+import { quoted } from '../../../domain/text/printable.ts';
 import type { CommandContext } from '../context.ts';
 import { codesOfRecovery, gravest } from '../exit-code.ts';
 import { printDocument, printLines } from '../print.ts';

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../domain/errors.ts';
-import type { Session } from '../../../domain/session.ts';
+import type { Session } from '../../../domain/run/session.ts';
 import type { CommandContext } from '../context.ts';
 import { codesOfSession, gravest } from '../exit-code.ts';
 import { tellProgress } from '../progress.ts';

@@ -1,5 +1,5 @@
 import type { Settings } from '../../../config/settings.ts';
-import type { Schedule } from '../../../domain/schedule.ts';
+import type { Schedule } from '../../../domain/schedule/schedule.ts';
 import { exitCodes, type CommandContext } from '../context.ts';
 import { codesOfSession, type FindingCode, gravest } from '../exit-code.ts';
 import { logEvents } from '../log-events.ts';

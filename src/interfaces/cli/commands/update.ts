@@ -1,4 +1,4 @@
-import type { Session } from '../../../domain/session.ts';
+import type { Session } from '../../../domain/run/session.ts';
 import { exitCodes, type CommandContext } from '../context.ts';
 import { planDocument, rehearsalDocument } from '../documents.ts';
 import { codesOfCheck, codesOfSession, gravest } from '../exit-code.ts';

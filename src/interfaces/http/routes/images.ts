@@ -1,4 +1,4 @@
-import type { TrackedImage } from '../../../domain/inventory.ts';
+import type { TrackedImage } from '../../../domain/inventory/inventory.ts';
 import { createCachedList } from '../cached-list.ts';
 import { isOfImage } from '../container-filter.ts';
 import type { HttpParts } from '../parts.ts';

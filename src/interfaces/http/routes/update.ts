@@ -1,5 +1,5 @@
-import { formatDuration } from '../../../domain/duration.ts';
-import { type Session, summarise } from '../../../domain/session.ts';
+import { formatDuration } from '../../../domain/text/duration.ts';
+import { type Session, summarise } from '../../../domain/run/session.ts';
 import { outcomeEntry } from '../../json/entries.ts';
 import type { HttpParts } from '../parts.ts';
 import { flag } from '../query.ts';
