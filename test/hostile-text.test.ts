@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createLog } from '../src/adapters/process/log.ts';
-import { createEventLog } from '../src/application/event-log.ts';
+import { createEventLog } from '../src/application/events/event-log.ts';
 import type { ServiceEvent } from '../src/domain/run/event.ts';
 import type { ContainerOutcome } from '../src/domain/run/session.ts';
 import { announce } from '../src/interfaces/cli/announcement.ts';

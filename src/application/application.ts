@@ -1,8 +1,8 @@
-import type { CheckReport } from './check.ts';
-import type { EventLog } from './event-log.ts';
-import type { HistoryEntry } from './history.ts';
-import type { RecoveryOrder, RecoveryReport } from './recover.ts';
-import type { Rehearsal } from './rehearse.ts';
+import type { CheckReport } from './check/check.ts';
+import type { EventLog } from './events/event-log.ts';
+import type { HistoryEntry } from './events/history.ts';
+import type { RecoveryOrder, RecoveryReport } from './recovery/recover.ts';
+import type { Rehearsal } from './transaction/rehearse.ts';
 import type { ServiceError } from '../domain/errors.ts';
 import type { ServiceEvent } from '../domain/run/event.ts';
 import type { Inventory } from '../domain/inventory/inventory.ts';

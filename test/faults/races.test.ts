@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../../src/adapters/sandbox/behaviour.ts';
 import type { PlannedFault } from '../../src/adapters/sandbox/faults.ts';
-import { recoverTransactions } from '../../src/application/recover.ts';
-import { runTransaction } from '../../src/application/run-transaction.ts';
+import { recoverTransactions } from '../../src/application/recovery/recover.ts';
+import { runTransaction } from '../../src/application/transaction/run-transaction.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../src/domain/run/session.ts';
 import { defaultSettings, type ServiceSettings } from '../../src/domain/settings/settings.ts';
 import type { PlannedTransaction } from '../../src/domain/plan/update-plan.ts';

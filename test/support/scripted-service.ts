@@ -1,4 +1,4 @@
-import type { CheckedContainer } from '../../src/application/check.ts';
+import type { CheckedContainer } from '../../src/application/check/check.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { ServiceEvent } from '../../src/domain/run/event.ts';
 import type { ContainerOutcome, Session } from '../../src/domain/run/session.ts';

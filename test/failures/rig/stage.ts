@@ -3,7 +3,7 @@ import type { SandboxConnection, SandboxEngineOptions } from '../../../src/adapt
 import type { Release } from '../../../src/adapters/sandbox/release.ts';
 import type { Application, UpdateRequest } from '../../../src/application/application.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
-import type { RecoveryReport } from '../../../src/application/recover.ts';
+import type { RecoveryReport } from '../../../src/application/recovery/recover.ts';
 import type { Container } from '../../../src/domain/container/container.ts';
 import type { ServiceEvent } from '../../../src/domain/run/event.ts';
 import type { Outside } from '../../../src/domain/outside/outside.ts';

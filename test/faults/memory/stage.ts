@@ -1,5 +1,5 @@
-import { recoverTransactions } from '../../../src/application/recover.ts';
-import { runTransaction } from '../../../src/application/run-transaction.ts';
+import { recoverTransactions } from '../../../src/application/recovery/recover.ts';
+import { runTransaction } from '../../../src/application/transaction/run-transaction.ts';
 import type { Behaviour } from '../../../src/adapters/sandbox/behaviour.ts';
 import type { PlannedFault } from '../../../src/adapters/sandbox/faults.ts';
 import type { Afterwards } from '../../../src/domain/settings/afterwards.ts';
