@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import type { OciRegistryOptions } from '../../src/adapters/oci/connect.ts';
+import type { OciRegistryOptions } from '../../src/adapters/oci/client/connect.ts';
 import { createOciRegistry } from '../../src/adapters/oci/registry.ts';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import { parseImageReference } from '../../src/domain/reference/image-reference.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
 import { createOciRegistry } from '../../src/adapters/oci/registry.ts';
-import type { OciRegistryOptions } from '../../src/adapters/oci/connect.ts';
+import type { OciRegistryOptions } from '../../src/adapters/oci/client/connect.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { parseImageReference, type ImageReference } from '../../src/domain/reference/image-reference.ts';
 import type { Registry } from '../../src/domain/outside/outside.ts';
