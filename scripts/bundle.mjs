@@ -25,8 +25,8 @@ const sharedChunks = [
       'src/application/create-application.ts',
       'src/config/engine-host.ts',
       'src/interfaces/cli/cli.ts',
-      'src/interfaces/cli/interrupt.ts',
-      'src/interfaces/cli/terminal.ts',
+      'src/interfaces/cli/terminal/interrupt.ts',
+      'src/interfaces/cli/terminal/terminal.ts',
     ],
   },
 ];

@@ -12,10 +12,10 @@ import type { Clock, Log, Outside } from './domain/outside/outside.ts';
 import { defaultSettings, type ServiceSettings } from './domain/settings/settings.ts';
 import type { RunningService } from './domain/run/running-service.ts';
 import type { commandFunctions, lookFunctions } from './interfaces/cli/cli.ts';
-import type { CommandContext, CommandFunction } from './interfaces/cli/context.ts';
-import type { Interrupt } from './interfaces/cli/interrupt.ts';
-import type { createUnderWay } from './interfaces/cli/under-way.ts';
-import type { Terminal } from './interfaces/cli/terminal.ts';
+import type { CommandContext, CommandFunction } from './interfaces/cli/context/context.ts';
+import type { Interrupt } from './interfaces/cli/terminal/interrupt.ts';
+import type { createUnderWay } from './interfaces/cli/terminal/under-way.ts';
+import type { Terminal } from './interfaces/cli/terminal/terminal.ts';
 
 // Since Node 22.1, which the types do not know: https://nodejs.org/api/module.html#moduleenablecompilecachecachedir
 (nodeModule as { readonly enableCompileCache?: () => unknown }).enableCompileCache?.();
@@ -137,7 +137,7 @@ async function runLook(
   }
 
   async function openLocal(): Promise<RunningService> {
-    const { createLocalService } = await import('./interfaces/cli/local-service.ts');
+    const { createLocalService } = await import('./interfaces/cli/context/local-service.ts');
     const { shownConfiguration } = await import('./config/shown-configuration.ts');
     const configuration = shownConfiguration(settings.service, options, '');
     return createLocalService({ open: () => openService('check', settings, surroundings), configuration, clock });
@@ -159,7 +159,7 @@ async function healthCheckInPlace(): Promise<Error> {
 type Surroundings = { readonly terminal: Terminal; readonly clock: Clock; readonly log: Log };
 
 async function openSurroundings(settings: Settings): Promise<Surroundings> {
-  const { createTerminal } = await import('./interfaces/cli/terminal.ts');
+  const { createTerminal } = await import('./interfaces/cli/terminal/terminal.ts');
   const { createSystemClock } = await import('./adapters/process/clock.ts');
   const { createLog } = await import('./adapters/process/log.ts');
   const terminal = createTerminal(process.stdout, process.stderr);
@@ -182,8 +182,8 @@ async function openSurroundings(settings: Settings): Promise<Surroundings> {
 type HeardInterrupt = Interrupt & { readonly underWay: ReturnType<typeof createUnderWay> };
 
 async function hearSignals({ terminal, clock }: Surroundings, hasSafePoints: boolean): Promise<HeardInterrupt> {
-  const { createInterrupt } = await import('./interfaces/cli/interrupt.ts');
-  const { createUnderWay } = await import('./interfaces/cli/under-way.ts');
+  const { createInterrupt } = await import('./interfaces/cli/terminal/interrupt.ts');
+  const { createUnderWay } = await import('./interfaces/cli/terminal/under-way.ts');
   const underWay = createUnderWay();
   const say = (line: string) => terminal.err.write(`${line}\n`);
   const interrupt = createInterrupt({
@@ -288,8 +288,8 @@ function apiOf(
   { application, clock, log }: ApiParts,
 ): NonNullable<CommandContext['serve']> {
   return async () => {
-    const { createHttpServer } = await import('./interfaces/http/server.ts');
-    const { listen } = await import('./interfaces/http/listen.ts');
+    const { createHttpServer } = await import('./interfaces/http/server/server.ts');
+    const { listen } = await import('./interfaces/http/server/listen.ts');
     const { createMetrics } = await import('./interfaces/metrics/metrics.ts');
     const { shownConfiguration } = await import('./config/shown-configuration.ts');
     const updatesAvailable = () => application.status().updatesAvailable;

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import { defaultSettings } from '../../src/domain/settings/settings.ts';
-import { createLocalService } from '../../src/interfaces/cli/local-service.ts';
+import { createLocalService } from '../../src/interfaces/cli/context/local-service.ts';
 import { apiToken, ask, eventsToken, startHttp } from '../support/http-scene.ts';
 import { runUpkeep, startUpkeep, type UpkeepRun } from '../support/run-upkeep.ts';
 import { createScriptedService } from '../support/scripted-service.ts';
