@@ -4,9 +4,9 @@ import * as nodeModule from 'node:module';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import type { Application } from './application/application.ts';
-import type { CommandName } from './config/commands.ts';
-import type { Configuration } from './config/load.ts';
-import type { Settings, StateSettings } from './config/settings.ts';
+import type { CommandName } from './config/declaration/commands.ts';
+import type { Configuration } from './config/read/load.ts';
+import type { Settings, StateSettings } from './config/read/settings.ts';
 import type { HttpSettings, TokenSource } from './domain/settings/http-settings.ts';
 import type { Clock, Log, Outside } from './domain/outside/outside.ts';
 import { defaultSettings, type ServiceSettings } from './domain/settings/settings.ts';
@@ -38,14 +38,14 @@ void main(process.argv.slice(2))
 async function main(argv: readonly string[]): Promise<number> {
   // A reader that has gone, as in `upkeep update | head -1`, is no reason to leave a container half replaced.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-  const { loadConfiguration } = await import('./config/load.ts');
+  const { loadConfiguration } = await import('./config/read/load.ts');
   const configuration = loadConfiguration(argv);
   switch (configuration.kind) {
     case 'version':
       process.stdout.write(`${version()}\n`);
       return 0;
     case 'help': {
-      const { helpText } = await import('./config/help.ts');
+      const { helpText } = await import('./config/show/help.ts');
       process.stdout.write(helpText(configuration.command, process.stdout.columns || 100));
       return 0;
     }
@@ -138,7 +138,7 @@ async function runLook(
 
   async function openLocal(): Promise<RunningService> {
     const { createLocalService } = await import('./interfaces/cli/context/local-service.ts');
-    const { shownConfiguration } = await import('./config/shown-configuration.ts');
+    const { shownConfiguration } = await import('./config/show/shown-configuration.ts');
     const configuration = shownConfiguration(settings.service, options, '');
     return createLocalService({ open: () => openService('check', settings, surroundings), configuration, clock });
   }
@@ -258,7 +258,7 @@ async function reachEngineAndRegistries(
   clock: Clock,
   log: Log,
 ): Promise<Pick<Outside, 'engine' | 'registry'>> {
-  const { findEngineHost } = await import('./config/engine-host.ts');
+  const { findEngineHost } = await import('./config/read/engine-host.ts');
   const { createDockerEngine } = await import('./adapters/docker/engine.ts');
   const { createOciRegistry } = await import('./adapters/oci/registry.ts');
   const engine = createDockerEngine({
@@ -291,7 +291,7 @@ function apiOf(
     const { createHttpServer } = await import('./interfaces/http/server/server.ts');
     const { listen } = await import('./interfaces/http/server/listen.ts');
     const { createMetrics } = await import('./interfaces/metrics/metrics.ts');
-    const { shownConfiguration } = await import('./config/shown-configuration.ts');
+    const { shownConfiguration } = await import('./config/show/shown-configuration.ts');
     const updatesAvailable = () => application.status().updatesAvailable;
     const metrics = createMetrics({ clock, updatesAvailable, version: version() });
     application.subscribe(metrics.hear);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { foreignLabelRows } from '../src/config/label-reference.ts';
-import { optionEntries, type OptionKey } from '../src/config/options.ts';
+import { foreignLabelRows } from '../src/config/show/label-reference.ts';
+import { optionEntries, type OptionKey } from '../src/config/table/options.ts';
 import { dropInPrefix, labelNames, ownPrefix } from '../src/domain/container/label-names.ts';
 import {
   type Effect,

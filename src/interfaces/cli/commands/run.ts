@@ -1,4 +1,4 @@
-import type { Settings } from '../../../config/settings.ts';
+import type { Settings } from '../../../config/read/settings.ts';
 import type { Schedule } from '../../../domain/schedule/schedule.ts';
 import { exitCodes, type CommandContext } from '../context/context.ts';
 import { codesOfSession, type FindingCode, gravest } from '../context/exit-code.ts';

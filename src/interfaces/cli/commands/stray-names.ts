@@ -1,5 +1,5 @@
-import { commands } from '../../../config/commands.ts';
-import { nearestCommand } from '../../../config/nearest-command.ts';
+import { commands } from '../../../config/declaration/commands.ts';
+import { nearestCommand } from '../../../config/read/nearest-command.ts';
 import { nearest } from '../../../domain/text/edit-distance.ts';
 import { describeError, ServiceError } from '../../../domain/errors.ts';
 import { namePattern } from '../../../domain/text/name-pattern.ts';

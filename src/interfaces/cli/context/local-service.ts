@@ -64,7 +64,7 @@ async function listed(application: Listing, signal: AbortSignal) {
 
 const listingTimeoutMs = 60_000;
 
-/** The command line is refused before: config/remote-settings.ts. */
+/** The command line is refused before: config/read/remote-settings.ts. */
 function notHere(what: string): ServiceError {
   return new ServiceError('invalid-input', `Cannot show ${what} without a running service, which alone knows them`);
 }

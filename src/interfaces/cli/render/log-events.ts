@@ -1,5 +1,5 @@
 import type { Application } from '../../../application/application.ts';
-import type { Settings } from '../../../config/settings.ts';
+import type { Settings } from '../../../config/read/settings.ts';
 import type { Log } from '../../../domain/outside/outside.ts';
 import { announce } from './announcement.ts';
 

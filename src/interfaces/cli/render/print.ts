@@ -1,4 +1,4 @@
-import type { Settings } from '../../../config/settings.ts';
+import type { Settings } from '../../../config/read/settings.ts';
 import { printableJson } from '../../../domain/text/printable.ts';
 import type { Document } from '../context/documents.ts';
 import { createStyle, type Style } from '../terminal/style.ts';
