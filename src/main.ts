@@ -227,7 +227,7 @@ async function openService(
 /** The only way to the engine in memory: no real command can reach it by accident. */
 async function openDemo({ clock, log }: Surroundings): Promise<Service> {
   const { createDemo } = await import('./interfaces/cli/commands/demo.ts');
-  const { createDemoWorld, demoSettings } = await import('./adapters/sandbox/demo-world.ts');
+  const { createDemoWorld, demoSettings } = await import('../sandbox/demo/demo-world.ts');
   const world = await createDemoWorld(clock);
   const { engine, registry, prober } = world;
   return {

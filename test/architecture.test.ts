@@ -30,11 +30,6 @@ const rooms: readonly Room[] = [
     because: 'it speaks the OCI distribution protocol and knows nothing else of us',
   },
   {
-    folder: 'adapters/sandbox',
-    mayImport: ['domain/', 'node:'],
-    because: 'an engine and a registry in memory must not lean on the real ones',
-  },
-  {
     folder: 'adapters/files',
     mayImport: ['domain/', 'node:'],
     because: 'it keeps what the domain describes',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CommandBehaviour } from '../../src/adapters/sandbox/behaviour.ts';
+import type { CommandBehaviour } from '../../sandbox/base/behaviour.ts';
 import { summarise } from '../../src/domain/run/session.ts';
 import { dependsOn, everything, setStage } from './rig/stage.ts';
 

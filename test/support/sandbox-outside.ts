@@ -3,8 +3,8 @@ import {
   type SandboxConnection,
   type SandboxEngine,
   type SandboxEngineOptions,
-} from '../../src/adapters/sandbox/engine.ts';
-import { createSandboxRegistry, type SandboxRegistry } from '../../src/adapters/sandbox/registry.ts';
+} from '../../sandbox/engine/engine.ts';
+import { createSandboxRegistry, type SandboxRegistry } from '../../sandbox/registry/registry.ts';
 import type { ServiceEvent } from '../../src/domain/run/event.ts';
 import type { Instance, Log, Outside } from '../../src/domain/outside/outside.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';

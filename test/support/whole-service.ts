@@ -1,5 +1,5 @@
-import { createSandboxEngine, type SandboxEngine } from '../../src/adapters/sandbox/engine.ts';
-import { createSandboxRegistry, type SandboxRegistry } from '../../src/adapters/sandbox/registry.ts';
+import { createSandboxEngine, type SandboxEngine } from '../../sandbox/engine/engine.ts';
+import { createSandboxRegistry, type SandboxRegistry } from '../../sandbox/registry/registry.ts';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import type { Application } from '../../src/application/application.ts';
 import { createApplication } from '../../src/application/create-application.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Behaviour } from '../../adapters/sandbox/behaviour.ts';
+import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene, type SandboxProcess, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
 import { isFailedVersionTag } from '../../domain/check/failed-version.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
-import type { Behaviour } from '../../adapters/sandbox/behaviour.ts';
+import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';
 import { defaultSettings } from '../../domain/settings/settings.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
-import type { Fault } from '../../adapters/sandbox/faults.ts';
+import type { Fault } from '../../../sandbox/engine/faults.ts';
 import { defaultSettings } from '../../domain/settings/settings.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
-import type { Behaviour, CommandBehaviour } from '../../adapters/sandbox/behaviour.ts';
+import type { Behaviour, CommandBehaviour } from '../../../sandbox/base/behaviour.ts';
 import type { Log, LogFields } from '../../domain/outside/outside.ts';
 import type { Session } from '../../domain/run/session.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { countCalls } from '../../../test/support/counted-engine.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
-import type { RestartKind } from '../../adapters/sandbox/boot.ts';
+import type { RestartKind } from '../../../sandbox/containers/boot.ts';
 import type { Inventory, TrackedContainer } from '../../domain/inventory/inventory.ts';
 import type { Engine, Outside } from '../../domain/outside/outside.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';

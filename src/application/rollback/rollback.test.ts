@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { PlannedFault } from '../../adapters/sandbox/faults.ts';
-import type { Behaviour } from '../../adapters/sandbox/behaviour.ts';
+import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
+import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
 import type { Session } from '../../domain/run/session.ts';
 import { writeJournal } from '../../domain/transaction/journal.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Behaviour } from '../../adapters/sandbox/behaviour.ts';
+import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
 import { removesItself } from '../../domain/transaction/auto-remove.ts';
 import type { Engine } from '../../domain/outside/outside.ts';

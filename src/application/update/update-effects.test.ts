@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
-import type { Behaviour } from '../../adapters/sandbox/behaviour.ts';
+import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { ImageConfig } from '../../domain/container/container.ts';
 import type { Session } from '../../domain/run/session.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';

@@ -1,6 +1,6 @@
-import type { PlannedFault } from '../../../src/adapters/sandbox/faults.ts';
-import type { SandboxConnection, SandboxEngineOptions } from '../../../src/adapters/sandbox/engine.ts';
-import type { Release } from '../../../src/adapters/sandbox/release.ts';
+import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
+import type { SandboxConnection, SandboxEngineOptions } from '../../../sandbox/engine/engine.ts';
+import type { Release } from '../../../sandbox/registry/release.ts';
 import type { Application, UpdateRequest } from '../../../src/application/application.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
 import type { RecoveryReport } from '../../../src/application/recovery/recover.ts';

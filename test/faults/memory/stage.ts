@@ -1,7 +1,7 @@
 import { recoverTransactions } from '../../../src/application/recovery/recover.ts';
 import { runTransaction } from '../../../src/application/transaction/run-transaction.ts';
-import type { Behaviour } from '../../../src/adapters/sandbox/behaviour.ts';
-import type { PlannedFault } from '../../../src/adapters/sandbox/faults.ts';
+import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
+import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
 import type { Afterwards } from '../../../src/domain/settings/afterwards.ts';
 import { type Container, isAlive } from '../../../src/domain/container/container.ts';
 import { isFailedVersionTag } from '../../../src/domain/check/failed-version.ts';
