@@ -1,7 +1,7 @@
-import type { HttpParts } from '../parts.ts';
-import { defineRoute, type Route } from '../route.ts';
-import { integer, stamped, summarySchema, time, truth } from '../schemas.ts';
-import { stamp } from '../stamp.ts';
+import type { HttpParts } from '../service/parts.ts';
+import { defineRoute, type Route } from './route.ts';
+import { integer, stamped, summarySchema, time, truth } from '../replies/schemas.ts';
+import { stamp } from '../replies/stamp.ts';
 import { toTimestamp } from '../../json/timestamps.ts';
 
 /** `GET /v1/status`: how the last update went, and when the next one is due. */
