@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { type OutboxRecord, readRecord } from '../../domain/notification/outbox/record.ts';
@@ -6,12 +6,17 @@ import type { OutboxStore } from '../../domain/notification/outbox/store.ts';
 import type { Log } from '../../domain/outside.ts';
 import { quoted } from '../../domain/printable.ts';
 
+export type OutboxFile = OutboxStore & {
+  /** What is written there now, perhaps by another process; touches nothing. Throws when it cannot be read. */
+  readonly peek: () => Promise<readonly OutboxRecord[]>;
+};
+
 /**
  * Keeps an outbox in `outbox.jsonl` of the folder, a record to a line. Lines are only appended, each time up to the
  * disk; a file that has grown is written anew beside it and renamed. Target URLs are not in it, texts of messages are:
  * it is for its owner's eyes.
  */
-export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): OutboxStore {
+export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): OutboxFile {
   const path = join(folder, 'outbox.jsonl');
   let handle: FileHandle | undefined;
 
@@ -65,8 +70,19 @@ export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): Outbox
         throw describe('write', path, error);
       }
     },
+    async peek() {
+      const text = await readFile(path, 'utf8').catch((error: unknown) => {
+        if (codeOf(error) === 'ENOENT') return '';
+        throw describe('read', path, error);
+      });
+      return recordsIn(text.slice(0, mostBytes), path, log);
+    },
     close,
   };
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
 function linesOf(records: readonly OutboxRecord[]): string {

@@ -1,18 +1,5 @@
 import type { Target } from '../../domain/notification/message.ts';
-
-/** How a target does, since the start. */
-export type TargetCounts = {
-  readonly sent: number;
-  /** Attempts that are to be tried again. */
-  readonly retried: number;
-  /** Messages that were given up. */
-  readonly failed: number;
-  /** Messages that had to go because too many waited. */
-  readonly lost: number;
-  readonly lastSentAtMs: number | undefined;
-  /** Undefined also when a message has been sent since. */
-  readonly lastFailure: { readonly atMs: number; readonly reason: string } | undefined;
-};
+import type { TargetCounts } from '../../domain/notification/status.ts';
 
 export type DeliveryCounts = {
   readonly noteSent: (target: Named, atMs: number) => void;

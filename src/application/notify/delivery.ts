@@ -2,10 +2,11 @@ import type { Message, Target } from '../../domain/notification/message.ts';
 import type { BackOff } from '../../domain/notification/outbox/back-off.ts';
 import type { OutboxBounds } from '../../domain/notification/outbox/overflow.ts';
 import type { Hold, OutboxRecord } from '../../domain/notification/outbox/record.ts';
+import type { TargetStatus } from '../../domain/notification/status.ts';
 import type { OutboxStore } from '../../domain/notification/outbox/store.ts';
 import type { Clock, Log } from '../../domain/outside.ts';
 import { type Courier, startCourier } from './courier.ts';
-import { createDeliveryCounts, type TargetCounts } from './delivery-counts.ts';
+import { createDeliveryCounts } from './delivery-counts.ts';
 import { openOutbox } from './outbox-keeper.ts';
 
 /** Messages on their way: taken at once, sent one after another, kept until they have arrived. */
@@ -16,7 +17,7 @@ export type Delivery = {
   readonly foundAtMs: (key: string) => number | undefined;
   readonly noteFound: (keys: readonly string[]) => void;
   readonly status: () => readonly TargetStatus[];
-  /** Sends what it can in 5 s, and keeps the rest where there is a place for it. */
+  /** Sends what it can in 4.5 s, and keeps the rest where there is a place for it. */
   readonly close: () => Promise<void>;
 };
 
@@ -27,8 +28,6 @@ export type Post = {
   readonly dueAtMs?: number;
   readonly hold?: Hold;
 };
-
-export type TargetStatus = TargetCounts & Pick<Target, 'name' | 'service' | 'shown'> & { readonly pending: number };
 
 export type DeliveryParts = {
   readonly targets: readonly Target[];
@@ -112,5 +111,5 @@ export async function openDelivery(parts: DeliveryParts): Promise<Delivery> {
   };
 }
 
-/** So long an end may take on account of notifications. */
-const drainMs = 5000;
+/** With what else an end does for notifications, no more than 5 s. */
+const drainMs = 4500;

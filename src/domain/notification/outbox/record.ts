@@ -1,4 +1,4 @@
-import type { Message, MessageLevel, MessageLine } from '../message.ts';
+import type { Message, MessageLevel, MessageLine, RunOccasion } from '../message.ts';
 
 /** Why a message waits for others, to go out as one with them. */
 export type Hold = 'quiet' | 'digest';
@@ -77,7 +77,24 @@ function readMessage(value: unknown): Message | undefined {
   if (!isText(id) || typeof title !== 'string' || typeof text !== 'string') return undefined;
   if (level === undefined || !isNumber(createdAtMs) || !Array.isArray(lines)) return undefined;
   const message = { id, title, text, level, lines: lines.flatMap(readLine), createdAtMs, isRepeat: false };
-  return typeof markdown === 'string' ? { ...message, markdown } : message;
+  const [run, event] = [readRun(value['run']), readEvent(value['event'])];
+  return {
+    ...message,
+    ...(typeof markdown === 'string' && { markdown }),
+    ...(run && { run }),
+    ...(event && { event }),
+  };
+}
+
+function readRun(value: unknown): RunOccasion | undefined {
+  if (!isObject(value)) return undefined;
+  const { kind, id, durationMs } = value;
+  if ((kind !== 'start' && kind !== 'success' && kind !== 'failure') || !isText(id)) return undefined;
+  return { kind, id, ...(isNumber(durationMs) && { durationMs }) };
+}
+
+function readEvent(value: unknown): Message['event'] {
+  return isObject(value) && isText(value['type']) ? { type: value['type'], data: value['data'] } : undefined;
 }
 
 function readLine(value: unknown): MessageLine[] {
