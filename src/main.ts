@@ -182,8 +182,13 @@ async function openTargets({ notifications }: Settings, { clock, log, terminal }
   const hostName = notifications.hostname ?? hostname();
   const writeLog = (text: string, level: 'debug' | 'info' | 'warn' | 'error') =>
     notifications.logStdout ? terminal.out.write(`${text}\n`) : log[level](text);
+  const composer = createComposer(notifications, {
+    hostname: hostName,
+    timeZone: notifications.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+    onTemplateFailure: (reason) => log.error('The template of notifications failed', { reason }),
+  });
   const { targets, problems } = parseTargets(notifications.urls, { hostName, nowMs: clock.nowMs, writeLog });
-  return { targets, problems, composer: createComposer(notifications, hostName) };
+  return { targets, problems, composer };
 }
 
 type LookName = keyof typeof lookFunctions;

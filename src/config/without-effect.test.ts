@@ -15,7 +15,9 @@ const accepted = optionEntries.flatMap(([key, option]) =>
 );
 const flagged = accepted.filter(({ option }) => option.flag !== undefined);
 const variables = accepted.flatMap(({ option }) => variablesOf(option).map(({ name }) => ({ option, name })));
-const secrets = optionEntries.flatMap(([, { group, secret, flag }]) => (group === 'notifications' && secret ? [flag] : []));
+const secrets = optionEntries.flatMap(([, { group, secret, flag }]) =>
+  group === 'notifications' && secret ? [flag] : [],
+);
 
 describe('an option without effect', () => {
   test.each(flagged)('--$option.flag is understood, changes nothing, and is said to', ({ option }) => {

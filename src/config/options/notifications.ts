@@ -31,7 +31,11 @@ export const notificationOptions = {
     default: 'info',
   },
   notificationTargetLevels: {
-    ...shared('notification-target-levels', 'The same for targets by name, in place of --notifications-level', 'ops=error'),
+    ...shared(
+      'notification-target-levels',
+      'The same for targets by name, in place of --notifications-level',
+      'ops=error',
+    ),
     kind: 'list',
     separators: 'comma or space',
     accepts: {
