@@ -97,7 +97,6 @@ async function runCommand(configuration: Command): Promise<number> {
     const parts = { application, clock: surroundings.clock, log: apiLog, ...(told && { notifications: told.status }) };
     const serve = http.groups.length > 0 ? apiOf(http, configuration, parts) : undefined;
     const isAttended = isatty(0) || isatty(1);
-    const announceStart = told?.announceStart;
     const context = {
       application,
       settings,
@@ -105,7 +104,7 @@ async function runCommand(configuration: Command): Promise<number> {
       isAttended,
       signal,
       ...(serve && { serve }),
-      ...(announceStart && { announceStart }),
+      ...(told && { announceStart: told.announceStart, announceFailure: told.failed }),
     };
     const code = await carryOut(service.command, context);
     await told?.close();

@@ -18,6 +18,8 @@ export type Notifier = {
   /** For `subscribe`: returns at once. */
   readonly hear: (event: ServiceEvent) => void;
   readonly started: (facts: StartFacts) => void;
+  /** The service could not begin, or had to end, outside of any run. What a run has told of is not told again. */
+  readonly failed: (error: unknown) => void;
   /** Resolves when all that was heard has been put into words. */
   readonly settled: () => Promise<void>;
 };
@@ -37,13 +39,17 @@ export type NotifierParts = {
 export function createNotifier(parts: NotifierParts): Notifier {
   const { targets, settings, composer, delivery, labelsOfImage, clock, log, newId } = parts;
   let telling: Promise<void> = Promise.resolve();
-  const gather = gatherRuns((run) => {
+  let lastError: string | undefined;
+  const gather = gatherRuns(tell);
+
+  function tell(run: GatheredRun): void {
+    lastError = run.error;
     telling = telling
       .then(() => tellRun(run))
       .catch((error: unknown) =>
         log.error('A run could not be told of', { runId: run.runId, error: describeError(error) }),
       );
-  });
+  }
 
   async function tellRun(run: GatheredRun): Promise<void> {
     // Who asked for a check reads its answer; the Watchtower family tells of it all the same.
@@ -130,6 +136,20 @@ export function createNotifier(parts: NotifierParts): Notifier {
       if (!settings.startupMessage) return;
       const id = newId();
       for (const target of targets) post(target, (least) => composer.start(facts, least), id);
+    },
+    failed(error) {
+      const [reason, atMs] = [describeError(error), clock.nowMs()];
+      if (reason === lastError) return;
+      const nothing = { containers: [], steps: [], removedImages: [], recipients: {} };
+      tell({
+        ...nothing,
+        runId: newId(),
+        purpose: 'update',
+        trigger: 'start',
+        startedAtMs: atMs,
+        endedAtMs: atMs,
+        error: reason,
+      });
     },
     settled: () => telling,
   };

@@ -11,7 +11,7 @@ import { openDelivery } from './delivery.ts';
 import { createNotifier, type Notifier } from './notifier.ts';
 
 /** Who is told of what the application does. */
-export type Notifications = Pick<Notifier, 'hear' | 'started'> & {
+export type Notifications = Pick<Notifier, 'hear' | 'started' | 'failed'> & {
   readonly status: () => readonly TargetStatus[];
   /** Takes 5 s at most. */
   readonly close: () => Promise<void>;
@@ -50,6 +50,7 @@ export async function openNotifications(parts: NotificationParts): Promise<Notif
   return {
     hear: notifier.hear,
     started: notifier.started,
+    failed: notifier.failed,
     status: delivery.status,
     async close() {
       // An engine that does not answer must not cost the message that says so.

@@ -20,6 +20,8 @@ export type CommandContext = {
   readonly serve?: () => Promise<ServedApi>;
   /** Tells who is to be notified that the service has started; undefined where nobody is. */
   readonly announceStart?: (start: ServiceStart) => Promise<void>;
+  /** Tells them why it could not begin, or had to end. */
+  readonly announceFailure?: (error: unknown) => void;
 };
 
 /** `schedule` is the sentence of the log. */

@@ -38,6 +38,9 @@ export async function run(context: CommandContext): Promise<number> {
     });
     await application.keepUpdating({ schedule, updateOnStart }, signal);
     return exitCodes.done;
+  } catch (error) {
+    context.announceFailure?.(error);
+    throw error;
   } finally {
     await api?.stop();
     await application.close();
