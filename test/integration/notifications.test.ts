@@ -95,7 +95,9 @@ describeInLab('notifications of what happens on a real engine', (lab) => {
 
   test('a container chooses who hears of it by its own label, and split messages are one for each', async () => {
     const [ops, family] = [await receiver(), await receiver()];
-    const labelled = (notify: string) => ({ config: { Labels: { 'upkeep.notify': notify, 'upkeep.monitor-only': 'true' } } });
+    const labelled = (notify: string) => ({
+      config: { Labels: { 'upkeep.notify': notify, 'upkeep.monitor-only': 'true' } },
+    });
     await stale('web', labelled('ops'));
     await stale('db', labelled('off'));
     await stale('tv', { config: { Labels: { 'upkeep.monitor-only': 'true' } } });
@@ -112,7 +114,16 @@ describeInLab('notifications of what happens on a real engine', (lab) => {
     await stale('web');
     notified.answer = () => (notified.asked.length < 4 ? 503 : 200);
     const service = startUpkeep(
-      ['run', '--interval', '1h', '--update-on-start', '--no-startup-message', ...common, '--notification-url', notified.url],
+      [
+        'run',
+        '--interval',
+        '1h',
+        '--update-on-start',
+        '--no-startup-message',
+        ...common,
+        '--notification-url',
+        notified.url,
+      ],
       { socket },
     );
     onTestFinished(() => void service.child.kill('SIGKILL'));
@@ -152,14 +163,31 @@ describeInLab('notifications of what happens on a real engine', (lab) => {
     });
     writeFileSync(join(folder, 'outbox.jsonl'), `${lines.join('\n')}\n{"kind":"put","target":"ops","mess`);
     const service = startUpkeep(
-      ['run', '--interval', '1h', '--no-startup-message', '--state-dir', folder, '--notification-url', `ops=${notified.url}`],
+      [
+        'run',
+        '--interval',
+        '1h',
+        '--no-startup-message',
+        '--state-dir',
+        folder,
+        '--notification-url',
+        `ops=${notified.url}`,
+      ],
       { socket },
     );
     await notified.askedTimes(1000);
     service.child.kill('SIGTERM');
     expect((await service.ended).code).toBe(0);
     expect(textsOf(notified)).toEqual(lines.map((_, index) => `text m${index}`));
-    const list = await runUpkeep(['notify', 'list', '--json', '--state-dir', folder, '--notification-url', `ops=${notified.url}`]);
+    const list = await runUpkeep([
+      'notify',
+      'list',
+      '--json',
+      '--state-dir',
+      folder,
+      '--notification-url',
+      `ops=${notified.url}`,
+    ]);
     expect(JSON.parse(list.stdout)).toMatchObject({ targets: [{ name: 'ops', waiting: 0 }] });
   });
 
