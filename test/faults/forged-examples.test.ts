@@ -89,6 +89,5 @@ test('a forged stand-in of a kept container does not remove it', async () => {
 
 test('whoever holds the name that a commit needs: the interrupted update is rolled back, and ends', async () => {
   const squatter = forgeWeb('.upkeep-drop-a', { image: 'own' });
-  for (const killedAt of [7, 8, 9])
-    expect(await lossOf(dayOf('always with volumes', killedAt, squatter))).toEqual([]);
+  for (const killedAt of [7, 8, 9]) expect(await lossOf(dayOf('always with volumes', killedAt, squatter))).toEqual([]);
 });
