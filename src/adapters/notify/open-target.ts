@@ -3,6 +3,7 @@ import { formatDuration } from '../../domain/duration.ts';
 import type { Delivery, NotifyDeps, Part, ReadTarget } from './services/service.ts';
 import type { Exchange } from './wire/exchange.ts';
 import { expectTaken, type Judge } from './wire/judge.ts';
+import { createProgress } from './wire/progress.ts';
 import { Refused } from './wire/refused.ts';
 import { createCutting } from './wire/secrets.ts';
 import { wordsOf } from './wire/words.ts';
@@ -16,7 +17,7 @@ export function openTarget(read: ReadTarget, naming: Naming, exchange: Exchange,
   const { deadlineMs = 10_000 } = deps;
   const delivery = read.open(deps);
   const cut = createCutting(read.secrets);
-  const progress = createProgress();
+  const progress = createProgress<number>();
   const { name, service, hearsStart } = naming;
   return {
     name,
@@ -40,7 +41,8 @@ export function openTarget(read: ReadTarget, naming: Naming, exchange: Exchange,
         if (late.aborted) return failed('network', `no answer within ${formatDuration(deadlineMs)}`);
         if (!(error instanceof Refused))
           return failed('rejected', `the request could not be made: ${cut(wordsOfError(error))}`);
-        return failed(error.failure, cut(error.message), error.retryAfterMs);
+        const said = error.said === '' ? '' : `: ${cut(error.said)}`;
+        return failed(error.failure, `${cut(error.message)}${said}`, error.retryAfterMs);
       }
     },
     close: async () => ('deliver' in delivery ? delivery.close?.() : undefined),
@@ -112,28 +114,10 @@ function together(refusals: readonly Refused[], receivers: number): Refused {
   const sorted = refusals.toSorted((a, b) => order.indexOf(a.failure) - order.indexOf(b.failure));
   const [first] = sorted;
   if (first === undefined || receivers === 1) return first ?? new Refused('rejected', 'there is nobody to send to');
-  const words = [...new Set(sorted.map(({ message }) => message))].slice(0, 3).join('; ');
-  return new Refused(first.failure, `${refusals.length} of ${receivers} receivers: ${words}`, first.retryAfterMs);
+  const { failure, said, retryAfterMs } = first;
+  const why = `${refusals.length} of ${receivers} receivers: ${first.message}`;
+  return new Refused(failure, why, { said, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
 }
-
-/** Which parts of messages were taken, for those that were not taken whole. */
-function createProgress(): { of: (id: string) => Set<number>; forget: (id: string) => void } {
-  const known = new Map<string, Set<number>>();
-  return {
-    of(id) {
-      const taken = known.get(id) ?? new Set<number>();
-      known.delete(id);
-      known.set(id, taken);
-      const [oldest] = known.keys();
-      if (known.size > mostUnfinished && oldest !== undefined) known.delete(oldest);
-      return taken;
-    },
-    forget: (id) => void known.delete(id),
-  };
-}
-
-/** Those beyond are sent again from the start. */
-const mostUnfinished = 100;
 
 /** What does not heed the signal is left to itself. */
 function until<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {

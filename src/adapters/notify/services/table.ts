@@ -7,6 +7,7 @@ import { signal } from './chat/signal.ts';
 import { slack } from './chat/slack.ts';
 import { teams } from './chat/teams.ts';
 import { telegram } from './chat/telegram.ts';
+import { smtp } from './mail/smtp.ts';
 import { generic } from './plain/generic.ts';
 import { logger } from './plain/logger.ts';
 import { gotify } from './push/gotify.ts';
@@ -16,7 +17,7 @@ import type { Service } from './service.ts';
 
 /** Every service, in the order of the documentation: those that most people use first. */
 export const services: readonly Service[] = [
-  ...[discord, telegram, gotify, ntfy, slack, pushover, generic],
+  ...[discord, telegram, gotify, ntfy, slack, pushover, smtp, generic],
   ...[teams, matrix, mattermost, signal, googlechat, rocketchat, logger],
 ];
 

@@ -19,10 +19,12 @@ function byStatus(answer: HttpAnswer): Refused | 'taken' {
 }
 
 /** With the status and the service's words; one of the rate with the time to wait. */
-export function refusal(answer: HttpAnswer, failure: SendFailure, words = wordsOf(answer)): Refused {
-  const said = `status ${answer.status}${words === '' ? '' : `: ${words}`}`;
+export function refusal(answer: HttpAnswer, failure: SendFailure, said = wordsOf(answer)): Refused {
   const waitMs = failure === 'rate' || failure === 'network' ? retryAfterMs(answer) : undefined;
-  return new Refused(failure, said, waitMs);
+  return new Refused(failure, `status ${answer.status}`, {
+    said,
+    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+  });
 }
 
 /** For services that answer errors with status 200. */
