@@ -10,6 +10,7 @@ import type { Settings, StateSettings } from './config/settings.ts';
 import type { HttpSettings, TokenSource } from './domain/http-settings.ts';
 import type { Clock, Engine, Log, Outside } from './domain/outside.ts';
 import { defaultSettings, type ServiceSettings } from './domain/settings.ts';
+import type { MessageLevel } from './domain/notification/message.ts';
 import type { TargetStatus } from './domain/notification/status.ts';
 import type { RunningService } from './domain/running-service.ts';
 import type { commandFunctions, lookFunctions } from './interfaces/cli/cli.ts';
@@ -122,8 +123,9 @@ async function openNotifications({ engine }: Service, settings: Settings, surrou
   if (settings.notifications.urls.length === 0 || settings.run.healthCheck || settings.run.finishUpdate !== undefined)
     return undefined;
   const { clock, log } = surroundings;
-  const { targets, problems, composer } = await openTargets(settings, surroundings);
-  for (const problem of problems) log.warn(problem);
+  const { targets, problems, warnings, composer } = await openTargets(settings, surroundings);
+  for (const problem of problems) log.error(problem);
+  for (const warning of warnings) log.warn(warning);
   const { openNotifications: open } = await import('./application/notify/open-notifications.ts');
   const { createOutboxFile } = await import('./adapters/files/outbox-file.ts');
   const { folder } = settings.state;
@@ -140,6 +142,10 @@ async function openNotifications({ engine }: Service, settings: Settings, surrou
   });
   return {
     ...notifications,
+    close: async () => {
+      await notifications.close();
+      await Promise.all(targets.map((target) => target.close()));
+    },
     announceStart: async (start: ServiceStart) => {
       const engineApiVersion = await engine.info(AbortSignal.timeout(2000)).then(
         ({ apiVersion }) => apiVersion,
@@ -163,31 +169,45 @@ async function runNotify({ settings }: Command, surroundings: Surroundings, inte
   const { createNotify } = await import('./interfaces/cli/commands/notify/notify.ts');
   const { createOutboxFile } = await import('./adapters/files/outbox-file.ts');
   const { folder } = settings.state;
+  const targets = openTargets(settings, surroundings);
   const notify = createNotify(async () => ({
-    ...(await openTargets(settings, surroundings)),
+    ...(await targets),
     outbox: async () => (folder === undefined ? [] : createOutboxFile(folder, surroundings.log).peek()),
     newId: () => crypto.randomUUID(),
     version: version(),
   }));
   const code = await cli.carryOut(notify, { settings, ...surroundings, signal: interrupt.signal });
+  await targets.then(
+    (opened) => Promise.all(opened.targets.map((target) => target.close())),
+    () => undefined,
+  );
   return interrupt.exitCode() ?? code;
 }
 
 /** The targets of notifications, and whose words they get. */
-async function openTargets({ notifications }: Settings, { clock, log, terminal }: Surroundings) {
+async function openTargets({ notifications, registry }: Settings, { clock, log, terminal }: Surroundings) {
   const { hostname } = await import('node:os');
-  const { parseTargets } = await import('./adapters/notify/parse-targets.ts');
+  const { parseTargets } = await import('./adapters/notify/targets.ts');
+  const { createAuthorities } = await import('./adapters/oci/authorities.ts');
+  const { createProxyChoice } = await import('./adapters/oci/proxy-choice.ts');
   const { createComposer } = await import('./application/notify/create-composer.ts');
   const hostName = notifications.hostname ?? hostname();
-  const writeLog = (text: string, level: 'debug' | 'info' | 'warn' | 'error') =>
-    notifications.logStdout ? terminal.out.write(`${text}\n`) : log[level](text);
+  const { proxy, tlsMinVersion, extraCa } = registry;
+  const deps = {
+    hostName,
+    version: version(),
+    nowMs: clock.nowMs,
+    proxyFor: createProxyChoice(proxy),
+    contextFor: createAuthorities({ tlsMinVersion, extraCa, certsFolder: undefined }),
+    writeLog: (text: string, level: MessageLevel) =>
+      notifications.logStdout ? terminal.out.write(`${text}\n`) : log[level](text),
+  };
   const composer = createComposer(notifications, {
     hostname: hostName,
     timeZone: notifications.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
     onTemplateFailure: (reason) => log.error('The template of notifications failed', { reason }),
   });
-  const { targets, problems } = parseTargets(notifications.urls, { hostName, nowMs: clock.nowMs, writeLog });
-  return { targets, problems, composer };
+  return { ...parseTargets(notifications.urls, deps), composer };
 }
 
 type LookName = keyof typeof lookFunctions;
@@ -259,7 +279,7 @@ async function openSurroundings(settings: Settings): Promise<Surroundings> {
       textOf(settings.http.token),
       textOf(settings.http.eventsToken),
       settings.remote.token,
-      ...settings.notifications.urls,
+      ...settings.notifications.urls.map((url) => url.replace(/^[^:/]*=/, '')),
       ...settings.notifications.legacySecrets,
     ].filter((secret) => secret !== undefined),
     nowMs: clock.nowMs,

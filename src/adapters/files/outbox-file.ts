@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, readFile, rename } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { type OutboxRecord, readRecord } from '../../domain/notification/outbox/record.ts';
@@ -113,8 +113,10 @@ async function readBounded(file: FileHandle): Promise<{ readonly text: string; r
   return { text: buffer.subarray(0, filled).toString(), isCut: size > mostBytes };
 }
 
+/** Over what an earlier one may have left, whose mode would stay. */
 async function writeWhole(path: string, text: string): Promise<void> {
-  const file = await open(path, 'w', 0o600);
+  await rm(path, { force: true });
+  const file = await open(path, 'wx', 0o600);
   try {
     await file.writeFile(text);
     await file.sync();

@@ -105,7 +105,7 @@ export const registryOptions = {
     defaultMeaning: 'none',
     meaning: 'PEM file with certificate authorities to trust besides the well-known ones',
     example: '/certs/company-ca.pem',
-    commands,
+    commands: [...commands, 'notify'],
   },
   warnOnHeadFailure: {
     group: 'registry',

@@ -22,6 +22,6 @@ function isCalled(target: Target, name: string): boolean {
 }
 
 /** A line for each URL, or part of one, that cannot be used. */
-export function problemLines({ setup: { problems } }: NotifyContext): readonly string[] {
-  return problems.map((problem) => `upkeep: ${problem}`);
+export function problemLines({ setup: { problems, warnings } }: NotifyContext): readonly string[] {
+  return [...problems, ...warnings].map((problem) => `upkeep: ${problem}`);
 }

@@ -14,6 +14,8 @@ export type NotifySetup = {
   readonly targets: readonly Target[];
   /** Why URLs, or parts of them, cannot be used; without secrets. */
   readonly problems: readonly string[];
+  /** Of those that can be used all the same. */
+  readonly warnings: readonly string[];
   readonly composer: Composer;
   /** What waits in --state-dir; empty without. */
   readonly outbox: () => Promise<readonly OutboxRecord[]>;
