@@ -57,6 +57,22 @@ describeInLab('notifications of what happens on a real engine', (lab) => {
     ]);
   });
 
+  test('log lines of the Watchtower family are told word for word', async () => {
+    const notified = await receiver();
+    const before = await stale('web');
+    await once(notified.url, '--cleanup', '--notification-style', 'watchtower', '--notification-title-tag', 'home');
+    const after = await engine.inspect('web');
+    const short = (id: string | undefined) => id?.replace('sha256:', '').slice(0, 12);
+    const image = `${lab.registry.host}/notified/web:stable`;
+    expect(notified.taken()).toMatchObject([{ title: expect.stringMatching(/^\[home\] Watchtower updates on ./) }]);
+    expect(textsOf(notified)[0]?.split('\n')).toEqual([
+      `Found new image: ${image} (${short(after?.Image)})`,
+      `Stopped stale container: web (${short(before.Id)})`,
+      `Started new container: web (${short(after?.Id)})`,
+      `Cleaned up old image: ${image} (${short(before.Image)})`,
+    ]);
+  });
+
   test('an engine that cannot be reached is told of before the end', async () => {
     const notified = await receiver();
     const { code } = await runUpkeep(

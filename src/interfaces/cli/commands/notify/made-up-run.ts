@@ -79,6 +79,8 @@ function outcome(
   const newId = kind === 'fresh' || kind === 'unknown' ? oldId : idOf(name, 'd0a1');
   return {
     name,
+    containerId: idOf(name, 'c791').slice('sha256:'.length),
+    ...(kind === 'updated' && { newContainerId: idOf(name, 'f00b').slice('sha256:'.length) }),
     image,
     outcome: kind,
     reason,
