@@ -26,7 +26,7 @@ export function wordsOf(answer: HttpAnswer): string {
 
 /** The fields in which the services of the table put their errors, the most telling first. */
 const telling = [
-  ...['errcode', 'errorDescription', 'description', 'message', 'msg', 'errmsg', 'error', 'errors', 'error_message'],
+  ...['errcode', 'errorDescription', 'description', 'message', 'msg', 'errmsg', 'error', 'errors', 'errorMessage'],
   ...['reason', 'detail', 'result', 'title'],
 ];
 

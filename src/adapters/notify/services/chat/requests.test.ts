@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { describe } from 'vitest';
 import { describeRequests } from '../../../../../test/support/notify-cases.ts';
 
@@ -485,5 +486,94 @@ describe('Signal gets', () => {
       },
     ],
     () => ({ status: 201, body: '{"timestamp":"1"}' }),
+  );
+});
+
+describe('Lark gets', () => {
+  const url = 'https://open.larksuite.com/open-apis/bot/v2/hook/tok-1';
+  describeRequests(
+    [
+      {
+        name: 'mere text without a title',
+        url: 'lark://open.larksuite.com/tok-1',
+        message: { title: '' },
+        requests: [{ url, json: { msg_type: 'text', content: { text } } }],
+      },
+      {
+        name: 'a post with a title and a signature',
+        url: 'lark://open.feishu.cn/tok-1?secret=s3cret-9',
+        requests: [
+          {
+            url: url.replace('open.larksuite.com', 'open.feishu.cn'),
+            json: {
+              timestamp: '1795330813',
+              sign: createHmac('sha256', '1795330813\ns3cret-9').digest('base64'),
+              msg_type: 'post',
+              content: { post: { en_us: { title, content: [[{ tag: 'text', text }]] } } },
+            },
+          },
+        ],
+      },
+    ],
+    () => ({ body: '{"code":0,"msg":"success"}' }),
+  );
+});
+
+describe('WeCom gets', () => {
+  describeRequests(
+    [
+      {
+        name: 'the text, and who is meant',
+        url: 'wecom://key-1?mentioned_list=jo,@all&mentioned_mobile_list=138,139',
+        requests: [
+          {
+            url: 'https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=key-1',
+            json: {
+              msgtype: 'text',
+              text: {
+                content: `${title}\n${text}`,
+                mentioned_list: ['jo', '@all'],
+                mentioned_mobile_list: ['138', '139'],
+              },
+            },
+          },
+        ],
+      },
+    ],
+    () => ({ body: '{"errcode":0,"errmsg":"ok"}' }),
+  );
+});
+
+describe('Zulip gets', () => {
+  const url = 'https://zulip.example.com/api/v1/messages';
+  const headers = { authorization: `Basic ${btoa('bot@example.com:key77')}` };
+  const target = 'zulip://bot%40example.com:key77@zulip.example.com';
+  describeRequests(
+    [
+      {
+        name: 'the title as the topic',
+        url: `${target}?stream=ops`,
+        requests: [{ url, headers, form: { type: 'channel', to: 'ops', topic: title, content: text } }],
+      },
+      {
+        name: 'the title above the text, where there is a topic',
+        url: `${target}?stream=ops&topic=t&read_by_sender=yes`,
+        requests: [
+          {
+            url,
+            headers,
+            form: { type: 'channel', to: 'ops', topic: 't', content: `${title}\n${text}`, read_by_sender: 'true' },
+          },
+        ],
+      },
+      {
+        name: 'people',
+        url: `${target}?type=direct&to=7,jo@example.com`,
+        requests: [
+          { url, headers, form: { type: 'direct', to: '[7,"jo@example.com"]', content: `${title}\n${text}` } },
+        ],
+      },
+    ],
+    () => ({ body: '{"result":"success"}' }),
   );
 });

@@ -155,6 +155,152 @@ describe('Pushover gets', () => {
   });
 });
 
+describe('Bark gets', () => {
+  describeRequests(
+    [
+      {
+        name: 'what its query says',
+        url: 'bark://:devKey123@bark.example.com/sub?scheme=http&sound=bell&badge=3&icon=https://i.example.com&group=g&url=https://u.example.com&category=c&copy=x',
+        requests: [
+          {
+            url: 'http://bark.example.com/sub/push',
+            json: {
+              body: text,
+              device_key: 'devKey123',
+              title,
+              sound: 'bell',
+              badge: 3,
+              icon: 'https://i.example.com',
+              group: 'g',
+              url: 'https://u.example.com',
+              category: 'c',
+              copy: 'x',
+            },
+          },
+        ],
+      },
+    ],
+    () => ({ body: '{"code":200,"message":"success"}' }),
+  );
+});
+
+describe('IFTTT gets', () => {
+  const url = 'https://maker.ifttt.com/trigger/a/with/key/kEy123';
+  describeRequests(
+    [
+      {
+        name: 'the text as the second ingredient of each event',
+        url: 'ifttt://kEy123/?events=a,b&value1=one',
+        requests: [
+          { url, json: { value1: 'one', value2: text } },
+          { url: url.replace('/a/', '/b/'), json: { value1: 'one', value2: text } },
+        ],
+      },
+      {
+        name: 'text and title where they are wanted',
+        url: 'ifttt://kEy123/?events=a&messagevalue=1&titlevalue=3',
+        requests: [{ url, json: { value1: text, value3: title } }],
+      },
+    ],
+    () => ({ body: 'Congratulations!' }),
+  );
+});
+
+describe('Join gets', () => {
+  describeRequests(
+    [
+      {
+        name: 'all in the address',
+        url: 'join://shoutrrr:aPi0key@join/?devices=d1,d2&icon=https://i.example.com',
+        requests: [
+          {
+            url:
+              'https://joinjoaomgcd.appspot.com/_ah/api/messaging/v1/sendPush?deviceIds=d1%2Cd2&apikey=aPi0key' +
+              '&text=web+was+updated&title=Updates+on+h1&icon=https%3A%2F%2Fi.example.com',
+          },
+        ],
+      },
+    ],
+    () => ({ body: '{"success":true}' }),
+  );
+});
+
+describe('Notifiarr gets', () => {
+  const url = 'https://notifiarr.com/api/v1/notification/passthrough/key-1';
+  const wanted = (raw: string) => ({ url, headers: { 'content-type': 'application/json' }, json: JSON.parse(raw) });
+  const json = { notification: { name: 'Upkeep' }, discord: { text: { title, description: text } } };
+  describeRequests(
+    [
+      { name: 'the text', url: 'notifiarr://key-1', requests: [{ url, json }] },
+      {
+        name: 'the text by its address',
+        url: 'notifiarr+https://notifiarr.com/api/v1/notification/passthrough/key-1',
+        requests: [{ url, json }],
+      },
+      {
+        name: 'channel, colour, pictures and pings',
+        url: 'notifiarr://key-1?channel=735481457153277994&color=2488ff&name=me&thumbnail=https://t.example.com&image=https://i.example.com',
+        message: { title: '', text: 'hi <@12> and <@&34> "channel":"5"' },
+        requests: [
+          wanted(
+            '{"notification":{"name":"me"},"discord":{"color":"2488ff","ids":{"channel":735481457153277994},' +
+              '"images":{"thumbnail":"https://t.example.com","image":"https://i.example.com"},"ping":{"pingUser":12,"pingRole":34},' +
+              '"text":{"description":"hi <@12> and <@&34> \\"channel\\":\\"5\\""}}}',
+          ),
+        ],
+      },
+    ],
+    () => ({ body: '{"result":"success"}' }),
+  );
+});
+
+describe('Pushbullet gets', () => {
+  const url = 'https://api.pushbullet.com/v2/pushes';
+  const token = 'o.Xf3kQ9LmWzRtYbNcVhJgPdSaEuTi72Q1';
+  const headers = { 'access-token': token };
+  const note = { type: 'note', title, body: text };
+  describeRequests(
+    [
+      { name: 'a note for all devices', url: `pushbullet://${token}`, requests: [{ url, headers, json: note }] },
+      {
+        name: 'a note for a device, an address and a channel',
+        url: `pushbullet://${token}/ujpah72o0/me@example.com/#news`,
+        requests: [
+          { url, headers, json: { ...note, device_iden: 'ujpah72o0' } },
+          { url, headers, json: { ...note, email: 'me@example.com' } },
+          { url, headers, json: { ...note, channel_tag: 'news' } },
+        ],
+      },
+    ],
+    () => ({ body: '{"active":true}' }),
+  );
+});
+
+describe('Twilio gets', () => {
+  const url = 'https://api.twilio.com/2010-04-01/Accounts/AC01/Messages.json';
+  const headers = { authorization: `Basic ${btoa('AC01:auth77')}` };
+  describeRequests(
+    [
+      {
+        name: 'a form for each number',
+        url: 'twilio://AC01:auth77@+15551234567/+1(555)765-4321/+491511',
+        requests: ['+15557654321', '+491511'].map((To) => ({
+          url,
+          headers,
+          form: { To, Body: `${title}\n${text}`, From: '+15551234567' },
+        })),
+      },
+      {
+        name: 'a form for a messaging service',
+        url: 'twilio://AC01:auth77@MG01/+491511',
+        message: { title: '' },
+        requests: [{ url, headers, form: { To: '+491511', Body: text, MessagingServiceSid: 'MG01' } }],
+      },
+    ],
+    () => ({ status: 201, body: '{"sid":"SM1"}' }),
+  );
+});
+
 function decrypted(sealed: string, hexKey: string): string {
   const [key, bytes] = [Buffer.from(hexKey, 'hex'), Buffer.from(sealed, 'base64')];
   const signed = bytes.subarray(0, -32);
