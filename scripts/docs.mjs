@@ -9,7 +9,7 @@ import { writeReliabilityPage } from './reliability.mjs';
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-docs-'));
 try {
   const file = join(folder, 'reference.mjs');
-  await bundleScript('src/config/reference.ts', file);
+  await bundleScript('src/config/show/reference.ts', file);
   const { configurationPage } = await import(pathToFileURL(file).href);
   writeFileSync(new URL('../docs/configuration.md', import.meta.url), configurationPage());
 } finally {

@@ -147,9 +147,9 @@ describe('the house', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('re2js is known to domain/name-pattern.ts only: patterns of users and requests never reach another engine', () => {
+  test('re2js is known to domain/text/name-pattern.ts only: patterns of users and requests never reach another engine', () => {
     const users = shipped.filter(({ specifiers }) => specifiers.includes('re2js')).map(({ path }) => path);
-    expect(users).toEqual(['domain/name-pattern.ts']);
+    expect(users).toEqual(['domain/text/name-pattern.ts']);
   });
 
   test('process.env is read in config/ only, so that every option is in its table', () => {

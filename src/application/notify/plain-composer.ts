@@ -2,7 +2,7 @@ import type { MessageLevel, MessageLine } from '../../domain/notification/messag
 import { gravest, isAtLeast } from '../../domain/notification/outbox/merge.ts';
 import type { Composer } from '../../domain/notification/run-facts.ts';
 import type { NotificationSettings } from '../../domain/notification/settings.ts';
-import type { ContainerOutcome, OutcomeKind } from '../../domain/session.ts';
+import type { ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
 
 /** Puts facts into words, as the settings ask for it. */
 export function createPlainComposer(settings: NotificationSettings, host: string): Composer {
