@@ -6,7 +6,13 @@ import { createContainer, engineHostname } from '../containers/create.ts';
 import { runCommand } from '../containers/exec.ts';
 import type { CallKind } from './faults.ts';
 import { inspectImage, listImages, removeImage, tagImage } from '../images/images.ts';
-import { restartContainer, startContainer, stopContainer, updateRestartPolicy, whenStopped } from '../containers/lifecycle.ts';
+import {
+  restartContainer,
+  startContainer,
+  stopContainer,
+  updateRestartPolicy,
+  whenStopped,
+} from '../containers/lifecycle.ts';
 import { findContainer, findImage, getContainer } from '../world/lookup.ts';
 import { renameContainer } from '../world/names.ts';
 import { connectNetwork } from '../networks/networks.ts';

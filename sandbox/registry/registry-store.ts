@@ -1,5 +1,9 @@
 import type { Digest } from '../../src/domain/reference/digest.ts';
-import { parseImageReference, repositoryName, type ImageReference } from '../../src/domain/reference/image-reference.ts';
+import {
+  parseImageReference,
+  repositoryName,
+  type ImageReference,
+} from '../../src/domain/reference/image-reference.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { Clock, RegistryCredentials } from '../../src/domain/outside/outside.ts';
 import { buildRelease, type Manifest, type Release } from './release.ts';

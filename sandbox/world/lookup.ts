@@ -1,5 +1,9 @@
 import { isDigest } from '../../src/domain/reference/digest.ts';
-import { engineReference, familiarReference, tryParseImageReference } from '../../src/domain/reference/image-reference.ts';
+import {
+  engineReference,
+  familiarReference,
+  tryParseImageReference,
+} from '../../src/domain/reference/image-reference.ts';
 import { Refusal } from '../base/refusal.ts';
 import type { SandboxContainer, SandboxNetwork, StoredImage, World } from './world.ts';
 

@@ -49,8 +49,7 @@ if (noLab) log(`NOTICE: no lab, tests that need an engine ${isCi ? 'fail' : 'are
 const noBrowser = queue.some(({ browser }) => browser) ? installBrowser({ log }) : undefined;
 if (noBrowser) log(`NOTICE: tests in a browser ${isCi ? 'fail' : 'are skipped'}: ${noBrowser}`);
 const noReceivers = queue.some(({ receivers }) => receivers) ? installReceivers({ log }) : undefined;
-if (noReceivers)
-  log(`NOTICE: tests with a mail server and a broker ${isCi ? 'fail' : 'are skipped'}: ${noReceivers}`);
+if (noReceivers) log(`NOTICE: tests with a mail server and a broker ${isCi ? 'fail' : 'are skipped'}: ${noReceivers}`);
 
 const build = await run(['npm', 'run', '--silent', 'build']);
 if (build.code !== 0) {

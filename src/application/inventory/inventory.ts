@@ -4,7 +4,11 @@ import { emptyListing, type EngineListing } from '../../domain/inventory/engine-
 import { type ImageLabelsOf, labelsOfImage } from '../../domain/container/image-index.ts';
 import { createImageRule } from '../../domain/check/image-selection.ts';
 import type { Inventory, LastCheck, TrackedContainer, UnfinishedTracked } from '../../domain/inventory/inventory.ts';
-import { haveSameLinks, type ListedDependencies, readListedDependencies } from '../../domain/inventory/listed-dependencies.ts';
+import {
+  haveSameLinks,
+  type ListedDependencies,
+  readListedDependencies,
+} from '../../domain/inventory/listed-dependencies.ts';
 import type { Instance } from '../../domain/outside/outside.ts';
 import { scopeInForce } from '../../domain/check/scope-in-force.ts';
 import { createSelector, type UnwatchedContainer, type WatchedContainer } from '../../domain/check/selection.ts';

@@ -1,5 +1,10 @@
 import type { Container, ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
-import { type BelievedMember, type BelievedTransaction, believe, type Carrier } from '../../domain/recovery/interrupted.ts';
+import {
+  type BelievedMember,
+  type BelievedTransaction,
+  believe,
+  type Carrier,
+} from '../../domain/recovery/interrupted.ts';
 import { bearsSeal, type Journal, readJournal, transactionLabel } from '../../domain/transaction/journal.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
 import { ownLabels } from '../../domain/container/label-origin.ts';

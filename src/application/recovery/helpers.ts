@@ -1,4 +1,10 @@
-import { type ContainerSummary, type Image, type ImageSummary, isAlive, shortId } from '../../domain/container/container.ts';
+import {
+  type ContainerSummary,
+  type Image,
+  type ImageSummary,
+  isAlive,
+  shortId,
+} from '../../domain/container/container.ts';
 import { type HelperOrder, readHelperOrder } from '../../domain/self-update/helper.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import { lastWords } from '../../domain/text/last-words.ts';

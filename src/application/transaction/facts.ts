@@ -8,7 +8,13 @@ import { journalPrefix } from '../../domain/container/label-names.ts';
 import type { HookName } from '../../domain/settings/labels.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import { type Course, type MemberFacts, placeOf, type Standing, type TransactionFacts } from '../../domain/transaction/transaction.ts';
+import {
+  type Course,
+  type MemberFacts,
+  placeOf,
+  type Standing,
+  type TransactionFacts,
+} from '../../domain/transaction/transaction.ts';
 import { parseStandingName, standingPrefix } from '../../domain/transaction/transaction-names.ts';
 import type { StopTimes } from './stop-times.ts';
 

@@ -3,7 +3,12 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { isParkedName } from '../../domain/transaction/transaction-names.ts';
 import { openMarksOf } from '../../domain/transaction/open-mark.ts';
 import type { Check, CheckReport } from '../check/check.ts';
-import { type RecoveredTransaction, recoverTransactions, type RecoveryOrder, type RecoveryReport } from '../recovery/recover.ts';
+import {
+  type RecoveredTransaction,
+  recoverTransactions,
+  type RecoveryOrder,
+  type RecoveryReport,
+} from '../recovery/recover.ts';
 
 /**
  * A check that, where it lists the remains of an update, finishes or undoes that first and looks

@@ -1,4 +1,9 @@
-import { type EndpointGroup, endpointGroups, type HttpSettings, type TokenSource } from '../../domain/settings/http-settings.ts';
+import {
+  type EndpointGroup,
+  endpointGroups,
+  type HttpSettings,
+  type TokenSource,
+} from '../../domain/settings/http-settings.ts';
 import type { Fault } from '../declaration/fault.ts';
 import type { OptionValues } from '../table/options.ts';
 import { readFileValue, readNamedFile } from './secrets.ts';

@@ -5,7 +5,12 @@ import type { Journal } from '../transaction/journal.ts';
 import { isExcluded, wishesOf } from '../settings/labels.ts';
 import { marks, type OpenMark } from '../transaction/open-mark.ts';
 import { samePolicy } from '../transaction/transaction.ts';
-import { isStandInName, parseKeptName, parseStandingName, type StandingName } from '../transaction/transaction-names.ts';
+import {
+  isStandInName,
+  parseKeptName,
+  parseStandingName,
+  type StandingName,
+} from '../transaction/transaction-names.ts';
 
 /**
  * The remains of updates in the engine, and which of them are believed. Everybody who may create containers can

@@ -1,5 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { formatIpAddress, type IpRange, isInRange, parseIpAddress, parseIpRange } from '../../../domain/settings/ip-range.ts';
+import {
+  formatIpAddress,
+  type IpRange,
+  isInRange,
+  parseIpAddress,
+  parseIpRange,
+} from '../../../domain/settings/ip-range.ts';
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 
 /** Who really asks, and how: through proxies that may be believed, or directly. */
