@@ -11,6 +11,7 @@ import { healthRoutes } from './health.ts';
 import { historyRoute } from './history.ts';
 import { imagesRoute } from './images.ts';
 import { metricsRoute } from './metrics.ts';
+import { notificationMetricsRoute } from './notification-metrics.ts';
 import { statusRoute } from './status.ts';
 import { swaggerRoute } from './swagger.ts';
 import { updateRoute } from './update.ts';
@@ -31,6 +32,7 @@ export function enabledRoutes(parts: RouteParts): readonly Route[] {
     eventsRoute(parts.cors, parts.streams),
     statusRoute(parts),
     metricsRoute(parts),
+    notificationMetricsRoute(parts),
     swaggerRoute(parts, () => enabled),
     ...healthRoutes(parts),
   ];
