@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { enterLab } from '../test/lab/enter.mjs';
-import { installBrowser, installLab } from '../test/lab/install.mjs';
+import { installBrowser, installLab, installReceivers } from '../test/lab/install.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const reports = join(root, 'test-results');
@@ -23,6 +23,7 @@ const suites = [
   { name: 'failures', folder: 'test/failures', lab: true },
   { name: 'contract', folder: 'test/contract', lab: true },
   { name: 'browser', folder: 'test/browser', browser: true },
+  { name: 'notify', folder: 'test/notify', receivers: true },
   { name: 'conformance', folder: 'test/conformance', lab: true },
   { name: 'unit', folder: 'src' },
   { name: 'check', ciOnly: true, command: ['node', 'scripts/check.mjs', '--without-tests'] },
@@ -46,6 +47,9 @@ const noLab = chosen.some(({ lab }) => lab) ? installLab({ log }) : undefined;
 if (noLab) console.log(`NOTICE: no lab, tests that need an engine ${isCi ? 'fail' : 'are skipped'}: ${noLab}`);
 const noBrowser = chosen.some(({ browser }) => browser) ? installBrowser({ log }) : undefined;
 if (noBrowser) console.log(`NOTICE: tests in a browser ${isCi ? 'fail' : 'are skipped'}: ${noBrowser}`);
+const noReceivers = chosen.some(({ receivers }) => receivers) ? installReceivers({ log }) : undefined;
+if (noReceivers)
+  console.log(`NOTICE: tests with a mail server and a broker ${isCi ? 'fail' : 'are skipped'}: ${noReceivers}`);
 
 const build = await run(['npm', 'run', '--silent', 'build']);
 if (build.code !== 0) {

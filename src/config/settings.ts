@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Schedule } from '../domain/schedule.ts';
+import type { NotificationSettings } from '../domain/notification/settings.ts';
 import type { HttpSettings } from '../domain/http-settings.ts';
 import type { ServiceSettings } from '../domain/settings.ts';
 import type { CommandName } from './commands.ts';
 import type { Fault } from './fault.ts';
 import { makeHttpSettings } from './http-settings.ts';
+import { makeNotificationSettings } from './notifications/settings.ts';
 import { remoteSettings, type RemoteSettings } from './remote-settings.ts';
 import type { OptionValues } from './options.ts';
 import { intervalSchedule, readSchedule } from './schedule.ts';
@@ -22,6 +24,7 @@ export type Settings = {
   readonly registry: RegistrySettings;
   readonly http: HttpSettings;
   readonly remote: RemoteSettings;
+  readonly notifications: NotificationSettings;
   readonly log: LogSettings;
   readonly output: OutputSettings;
 };
@@ -178,6 +181,7 @@ export function makeSettings(given: Given): MadeSettings {
     },
     http,
     remote: remoteSettings(given, { faults, warnings }),
+    notifications: makeNotificationSettings(given, { faults, warnings }),
     log: {
       level: logLevel(values),
       format: values.logFormat,

@@ -11,6 +11,7 @@ import { healthRoutes } from './routes/health.ts';
 import { historyRoute } from './routes/history.ts';
 import { imagesRoute } from './routes/images.ts';
 import { metricsRoute } from './routes/metrics.ts';
+import { notificationMetricsRoute } from './routes/notification-metrics.ts';
 import { statusRoute } from './routes/status.ts';
 import { swaggerRoute } from './routes/swagger.ts';
 import { updateRoute } from './routes/update.ts';
@@ -31,6 +32,7 @@ export function enabledRoutes(parts: RouteParts): readonly Route[] {
     eventsRoute(parts.cors, parts.streams),
     statusRoute(parts),
     metricsRoute(parts),
+    notificationMetricsRoute(parts),
     swaggerRoute(parts, () => enabled),
     ...healthRoutes(parts),
   ];

@@ -21,21 +21,18 @@ export function entriesOf(facts: RunFacts): readonly Entry[] {
 function entriesOfContainer(container: ContainerOutcome, facts: RunFacts): Entry[] {
   const { name, image, reason } = container;
   const { began, ended } = timesOf(name, facts);
+  const id = shortId(container.containerId ?? '');
+  const old = { container: name, ...(id !== '' && { id }) };
+  const newId = shortId(container.newContainerId ?? '');
+  const successor = { ...old, ...(newId !== '' && { new_id: newId }) };
   const info = (message: string, data: Entry['data'], atMs: number): Entry => ({ message, level: 'info', data, atMs });
   const found = () =>
     info('Found new image', { container: name, image, new_id: shortId(latestOf(container)) }, facts.startedAtMs);
   switch (categoryOf(container, facts.purpose)) {
     case 'Updated':
-      return [
-        found(),
-        info('Stopping container', { container: name }, began),
-        info('Started new container', { container: name }, ended),
-      ];
+      return [found(), info('Stopping container', old, began), info('Started new container', successor, ended)];
     case 'Restarted':
-      return [
-        info('Stopping linked container', { container: name }, began),
-        info('Started linked container', { container: name }, ended),
-      ];
+      return [info('Stopping linked container', old, began), info('Started linked container', successor, ended)];
     case 'Stale':
       return [found()];
     case 'Failed':

@@ -34,7 +34,7 @@ export function reportOf({ containers, purpose }: Pick<RunFacts, 'containers' | 
 }
 
 function containerItem(outcome: ContainerOutcome, category: Category): Item {
-  const { name, reason, oldImageId } = outcome;
+  const { name, reason, oldImageId, containerId: id = '', newContainerId = '' } = outcome;
   const isWell = category === 'Updated' || category === 'Restarted' || category === 'Fresh' || category === 'Stale';
   const [error, latest, imageName] = [isWell ? '' : reason, latestOf(outcome) || oldImageId, imageNameOf(outcome)];
   const fields = {
@@ -42,10 +42,10 @@ function containerItem(outcome: ContainerOutcome, category: Category): Item {
     ImageName: imageName,
     State: category,
     Error: error,
-    ID: '',
+    ID: id,
     CurrentImageID: oldImageId,
     LatestImageID: latest,
-    NewContainerID: '',
+    NewContainerID: newContainerId,
     IsMonitorOnly: category === 'Stale',
     CooldownAge: '',
     CooldownDelay: '',
@@ -54,12 +54,14 @@ function containerItem(outcome: ContainerOutcome, category: Category): Item {
   };
   return new Item('container', fields, {
     text: name,
-    json: containerJson({ name, imageName, category, error, current: oldImageId, latest }),
-    porcelain: containerPorcelain({ name, imageName, category, error, current: oldImageId, latest }),
+    json: containerJson({ id, name, imageName, category, error, current: oldImageId, latest }),
+    porcelain: containerPorcelain({ id, name, imageName, category, error, current: oldImageId, latest }),
   });
 }
 
 type Shown = {
+  /** Of the container. */
+  readonly id: string;
   readonly name: string;
   readonly imageName: string;
   readonly category: Category;
@@ -68,10 +70,10 @@ type Shown = {
   readonly latest: string;
 };
 
-function containerJson({ name, imageName, category, error, current, latest }: Shown): Value {
+function containerJson({ id, name, imageName, category, error, current, latest }: Shown): Value {
   const entries: [string, Value][] = [
     ['currentImageId', shortId(current)],
-    ['id', ''],
+    ['id', shortId(id)],
     ['imageName', imageName],
     ['latestImageId', shortId(latest)],
     ['name', name],
