@@ -100,7 +100,7 @@ export async function openDelivery(parts: DeliveryParts): Promise<Delivery> {
       if (left > 0)
         log.warn(
           outbox.outlivesProcess
-            ? 'Notifications that could not be sent stay in --state-dir for the next start'
+            ? 'Notifications stay in --state-dir for the next start, because they could not be sent'
             : 'Notifications are lost that could not be sent before the end; with --state-dir they would be kept',
           { messages: left },
         );
