@@ -1,6 +1,6 @@
-import { formatDuration } from '../../duration.ts';
-import { printable } from '../../printable.ts';
-import type { OutcomeKind } from '../../session.ts';
+import { formatDuration } from '../../text/duration.ts';
+import { printable } from '../../text/printable.ts';
+import type { OutcomeKind } from '../../run/session.ts';
 import type { MessageLevel, MessageLine } from '../message.ts';
 import type { Composer, Draft, RunFacts, StartFacts } from '../run-facts.ts';
 import { formatMoment } from '../template/time/format.ts';
