@@ -128,6 +128,7 @@ async function openNotifications({ engine }: Service, settings: Settings, surrou
   for (const warning of warnings) log.warn(warning);
   const { openNotifications: open } = await import('./application/notify/open-notifications.ts');
   const { createOutboxFile } = await import('./adapters/files/outbox-file.ts');
+  const { runEventData } = await import('./interfaces/json/run-event.ts');
   const { folder } = settings.state;
   const notifications = await open({
     targets,
@@ -139,6 +140,7 @@ async function openNotifications({ engine }: Service, settings: Settings, surrou
     log,
     newId: () => crypto.randomUUID(),
     chance: Math.random,
+    dataOfRun: runEventData,
   });
   return {
     ...notifications,

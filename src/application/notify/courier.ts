@@ -24,8 +24,10 @@ export type CourierParts = {
 export type Courier = {
   /** Something new is in the outbox. */
   readonly wake: () => void;
-  /** Tries what is there once more without waiting, then ends; at once when the signal aborts. */
-  readonly drain: (signal: AbortSignal) => Promise<void>;
+  /** Tries what is there once more without waiting, then ends. */
+  readonly drain: () => Promise<void>;
+  /** Ends it at once. */
+  readonly stop: () => void;
 };
 
 export function startCourier({ target, outbox, counts, backOff, clock, log, chance }: CourierParts): Courier {
@@ -105,24 +107,22 @@ export function startCourier({ target, outbox, counts, backOff, clock, log, chan
 
   return {
     wake: bell.ring,
-    async drain(signal) {
+    async drain() {
       ending.abort();
       bell.ring();
-      const stop = () => sending.abort(signal.reason);
-      if (signal.aborted) stop();
-      signal.addEventListener('abort', stop, { once: true });
       await loop;
-      await sendTheRest(signal);
+      await sendTheRest();
     },
+    stop: () => sending.abort(),
   };
 
-  async function sendTheRest(signal: AbortSignal): Promise<void> {
+  async function sendTheRest(): Promise<void> {
     const own = () => [...outbox.read().entries.values()].filter((entry) => entry.target === target.name);
     const held = own().filter(({ hold }) => hold !== undefined);
     if (!outbox.outlivesProcess) outbox.change(merge(held, clock.nowMs()));
     for (;;) {
       const next = own().find(({ hold }) => hold === undefined);
-      if (signal.aborted || next === undefined || !(await attempt(next))) return;
+      if (sending.signal.aborted || next === undefined || !(await attempt(next))) return;
     }
   }
 }

@@ -89,18 +89,18 @@ export async function openDelivery(parts: DeliveryParts): Promise<Delivery> {
       }));
     },
     async close() {
-      const deadline = new AbortController();
       const isDone = new AbortController();
+      const all = [...couriers.values()];
       const late = clock.sleep(drainMs, isDone.signal).then(
-        () => deadline.abort(),
+        () => all.forEach((courier) => courier.stop()),
         () => undefined,
       );
-      await Promise.all([...couriers.values()].map((courier) => courier.drain(deadline.signal)));
+      await Promise.all(all.map((courier) => courier.drain()));
       const left = outbox.read().entries.size;
       if (left > 0)
         log.warn(
           outbox.outlivesProcess
-            ? 'Notifications that could not be sent stay in --state-dir for the next start'
+            ? 'Notifications stay in --state-dir for the next start, because they could not be sent'
             : 'Notifications are lost that could not be sent before the end; with --state-dir they would be kept',
           { messages: left },
         );

@@ -13,11 +13,13 @@ import { createNotifier, type NotifierParts } from './notifier.ts';
 /** Says the names of what is news, and of all the rest. */
 const composer: Composer = {
   start: ({ schedule }) => ({ title: 'T', text: schedule, level: 'info', lines: [] }),
-  run({ containers, news, error }) {
+  run({ containers, news, error }, least) {
     const isBad = error !== undefined || containers.some(({ outcome }) => outcome === 'failed');
     const others = containers.filter(({ name }) => !news.has(name)).map(({ name }) => `(${name})`);
     const text = [error ?? [], ...news, ...others].flat().join(' ');
-    return text === '' ? undefined : { title: 'T', text, level: isBad ? 'error' : 'info', lines: [] };
+    return text === '' || (least === 'error' && !isBad)
+      ? undefined
+      : { title: 'T', text, level: isBad ? 'error' : 'info', lines: [] };
   },
 };
 
@@ -48,6 +50,7 @@ function scene(settings: Partial<NotificationSettings> = {}, parts: Partial<Noti
         for (const key of keys) found.set(key, clock.nowMs());
       },
     },
+    dataOfRun: ({ runId }) => ({ runId }),
     labelsOfImage: () => Promise.resolve(undefined),
     clock,
     log: createTestLog(),
@@ -178,6 +181,18 @@ describe('the notifier', () => {
       { kind: 'failure', id: 'run-2' },
     ]);
     expect(posts.every(({ hold }) => hold === undefined)).toBe(true);
+  });
+
+  test('gives a signed webhook the event itself, and nobody else', async () => {
+    const { run, posts } = scene(
+      {},
+      { targets: [createTestTarget('ops'), { ...createTestTarget('hook'), service: 'webhook' }] },
+    );
+    await run([updated('web')]);
+    expect(posts.map(({ message }) => message.event)).toEqual([
+      undefined,
+      { type: 'session.completed', data: { runId: 'run-1' } },
+    ]);
   });
 
   test('says at the start what was set up, unless that is not wanted', () => {

@@ -4,9 +4,8 @@ import { boundedDraft } from '../../domain/notification/bounded-draft.ts';
 import { type Release, releaseOf } from '../../domain/notification/calm.ts';
 import { findingOf, isHappening, isNews } from '../../domain/notification/findings.ts';
 import type { Message, MessageLevel, Target } from '../../domain/notification/message.ts';
-import { isAtLeast } from '../../domain/notification/outbox/merge.ts';
 import { partOfRun } from '../../domain/notification/part-of-run.ts';
-import { isFor, leastLevelOf } from '../../domain/notification/routing.ts';
+import { isFor, leastLevelOf, watchesRuns } from '../../domain/notification/routing.ts';
 import type { Composer, Draft, RunFacts, StartFacts } from '../../domain/notification/run-facts.ts';
 import type { NotificationSettings } from '../../domain/notification/settings.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
@@ -29,6 +28,8 @@ export type NotifierParts = {
   readonly settings: NotificationSettings;
   readonly composer: Composer;
   readonly delivery: Pick<Delivery, 'put' | 'foundAtMs' | 'noteFound'>;
+  /** What a webhook carries of a run: plain data. */
+  readonly dataOfRun: (facts: RunFacts) => unknown;
   /** The labels of an image that the engine holds; undefined where they are not known. Never throws. */
   readonly labelsOfImage: (imageId: string) => Promise<Readonly<Record<string, string>> | undefined>;
   readonly clock: Pick<Clock, 'nowMs'>;
@@ -37,7 +38,7 @@ export type NotifierParts = {
 };
 
 export function createNotifier(parts: NotifierParts): Notifier {
-  const { targets, settings, composer, delivery, labelsOfImage, clock, log, newId } = parts;
+  const { targets, settings, composer, delivery, dataOfRun, labelsOfImage, clock, log, newId } = parts;
   let telling: Promise<void> = Promise.resolve();
   let lastError: string | undefined;
   const gather = gatherRuns(tell);
@@ -57,11 +58,11 @@ export function createNotifier(parts: NotifierParts): Notifier {
     const { recipients, ...gathered } = run;
     const { news, keys } = newsIn(gathered);
     const facts: RunFacts = { ...gathered, news, imageLabels: await imageLabelsOf(gathered) };
-    const watchers = targets.filter(({ hearsStart }) => hearsStart === true);
-    for (const target of watchers) postEnd(facts, target);
+    const watchers = targets.filter(watchesRuns);
+    if (run.purpose === 'update') for (const target of watchers) postEnd(facts, target);
     const parts = settings.splitByContainer && facts.error === undefined ? splitByContainer(facts) : [facts];
     for (const part of parts)
-      for (const target of targets) if (target.hearsStart !== true) tellPart(part, target, recipients);
+      for (const target of targets) if (!watchesRuns(target)) tellPart(part, target, recipients);
     if (keys.length > 0) delivery.noteFound(keys);
   }
 
@@ -88,7 +89,9 @@ export function createNotifier(parts: NotifierParts): Notifier {
     );
     if (own.containers.length === 0 && facts.containers.length > 0) return;
     if (own.news.size === 0 && facts.error === undefined && !settings.repeat) return;
-    post(target, (least) => composer.run(own, least), facts.runId);
+    const type = own.error === undefined ? 'session.completed' : 'session.failed';
+    const event = isWebhook(target) ? { event: { type, data: dataOfRun(own) } } : {};
+    post(target, (least) => composer.run(own, least), { id: facts.runId, ...event });
   }
 
   function newsIn({ containers }: Pick<RunFacts, 'containers'>): News {
@@ -104,25 +107,24 @@ export function createNotifier(parts: NotifierParts): Notifier {
   }
 
   async function imageLabelsOf({ containers }: Pick<RunFacts, 'containers'>): Promise<RunFacts['imageLabels']> {
-    const updated = containers.filter(({ outcome, newImageId }) => outcome === 'updated' && newImageId !== '');
-    const ids = [...new Set(updated.map(({ newImageId }) => newImageId))].slice(0, mostImages);
+    const tried = containers.filter(({ outcome }) => outcome === 'updated' || outcome === 'rolled_back');
+    const images = tried.flatMap(({ oldImageId, newImageId }) => [newImageId, oldImageId]).filter((id) => id !== '');
+    const ids = [...new Set(images)].slice(0, mostImages);
     const labels = await Promise.all(ids.map(async (id) => [id, (await labelsOfImage(id)) ?? {}] as const));
     return new Map(labels);
   }
 
-  function post(target: Target, compose: (least: MessageLevel) => Draft | undefined, id: string): void {
+  function post(target: Target, compose: (least: MessageLevel) => Draft | undefined, of: About): void {
     const least = leastLevelOf(target, settings);
     const draft = compose(least);
-    if (draft === undefined || draft.text === '' || !isAtLeast(draft.level, least)) return;
-    put(target, draft, { id: `${id}-${newId().slice(0, 8)}` }, releaseOf(draft.level, clock.nowMs(), settings));
+    if (draft === undefined || draft.text === '') return;
+    const id = `${of.id}-${newId().slice(0, 8)}`;
+    // What a program reads is not made one of many.
+    const release = isWebhook(target) ? undefined : releaseOf(draft.level, clock.nowMs(), settings);
+    put(target, draft, { ...of, id }, release);
   }
 
-  function put(
-    target: Target,
-    draft: Draft,
-    of: Pick<Message, 'id' | 'run'>,
-    release: Release = { dueAtMs: clock.nowMs() },
-  ): void {
+  function put(target: Target, draft: Draft, of: About, release: Release = { dueAtMs: clock.nowMs() }): void {
     const message: Message = { ...boundedDraft(draft), ...of, createdAtMs: clock.nowMs(), isRepeat: false };
     delivery.put({ target: target.name, message, ...release });
   }
@@ -135,7 +137,10 @@ export function createNotifier(parts: NotifierParts): Notifier {
     started(facts) {
       if (!settings.startupMessage) return;
       const id = newId();
-      for (const target of targets) post(target, (least) => composer.start(facts, least), id);
+      for (const target of targets) {
+        const event = isWebhook(target) ? { event: { type: 'service.started', data: {} } } : {};
+        post(target, (least) => composer.start(facts, least), { id, ...event });
+      }
     },
     failed(error) {
       const [reason, atMs] = [describeError(error), clock.nowMs()];
@@ -155,6 +160,13 @@ export function createNotifier(parts: NotifierParts): Notifier {
   };
 }
 
+type About = Pick<Message, 'id' | 'run' | 'event'>;
+
+/** Others would only carry the bulk of an event. */
+function isWebhook({ service }: Target): boolean {
+  return service === 'webhook';
+}
+
 type News = {
   readonly news: ReadonlySet<string>;
   /** Of findings that are told of now. */
@@ -164,7 +176,7 @@ type News = {
 const nothingToSay: Draft = { title: '', text: 'Nothing new', level: 'info', lines: [] };
 
 /** Enough for release notes that anybody reads. */
-const mostImages = 50;
+const mostImages = 100;
 
 /** One run for each container that there is something to say about. */
 function splitByContainer(facts: RunFacts): readonly RunFacts[] {

@@ -8,7 +8,7 @@ import type { NotificationSettings } from '../../domain/notification/settings.ts
 import type { TargetStatus } from '../../domain/notification/status.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { openDelivery } from './delivery.ts';
-import { createNotifier, type Notifier } from './notifier.ts';
+import { createNotifier, type Notifier, type NotifierParts } from './notifier.ts';
 
 /** Who is told of what the application does. */
 export type Notifications = Pick<Notifier, 'hear' | 'started' | 'failed'> & {
@@ -17,15 +17,16 @@ export type Notifications = Pick<Notifier, 'hear' | 'started' | 'failed'> & {
   readonly close: () => Promise<void>;
 };
 
-export type NotificationParts = Pick<Outside, 'clock' | 'log' | 'newId'> & {
-  readonly targets: readonly Target[];
-  readonly settings: NotificationSettings;
-  readonly composer: Composer;
-  readonly store: OutboxStore | undefined;
-  readonly engine: Pick<Outside['engine'], 'inspectImage'>;
-  /** From 0 up to 1. */
-  readonly chance: () => number;
-};
+export type NotificationParts = Pick<Outside, 'clock' | 'log' | 'newId'> &
+  Pick<NotifierParts, 'dataOfRun'> & {
+    readonly targets: readonly Target[];
+    readonly settings: NotificationSettings;
+    readonly composer: Composer;
+    readonly store: OutboxStore | undefined;
+    readonly engine: Pick<Outside['engine'], 'inspectImage'>;
+    /** From 0 up to 1. */
+    readonly chance: () => number;
+  };
 
 export async function openNotifications(parts: NotificationParts): Promise<Notifications> {
   const { settings, engine, log, clock } = parts;

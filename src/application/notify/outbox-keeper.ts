@@ -33,8 +33,9 @@ export async function openOutbox({ store, bounds, log }: KeeperParts): Promise<O
 
   /** After a failure nobody knows what the file ends with, so all of it is written anew. */
   async function write(to: OutboxStore, records: readonly OutboxRecord[]): Promise<void> {
-    const fewest = recordsOf(outbox);
-    if (isBroken || written > compactAfter + 2 * fewest.length) {
+    const { entries, found } = outbox;
+    if (isBroken || written > compactAfter + 4 * (entries.size + found.size)) {
+      const fewest = recordsOf(outbox);
       await to.replace(fewest);
       written = fewest.length;
     } else {

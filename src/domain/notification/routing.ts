@@ -25,6 +25,11 @@ export function isFor(
   return known.length === 0 || known.some((name) => sameName(target.name, name));
 }
 
+/** Whether silence means to it that something is wrong, so that it hears of each run, news or not. */
+export function watchesRuns({ service, hearsStart }: Pick<Target, 'service' | 'hearsStart'>): boolean {
+  return hearsStart === true || service === 'kuma';
+}
+
 /** The least severe that the target is told. */
 export function leastLevelOf(
   { name }: Pick<Target, 'name'>,
