@@ -4,7 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { readModuleText } from './support/module-text.ts';
 
-const waysThroughProxies = ['network-errors', 'proxy-choice', 'tunnel'].map((name) => `adapters/oci/transport/${name}.ts`);
+const waysThroughProxies = ['network-errors', 'proxy-choice', 'tunnel'].map(
+  (name) => `adapters/oci/transport/${name}.ts`,
+);
 
 /** The house, as docs/ARCHITECTURE.md draws it: who may import whom, and what they may not touch. */
 const rooms: readonly Room[] = [

@@ -5,7 +5,7 @@ import type { MessageLevel, MessageLine } from '../message.ts';
 import type { Composer, Draft, RunFacts, StartFacts } from '../run-facts.ts';
 import { formatMoment } from '../template/time/format.ts';
 import { Moment } from '../template/time/moment.ts';
-import { gravestLevel, isAtLeast } from '../watchtower/entry.ts';
+import { gravestLevel, isAtLeast } from '../level.ts';
 import { messageTitle } from '../watchtower/title.ts';
 import { escapeMarkdown } from './markdown.ts';
 import { type Paragraph, type Section, sectionsOf } from './paragraphs.ts';

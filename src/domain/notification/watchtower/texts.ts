@@ -4,7 +4,8 @@ import { parseTemplate, renderTemplate, type Template } from '../template/render
 import { Moment } from '../template/time/moment.ts';
 import { logRoot, reportRoot } from './data.ts';
 import { entriesOf } from './entries.ts';
-import { type Entry, gravestLevel, isAtLeast } from './entry.ts';
+import { gravestLevel, isAtLeast } from '../level.ts';
+import type { Entry } from './entry.ts';
 import { type Report, reportOf } from './report.ts';
 import { startEntries } from './start-entries.ts';
 import { builtInTemplates } from './templates.ts';
