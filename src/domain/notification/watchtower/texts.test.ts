@@ -137,6 +137,13 @@ describe('in report mode', () => {
     );
   });
 
+  test('a container that was skipped with nothing newer there is skipped, and not stale', () => {
+    const digests = { oldDigest: 'sha256:aa', newDigest: 'sha256:aa' };
+    expect(report([outcome('tool', 'skipped', 'the run was cancelled', digests)])?.text).toBe(
+      '0 Scanned, 0 Updated, 0 Restarted, 0 Failed, 0 Fresh, 1 Skipped\n- tool (acme/tool:1): Skipped: the run was cancelled',
+    );
+  });
+
   test('at level error only one with a failure is sent', () => {
     expect(report([web], 'error')).toBeUndefined();
     expect(report([outcome('api', 'failed', 'exit 1')], 'error')?.level).toBe('error');
