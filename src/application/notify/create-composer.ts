@@ -1,7 +1,7 @@
 import type { Composer } from '../../domain/notification/run-facts.ts';
 import type { NotificationSettings } from '../../domain/notification/settings.ts';
+import { createUpkeepComposer } from '../../domain/notification/upkeep/texts.ts';
 import { createWatchtowerComposer } from '../../domain/notification/watchtower/texts.ts';
-import { createPlainComposer } from './plain-composer.ts';
 
 export type ComposerParts = {
   readonly hostname: string;
@@ -11,8 +11,9 @@ export type ComposerParts = {
   readonly onTemplateFailure: (reason: string) => void;
 };
 
-/** Puts facts into words, in the style of the settings. */
+/** Puts facts into words, in the style of the settings; a template has the data of the Watchtower family in both. */
 export function createComposer(settings: NotificationSettings, parts: ComposerParts): Composer {
-  if (settings.style === 'upkeep') return createPlainComposer(settings, parts.hostname);
-  return createWatchtowerComposer({ ...settings, ...parts });
+  const isOurs = settings.style === 'upkeep';
+  if (isOurs && settings.template === undefined) return createUpkeepComposer({ ...settings, ...parts });
+  return createWatchtowerComposer({ ...settings, ...parts, product: isOurs ? 'Upkeep' : 'Watchtower updates' });
 }

@@ -107,8 +107,9 @@ export function createNotifier(parts: NotifierParts): Notifier {
   }
 
   async function imageLabelsOf({ containers }: Pick<RunFacts, 'containers'>): Promise<RunFacts['imageLabels']> {
-    const updated = containers.filter(({ outcome, newImageId }) => outcome === 'updated' && newImageId !== '');
-    const ids = [...new Set(updated.map(({ newImageId }) => newImageId))].slice(0, mostImages);
+    const tried = containers.filter(({ outcome }) => outcome === 'updated' || outcome === 'rolled_back');
+    const images = tried.flatMap(({ oldImageId, newImageId }) => [newImageId, oldImageId]).filter((id) => id !== '');
+    const ids = [...new Set(images)].slice(0, mostImages);
     const labels = await Promise.all(ids.map(async (id) => [id, (await labelsOfImage(id)) ?? {}] as const));
     return new Map(labels);
   }
@@ -118,7 +119,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
     const draft = compose(least);
     if (draft === undefined || draft.text === '') return;
     const id = `${of.id}-${newId().slice(0, 8)}`;
-// What a program reads is not made one of many.
+    // What a program reads is not made one of many.
     const release = isWebhook(target) ? undefined : releaseOf(draft.level, clock.nowMs(), settings);
     put(target, draft, { ...of, id }, release);
   }
@@ -175,7 +176,7 @@ type News = {
 const nothingToSay: Draft = { title: '', text: 'Nothing new', level: 'info', lines: [] };
 
 /** Enough for release notes that anybody reads. */
-const mostImages = 50;
+const mostImages = 100;
 
 /** One run for each container that there is something to say about. */
 function splitByContainer(facts: RunFacts): readonly RunFacts[] {

@@ -18,7 +18,7 @@ export type RunFacts = {
   /** What happened to containers, in the order in which it did. */
   readonly steps: readonly RunStep[];
   readonly removedImages: readonly (RemovedImage & { readonly atMs: number })[];
-  /** By image id, of images that containers were updated to: release notes are found by them. */
+  /** By image id, of images that containers were updated to or rolled back from, and of those before: versions and release notes are found by them. */
   readonly imageLabels: ReadonlyMap<string, Readonly<Record<string, string>>>;
 };
 

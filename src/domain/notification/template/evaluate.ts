@@ -4,7 +4,8 @@ import type { Meter } from './limits.ts';
 import type { Command, Operand, Pipe } from './syntax/nodes.ts';
 import { member } from './values/member.ts';
 import { isTrue } from './values/truth.ts';
-import type { Value } from './values/value.ts';
+import { Moment } from './time/moment.ts';
+import { isList, type Value } from './values/value.ts';
 
 /** Where a rendering stands; `at` is the place for an error, `variables` a stack whose first is `$`. */
 export type State = {
@@ -33,9 +34,16 @@ export function evaluatePipe(state: State, dot: Value, pipe: Pipe): Value {
 
 /** Sets the innermost variable of this name. */
 export function assign(state: State, name: string, value: Value): void {
-  const variable = state.variables.findLast((known) => known.name === name);
+  find(state, name).value = value;
+}
+
+/** The innermost; costs by how far away it is. */
+function find({ variables, meter }: State, name: string): State['variables'][number] {
+  const place = variables.findLastIndex((known) => known.name === name);
+  meter.spend((variables.length - place) >> 4);
+  const variable = variables[place];
   if (variable === undefined) throw new TemplateFault(`the variable ${name} is not declared here`);
-  variable.value = value;
+  return variable;
 }
 
 /** `piped`: the one value of the command before, which becomes the last argument. */
@@ -83,7 +91,7 @@ function evaluateMembers(state: State, start: Value, { at }: Operand, fields: re
 }
 
 function readMember({ meter }: State, value: Value, name: string, args: readonly Value[]): Value {
-  meter.spend(1);
+  meter.spend(value instanceof Moment ? 20 : 1);
   for (const arg of args) if (typeof arg === 'string') meter.spend(arg.length);
   const result = member(value, name, args);
   if (args.length > 0 && typeof result === 'string') meter.handle(result.length);
@@ -93,6 +101,7 @@ function readMember({ meter }: State, value: Value, name: string, args: readonly
 /** `isBare`: a variable without its fields. */
 function evaluateOperand(state: State, dot: Value, operand: Operand, isBare = false): Value {
   state.at = operand.at;
+  state.meter.spend(1);
   switch (operand.kind) {
     case 'literal':
       return operand.value;
@@ -103,7 +112,7 @@ function evaluateOperand(state: State, dot: Value, operand: Operand, isBare = fa
     case 'fields':
       return evaluateMembers(state, dot, operand, operand.fields, alone);
     case 'variable': {
-      const value = lookUp(state, operand.name);
+      const { value } = find(state, operand.name);
       return isBare || operand.fields.length === 0
         ? value
         : evaluateMembers(state, value, operand, operand.fields, alone);
@@ -118,12 +127,6 @@ function evaluateOperand(state: State, dot: Value, operand: Operand, isBare = fa
 }
 
 const alone: Call = { dot: undefined, rest: [], piped: [] };
-
-function lookUp({ variables }: State, name: string): Value {
-  const variable = variables.findLast((known) => known.name === name);
-  if (variable === undefined) throw new TemplateFault(`the variable ${name} is not declared here`);
-  return variable.value;
-}
 
 type FunctionOperand = Extract<Operand, { kind: 'function' }>;
 
@@ -140,10 +143,10 @@ function callFunction(
   if (known.shortCircuit !== undefined) return decide(state, dot, known.shortCircuit, rest, piped);
   const args = [...rest.map((operand) => evaluateOperand(state, dot, operand)), ...piped];
   state.at = at;
-  state.meter.spend(args.length);
-  for (const arg of args) if (typeof arg === 'string') state.meter.spend(arg.length >> 4);
+  for (const arg of args) if (typeof arg === 'string') state.meter.spend(arg.length >> 3);
   const result = known.call(args, state.context);
   if (typeof result === 'string') state.meter.handle(result.length);
+  else if (isList(result)) state.meter.spend(result.length >> 3);
   return result;
 }
 

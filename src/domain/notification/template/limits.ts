@@ -2,7 +2,7 @@ import { TemplateFault } from './fault.ts';
 
 /** What one rendering may cost. */
 export type RenderLimits = {
-  /** Actions, iterations and calls; handling 16 characters of text counts as one more. */
+  /** Actions, iterations and calls; handling 8 characters of text counts as one more. */
   readonly steps: number;
   /** In UTF-16 units; also of each text on the way. */
   readonly outputLength: number;
@@ -10,8 +10,8 @@ export type RenderLimits = {
   readonly depth: number;
 };
 
-/** Far above what 500 containers need; a template at every bound takes well under a second. */
-export const defaultLimits: RenderLimits = { steps: 1_000_000, outputLength: 1_000_000, depth: 300 };
+/** Room for loops within loops over 500 containers; a template at every bound takes a second or two. */
+export const defaultLimits: RenderLimits = { steps: 3_000_000, outputLength: 1_000_000, depth: 300 };
 
 /** Counts what a rendering costs, and ends it with a `TemplateFault` at a limit. */
 export type Meter = {
@@ -33,7 +33,7 @@ export function createMeter({ steps, outputLength, depth }: RenderLimits): Meter
     spend,
     handle(length) {
       if (length > outputLength) throw new TemplateFault(`a text in it is longer than ${outputLength} characters`);
-      spend(length >> 4);
+      spend(length >> 3);
     },
     enter() {
       level += 1;
@@ -55,7 +55,7 @@ export function createSink(meter: Meter, longest: number): Sink {
     write(text) {
       length += text.length;
       if (length > longest) throw new TemplateFault(`its text is longer than ${longest} characters`);
-      meter.spend(text.length >> 4);
+      meter.spend(text.length >> 3);
       parts.push(text);
     },
     text: () => parts.join(''),

@@ -16,7 +16,7 @@ export function isAtLeast(level: MessageLevel, least: MessageLevel): boolean {
 }
 
 /** The most severe; `info` of none. */
-export function gravestLevel(entries: readonly Entry[]): MessageLevel {
+export function gravestLevel(entries: readonly Pick<Entry, 'level'>[]): MessageLevel {
   const levels = entries.map(({ level }) => level);
   return order.findLast((level) => levels.includes(level)) ?? 'info';
 }

@@ -8,7 +8,7 @@ import { type Entry, gravestLevel, isAtLeast } from './entry.ts';
 import { type Report, reportOf } from './report.ts';
 import { startEntries } from './start-entries.ts';
 import { builtInTemplates } from './templates.ts';
-import { type TitleOptions, watchtowerTitle } from './title.ts';
+import { type TitleOptions, messageTitle } from './title.ts';
 
 export type WatchtowerTextOptions = TitleOptions & {
   /** Templates get the report of the session, and a session without an update has a message too. */
@@ -31,7 +31,7 @@ export function createWatchtowerComposer(options: WatchtowerTextOptions): Compos
     if (text.trim() === '') return undefined;
     const level = said.report !== undefined && said.report.failed > 0 ? 'error' : gravestLevel(said.entries);
     const isOwnText = own === undefined && !options.report;
-    return { title: watchtowerTitle(options), text, level, lines: isOwnText ? linesOf(said.entries, options) : [] };
+    return { title: messageTitle(options), text, level, lines: isOwnText ? linesOf(said.entries, options) : [] };
   }
 
   function say(said: Said): string {
@@ -85,7 +85,7 @@ function builtIn(name: string): Template {
 
 function rootOf(said: Said, options: WatchtowerTextOptions) {
   const { hostname: host, timeZone, report: isReportMode } = options;
-  const parts = { ...said, title: watchtowerTitle(options), host, timeZone };
+  const parts = { ...said, title: messageTitle(options), host, timeZone };
   return isReportMode ? reportRoot(parts) : logRoot(parts);
 }
 

@@ -15,7 +15,7 @@ export function printf(format: string, args: readonly Value[], { createSink, met
   for (const found of format.matchAll(verbs)) {
     sink.write(format.slice(at, found.index));
     at = found.index + found[0].length;
-    meter.spend(1);
+    meter.spend(5);
     writeVerb(sink, found, reader);
   }
   sink.write(format.slice(at));
@@ -24,7 +24,7 @@ export function printf(format: string, args: readonly Value[], { createSink, met
 }
 
 /** Flags, argument number, width, precision with its number, argument number, verb. */
-const verbs = /%([-+# 0]*)(\[[^\]]*\])?(\*|\d+)?(?:\.(\[[^\]]*\])?(\*|\d+)?)?(\[[^\]]*\])?([\s\S]?)/gu;
+const verbs = /%([-+# 0]*)(\[[^\]]{0,9}\])?(\*|\d+)?(?:\.(\[[^\]]{0,9}\])?(\*|\d+)?)?(\[[^\]]{0,9}\])?([\s\S]?)/gu;
 
 /** Wider is a mistake, as in Go. */
 const widest = 1_000_000;
@@ -71,7 +71,8 @@ function moveTo(index: string | undefined, reader: ArgumentReader): boolean {
 function readSize(sink: Sink, text: string | undefined, reader: ArgumentReader, bad: string): number | undefined {
   if (text === undefined) return undefined;
   if (text !== '*') return Number(text) > widest ? undefined : Number(text);
-  const value = reader.args[reader.next];
+  const given = reader.args[reader.next];
+  const value = given instanceof Named ? given.value : given;
   reader.next += 1;
   if (typeof value === 'bigint' && value <= widest && value >= -widest) return Number(value);
   sink.write(bad);

@@ -20,7 +20,7 @@ export function index(value: Value, keys: readonly Value[]): Value {
     const list = listOf(found);
     if (isDictionary(found)) {
       if (typeof key !== 'string') throw new TemplateFault(`a map is indexed by a string, not by a ${typeName(key)}`);
-      found = found.get(key);
+      found = found.get(key) ?? undefined;
     } else if (list !== undefined) found = list[place(key, list.length - 1)];
     else if (typeof found === 'string') {
       const bytes = new TextEncoder().encode(found);

@@ -60,7 +60,7 @@ export const templateFunctions: ReadonlyMap<string, TemplateFunction> = new Map(
   ['Title', fixed(1, ([value]) => toTitle(textArgument(value, 'Title')))],
   ['ToJSON', fixed(1, ([value], context) => toJson(value, context))],
   ['ToPorcelainJSON', fixed(1, ([value], context) => toPorcelainJson(value, context))],
-  ['RFC1123', fixed(1, ([value], { now }) => rfc1123(textArgument(value, 'RFC1123'), now))],
+  ['RFC1123', fixed(1, ([value], context) => rfc1123(textArgument(value, 'RFC1123'), context))],
   ['replace', fixed(3, ([from, to, text], { meter }) => replace(text, from, to, meter))],
   ['join', fixed(2, ([one, other], { meter }) => join(one, other, meter))],
   ['split', fixed(2, ([separator, text], { meter }) => split(text, separator, meter))],
@@ -71,7 +71,8 @@ export const templateFunctions: ReadonlyMap<string, TemplateFunction> = new Map(
 
 export const functionNames: readonly string[] = [...templateFunctions.keys()];
 
-function rfc1123(text: string, { localZone }: Moment): string {
+function rfc1123(text: string, { now: { localZone }, meter }: FunctionContext): string {
+  meter.spend(50);
   const moment = parseRfc3339(text, localZone);
   return moment === undefined ? text : formatMoment(moment, 'Mon, 02 Jan 2006 15:04:05 MST');
 }

@@ -11,7 +11,7 @@ export function member(value: Value, name: string, args: readonly Value[]): Valu
   if (value === undefined || value === null) return undefined;
   if (value instanceof Moment) return callMethod(value, name, args);
   if (value instanceof Item && value.fields.has(name)) return plain(value.fields.get(name), name, args);
-  if (isDictionary(value)) return plain(value.get(name), name, args);
+  if (isDictionary(value)) return plain(value.get(name) ?? undefined, name, args);
   if (typeof value === 'string' && name === 'ShortID') return plain(shortId(value), name, args);
   const names = value instanceof Item ? [...value.fields.keys()] : [];
   throw noMember(value, name, names);
