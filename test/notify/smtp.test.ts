@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Message, SendOutcome } from '../../src/domain/notification/message.ts';
 import { aMessage, startRig } from '../support/notify-rig.ts';
+import { describeWithReceivers as describe } from './describe-with-receivers.ts';
 import { startProgram, type Program } from './program.ts';
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));

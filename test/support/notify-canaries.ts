@@ -38,6 +38,7 @@ export const canaryUrls: Readonly<Record<string, { readonly url: string; readonl
     url: 'rocketchat://chat.example.com/cAnaRy14aaa7/cAnaRy14bbb7',
     secrets: ['cAnaRy14aaa7', 'cAnaRy14bbb7'],
   },
+  mqtt: { url: 'mqtt://me:cAnaRy15x9Qz@127.0.0.1:1/a/b', secrets: ['cAnaRy15x9Qz'] },
   bark: { url: 'bark://:cAnaRy16x9Qz@bark.example.com', secrets: ['cAnaRy16x9Qz'] },
   ifttt: { url: 'ifttt://cAnaRy17x9Qz/?events=e', secrets: ['cAnaRy17x9Qz'] },
   join: { url: 'join://x:cAnaRy18x9Qz@join/?devices=d', secrets: ['cAnaRy18x9Qz'] },

@@ -15,6 +15,7 @@ import { opsgenie } from './on-call/opsgenie.ts';
 import { pagerduty } from './on-call/pagerduty.ts';
 import { generic } from './plain/generic.ts';
 import { logger } from './plain/logger.ts';
+import { mqtt } from './plain/mqtt.ts';
 import { bark } from './push/bark.ts';
 import { gotify } from './push/gotify.ts';
 import { ifttt } from './push/ifttt.ts';
@@ -33,7 +34,7 @@ import type { Service } from './service.ts';
 /** Every service, in the order of the documentation: those that most people use first. */
 export const services: readonly Service[] = [
   ...[discord, telegram, smtp, gotify, ntfy, slack, pushover, generic],
-  ...[teams, matrix, mattermost, signal, googlechat, rocketchat, logger],
+  ...[teams, matrix, mattermost, signal, googlechat, rocketchat, mqtt, logger],
   ...[bark, ifttt, join, lark, notifiarr, opsgenie, pagerduty, pushbullet, twilio, wecom, zulip],
   ...[healthchecks, kuma, webhook, apprise],
 ];
