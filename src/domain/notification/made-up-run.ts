@@ -85,7 +85,8 @@ function outcome(
     outcome: kind,
     reason,
     oldImageId: oldId,
-    newImageId: newId,
+    // What a wish holds back is not pulled.
+    newImageId: kind === 'skipped' ? oldId : newId,
     oldDigest: oldId,
     newDigest: newId,
     ...parts,
