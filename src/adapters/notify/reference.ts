@@ -31,13 +31,12 @@ function overview(): string {
 
 function section(service: Service): string {
   const { title, form, about, example, parameters } = service;
-  const rows = Object.entries(parameters).map(
-    ([key, { aliases, kind, fallback, isRequired, about: meaning, print }]) => {
-      const names = [key, ...aliases].map(code).join(' ');
-      const usual = fallback === undefined ? '' : print(fallback);
-      return [names, escaped(kind), isRequired ? 'required' : usual === '' ? '' : code(usual), escaped(meaning)];
-    },
-  );
+  const rows = Object.entries(parameters).map(([key, parameter]) => {
+    const { aliases, kind, fallback, isRequired, about: meaning } = parameter;
+    const names = [key, ...aliases].map(code).join(' ');
+    const usual = fallback === undefined ? '' : parameter.print(fallback);
+    return [names, escaped(kind), isRequired ? 'required' : usual === '' ? '' : code(usual), escaped(meaning)];
+  });
   const keys = rows.length === 0 ? [] : [table(['Key', 'Value', 'Default', 'Meaning'], rows)];
   return [`### ${title}`, code(form), about, `    ${example}`, ...keys].join('\n\n');
 }
