@@ -131,7 +131,10 @@ async function readMember(
     vanishes: member.vanishes,
     startsFirst: member.startsFirst,
     keeps: member.keepMs > 0,
-    nameHeldBy: spareStanding?.place === 'name' ? 'old' : await holderOf(outside, { ...member, transaction: id }, oldStanding, newStanding),
+    nameHeldBy:
+      spareStanding?.place === 'name'
+        ? 'old'
+        : await holderOf(outside, { ...member, transaction: id }, oldStanding, newStanding),
     policy: member.policy,
     policyIsFixed: !changesRestartPolicies,
     wasRunning: member.wasRunning,

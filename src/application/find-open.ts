@@ -137,7 +137,9 @@ async function inspectOlds(
     id,
     old: await inspectAlone(outside, id),
   }));
-  const olds = read.flatMap(({ id, old }) => (old === undefined || typeof old === 'string' ? [] : [[id, old] as const]));
+  const olds = read.flatMap(({ id, old }) =>
+    old === undefined || typeof old === 'string' ? [] : [[id, old] as const],
+  );
   const unreadable = read.flatMap(({ id, old }) => (typeof old === 'string' ? [id] : []));
   return { olds: new Map(olds), unreadable: new Set(unreadable) };
 }

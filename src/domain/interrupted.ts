@@ -95,8 +95,7 @@ type Verdict = 'believed' | 'over' | { readonly reason: string };
 
 function judge({ container, journal }: Carrier, { olds, unreadable, carriers, marks: all }: Remains): Verdict {
   const old = olds.get(journal.oldId);
-  if (unreadable.has(journal.oldId))
-    return { reason: 'claims to replace a container that cannot be inspected' };
+  if (unreadable.has(journal.oldId)) return { reason: 'claims to replace a container that cannot be inspected' };
   const ofOld = all.filter(({ oldId }) => oldId === journal.oldId);
   const isMarked = ofOld.some((mark) => marks(mark, journal.transaction));
   const standing = parseStandingName(container.name);
