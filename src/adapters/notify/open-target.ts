@@ -1,5 +1,5 @@
 import type { Message, SendOutcome, Target } from '../../domain/notification/message.ts';
-import { formatDuration } from '../../domain/duration.ts';
+import { formatDuration } from '../../domain/text/duration.ts';
 import type { Delivery, NotifyDeps, Part, ReadTarget } from './services/service.ts';
 import type { Exchange } from './wire/exchange.ts';
 import { expectTaken, type Judge } from './wire/judge.ts';
@@ -37,8 +37,8 @@ export function openTarget(read: ReadTarget, naming: Naming, exchange: Exchange,
         progress.forget(message.id);
         return { kind: 'sent', answer: cut(answer) };
       } catch (error) {
-        if (signal.aborted) return failed('network', 'it was stopped before the service had answered');
-        if (late.aborted) return failed('network', `no answer within ${formatDuration(deadlineMs)}`);
+        if (signal.aborted) return unanswered('it was stopped before the service had answered');
+        if (late.aborted) return unanswered(`no answer within ${formatDuration(deadlineMs)}`);
         if (!(error instanceof Refused))
           return failed('rejected', `the request could not be made: ${cut(wordsOfError(error))}`);
         const said = error.said === '' ? '' : `: ${cut(error.said)}`;
@@ -47,6 +47,11 @@ export function openTarget(read: ReadTarget, naming: Naming, exchange: Exchange,
     },
     close: async () => ('deliver' in delivery ? delivery.close?.() : undefined),
   };
+}
+
+/** The service may have taken it. */
+function unanswered(words: string): SendOutcome {
+  return { kind: 'failed', failure: 'network', reason: words, mayHaveArrived: true };
 }
 
 function failed(failure: Refused['failure'], words: string, retryAfterMs?: number): SendOutcome {

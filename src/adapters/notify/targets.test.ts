@@ -93,6 +93,11 @@ describe('parseTargets()', () => {
     ]);
   });
 
+  test('names no key that may be a secret', () => {
+    for (const query of ['sEcret', 's3cret=1', 'a=1&sEcret'])
+      expect(parsed(`discord://t@1?${query}`).warnings).toEqual([expect.stringContaining('some keys in its URL')]);
+  });
+
   test('says how to escape what cannot be read, and what has become of the connectors of Teams', () => {
     expect(parsed('smtp://me:pa#ss@h/?from=a@b.c&to=d@e.f').problems).toEqual([expect.stringContaining('# as %23')]);
     expect(parsed('teams://g@t/a/o?host=org.webhook.office.com').problems).toEqual([

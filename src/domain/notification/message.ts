@@ -41,7 +41,14 @@ export type SendFailure = 'auth' | 'gone' | 'rate' | 'network' | 'rejected';
 /** `reason` and `answer` hold the service's words with every secret of the target cut out. */
 export type SendOutcome =
   | { readonly kind: 'sent'; readonly answer: string }
-  | { readonly kind: 'failed'; readonly failure: SendFailure; readonly reason: string; readonly retryAfterMs?: number };
+  | {
+      readonly kind: 'failed';
+      readonly failure: SendFailure;
+      readonly reason: string;
+      readonly retryAfterMs?: number;
+      /** The request went out, and its answer was lost. */
+      readonly mayHaveArrived?: boolean;
+    };
 
 /** One place that messages go to, parsed from a URL. Its secrets stay inside: `shown` is all that may be printed. */
 export type Target = {
