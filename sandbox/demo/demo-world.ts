@@ -1,4 +1,4 @@
-import type { ContainerRecipe } from '../../src/domain/container/recipe/container-recipe.ts';
+import type { ContainerRecipe } from '../../src/domain/container/recipe/request/recipe.ts';
 import type { Clock, Engine, Prober, Registry } from '../../src/domain/outside/outside.ts';
 import type { ServiceSettings } from '../../src/domain/settings/settings.ts';
 import type { Behaviour } from '../base/behaviour.ts';

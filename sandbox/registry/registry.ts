@@ -1,3 +1,4 @@
+import { choosePlatform } from '../../src/domain/reference/choose-platform.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { formatReference, withDigest, type ImageReference } from '../../src/domain/reference/image-reference.ts';
 import type {
@@ -7,7 +8,7 @@ import type {
   RegistryCredentials,
   RemoteImage,
 } from '../../src/domain/outside/outside.ts';
-import { choosePlatform, formatPlatform } from '../../src/domain/reference/platform.ts';
+import { formatPlatform } from '../../src/domain/reference/platform.ts';
 import type { Digest } from '../../src/domain/reference/digest.ts';
 import { createRegistryStore, type RegistryStore } from './registry-store.ts';
 import type { Manifest, SandboxImage } from './release.ts';

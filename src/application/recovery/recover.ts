@@ -1,3 +1,4 @@
+import { type RecoveryReport, type RecoveredTransaction } from '../../domain/recovery/recovery-report.ts';
 import { type ContainerSummary, type ImageSummary, isAlive } from '../../domain/container/container.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { EngineInfo, Outside } from '../../domain/outside/outside.ts';
@@ -20,24 +21,6 @@ import { longestTransactionMs, type OwnerVerdict, whyNotOurs } from './owners.ts
 import { settleStrayMarks } from './stray-marks.ts';
 import { createStopTimes } from '../transaction/stop-times.ts';
 import { transact } from '../transaction/transact.ts';
-
-/** What a start found of interrupted updates, and what became of each. */
-export type RecoveryReport = {
-  readonly transactions: readonly RecoveredTransaction[];
-  /** A helper is at our own container: whoever begins something new waits for its end. */
-  readonly awaitsHelper?: true;
-};
-
-export type RecoveredTransaction = {
-  readonly containers: readonly string[];
-  /** `finished`: the new version runs; `undone`: the old one; `left`: not ours to touch now; `failed`: tried in vain. */
-  readonly result: 'finished' | 'undone' | 'left' | 'failed';
-  readonly reason: string;
-  /** With `left`: it is an update that was interrupted, and still to be repaired. */
-  readonly isPending?: true;
-  /** With `left`: it only looks like an update; the reason says why it is not believed. */
-  readonly looksAlike?: true;
-};
 
 export type RecoveryOrder = {
   /** Names whose journals are believed without the seal of our key, because a person has said so. */

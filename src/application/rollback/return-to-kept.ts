@@ -1,11 +1,10 @@
 import { type Container, type ContainerSummary, isAlive, restartPolicyOf } from '../../domain/container/container.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
-import type { UpdatePhase } from '../../domain/run/event.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import { keptAmong } from '../../domain/rollback/kept-containers.ts';
 import { ownLabels } from '../../domain/container/label-origin.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ContainerOutcome } from '../../domain/run/session.ts';
+import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { passGate } from '../health/health.ts';

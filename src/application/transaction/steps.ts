@@ -1,3 +1,4 @@
+import { getsFreshVolumes } from '../../domain/plan/fresh-volumes.ts';
 import { withAutoRemove } from '../../domain/transaction/auto-remove.ts';
 import type { Image } from '../../domain/container/container.ts';
 import { differences } from '../../domain/container/difference/container-difference.ts';
@@ -16,7 +17,6 @@ import type { Member, OpenTransaction } from './facts.ts';
 import { firstToEnd, type FirstToEnd } from './first-to-end.ts';
 import { endedAndGone, type GateVerdict, passGate, vanished } from '../health/health.ts';
 import { mannersOf } from '../health/manners.ts';
-import { getsFreshVolumes } from '../cleanup/old-volumes.ts';
 import type { PreparedMember, PreparedTransaction } from './prepare.ts';
 import { askBeforeUpdate, type HookAnswer, tellAfterUpdate } from '../health/update-hooks.ts';
 

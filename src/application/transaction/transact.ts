@@ -1,5 +1,5 @@
+import type { UpdatePhase } from '../../domain/run/session.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
-import type { UpdatePhase } from '../../domain/run/event.ts';
 import { lastWords } from '../../domain/text/last-words.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';

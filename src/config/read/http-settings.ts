@@ -1,3 +1,4 @@
+import type { Given } from './given.ts';
 import {
   type EndpointGroup,
   endpointGroups,
@@ -7,7 +8,6 @@ import {
 import type { Fault } from '../declaration/fault.ts';
 import type { OptionValues } from '../table/options.ts';
 import { readFileValue, readNamedFile } from './secrets.ts';
-import type { Given } from './settings.ts';
 
 type Notes = { readonly faults: Fault[]; readonly alarms: string[]; readonly warnings: string[] };
 

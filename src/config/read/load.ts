@@ -1,4 +1,5 @@
-import { readCommandLine, type CommandLine } from './command-line.ts';
+import type { CommandLine } from './given.ts';
+import { readCommandLine } from './command-line.ts';
 import type { CommandName } from '../declaration/commands.ts';
 import { readVariable, unknownVariables, type Environment } from '../table/environment.ts';
 import { exitCodeOf, refusedValue, type Fault } from '../declaration/fault.ts';

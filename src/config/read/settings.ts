@@ -1,9 +1,9 @@
+import { type Given } from './given.ts';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Schedule } from '../../domain/schedule/schedule.ts';
 import type { HttpSettings } from '../../domain/settings/http-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import type { CommandName } from '../declaration/commands.ts';
 import type { Fault } from '../declaration/fault.ts';
 import { makeHttpSettings } from './http-settings.ts';
 import { remoteSettings, type RemoteSettings } from './remote-settings.ts';
@@ -110,15 +110,6 @@ export type OutputSettings = {
   readonly live: boolean;
   /** Exit with 10 when updates are available. */
   readonly exitCode: boolean;
-};
-
-export type Given = {
-  readonly command: CommandName;
-  readonly commandNamed: boolean;
-  readonly names: readonly string[];
-  readonly values: OptionValues;
-  /** The flag or variable that gave an option its value. */
-  readonly sourceOf: (key: keyof OptionValues) => string;
 };
 
 export type MadeSettings = {

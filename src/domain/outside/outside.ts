@@ -1,5 +1,7 @@
+import type { ContainerRecipe } from '../container/recipe/request/recipe.ts';
+import { type PullProgress } from '../run/event.ts';
+import { type Network } from '../container/container.ts';
 import type { Container, ContainerSummary, Image, ImageSummary, RestartPolicy } from '../container/container.ts';
-import type { ContainerRecipe } from '../container/recipe/container-recipe.ts';
 import type { Digest } from '../reference/digest.ts';
 import type { ServiceEvent } from '../run/event.ts';
 import type { ImageReference } from '../reference/image-reference.ts';
@@ -190,8 +192,6 @@ export type EngineAbilities = {
   readonly probesHealth: boolean;
 };
 
-export type Network = { readonly id: string; readonly name: string; readonly driver: string };
-
 export type PullRequest = {
   /** `repository:tag` or `repository@sha256:…` */
   readonly reference: string;
@@ -201,13 +201,6 @@ export type PullRequest = {
   /** A pull without any progress for so long has failed; default 10 minutes. */
   readonly idleTimeoutMs?: number;
   readonly onProgress?: (progress: PullProgress) => void;
-};
-
-export type PullProgress = {
-  readonly layersDone: number;
-  readonly layers: number;
-  readonly bytes: number;
-  readonly totalBytes: number;
 };
 
 export type ConnectRequest = { readonly containerId: string; readonly networkId: string; readonly endpoint: object };

@@ -1,6 +1,6 @@
+import type { UpdatePhase } from '../run/session.ts';
 import type { Afterwards } from '../settings/afterwards.ts';
 import { type ContainerStatus, isAlive, type RestartPolicy } from '../container/container.ts';
-import type { UpdatePhase } from '../run/event.ts';
 import { droppedName, failedName, parkedName, parseKeptName, parseStandingName } from './transaction-names.ts';
 
 /**

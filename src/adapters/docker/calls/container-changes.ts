@@ -1,5 +1,5 @@
+import type { ContainerRecipe } from '../../../domain/container/recipe/request/recipe.ts';
 import type { RestartPolicy } from '../../../domain/container/container.ts';
-import type { ContainerRecipe } from '../../../domain/container/recipe/container-recipe.ts';
 import type { CallOutcome, CreateOutcome } from '../../../domain/outside/outside.ts';
 import { formatPlatform } from '../../../domain/reference/platform.ts';
 import { capabilitiesOf, mishaps } from '../translate/capabilities.ts';
