@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Day, harmOf } from './memory/forged-day.ts';
+import { type Day, harmOf, lossOf } from './memory/forged-day.ts';
 import { shapes } from './memory/stage.ts';
 import { endings } from './rig/any-forgery.ts';
 import { bystanders, type ForgedName, type Forgery, type Thing } from './rig/forgery.ts';
@@ -61,4 +61,33 @@ test('no tag moves for what a journal says of it', async () => {
     ),
   );
   expect(await harmOfEach(forgeries)).toEqual([]);
+});
+
+function forgeWeb(ending: ForgedName['ending'], more: Partial<Forgery>): Forgery {
+  return { ...lieAbout('web', { of: 'web', ending }, {}), ...more };
+}
+
+function dayOf(shape: string, killedAt: number, forgery: Forgery): Day {
+  const found = shapes.find(({ name }) => name === shape);
+  if (found === undefined) throw new Error(`there is no shape "${shape}"`);
+  return { shape: found, killedAt, when: 'during', forgeries: [forgery], pausesMs: [300, 0], wishes: {} };
+}
+
+test.each(['stopped', 'unless-stopped with a port', 'the new version ends later'])(
+  'a copy of the successor takes the free name of "web" (%s): the old container is kept for its return',
+  async (shape) => {
+    for (let killedAt = 4; killedAt < 14; killedAt += 1)
+      expect(await lossOf(dayOf(shape, killedAt, forgeWeb('', { copiedFrom: 'open', image: 'web' })))).toEqual([]);
+  },
+);
+
+test('a forged stand-in of a kept container does not remove it', async () => {
+  const standIn = forgeWeb('.upkeep-drop-a', { changes: { role: 'standin' }, image: 'own' });
+  for (const killedAt of [13, 14, 15])
+    expect(await harmOf(dayOf('kept after its update, with volumes', killedAt, standIn))).toEqual([]);
+});
+
+test('whoever holds the name that a commit needs: the interrupted update is rolled back, and ends', async () => {
+  const squatter = forgeWeb('.upkeep-drop-a', { image: 'own' });
+  for (const killedAt of [7, 8, 9]) expect(await lossOf(dayOf('always with volumes', killedAt, squatter))).toEqual([]);
 });

@@ -111,10 +111,23 @@ describe('journals with a seal', () => {
     const scene = await interruptedWith('own');
     const { control } = scene.sandbox;
     const successor = control.snapshot().containers['web']!;
-    const values: Record<string, string> = {
-      ...{ old: nobodysId, members: `web=${nobodysId}`, policy: 'n', run: '0', then: 'stopped', keep: '1', rm: '1' },
+    const values = new Map<string, string>([
+      ...([
+        ['old', nobodysId],
+        ['members', `web=${nobodysId}`],
+        ['policy', 'n'],
+        ['run', '0'],
+      ] as const),
+      ...([
+        ['then', 'stopped'],
+        ['keep', '1'],
+        ['rm', '1'],
+      ] as const),
+    ]);
+    const Labels = {
+      ...successor.settings.Config.Labels,
+      ...journalLabels({ [label]: values.get(label) ?? 'another' }),
     };
-    const Labels = { ...successor.settings.Config.Labels, ...journalLabels({ [label]: values[label] ?? 'another' }) };
     control.removeContainer(successor.id);
     control.addContainer('web.upkeep-new', { Image: image, Labels });
     const { transactions } = await recoverWith(scene, 'own');

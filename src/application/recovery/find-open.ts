@@ -50,7 +50,7 @@ export async function findOpen(
   const broken = inspected.flatMap((one) => (one !== undefined && 'reason' in one ? [one] : []));
   const isTrusted = ({ container, journal }: Carrier) =>
     bearsSeal(journal, container.settings.Config.Labels ?? {}, outside.seal) || unsealed.includes(journal.name);
-  const olds = await inspectOlds(outside, containers, carriers);
+  const { olds, unreadable } = await inspectOlds(outside, carriers);
   const unsealedOnes = carriers.filter((carrier) => !isTrusted(carrier));
   const others = [...suspects.foreign, ...unsealedOnes.map(({ container }) => container.name)].map(plainName);
   const othersKeys = [...suspects.foreignIds, ...unsealedOnes.map(({ journal }) => journal.transaction)];
@@ -58,6 +58,7 @@ export async function findOpen(
   const { open, left, stray } = believe({
     containers,
     olds,
+    unreadable,
     carriers: carriers.filter(isTrusted),
     marks: trusted.filter((mark) => !isOthers(mark)),
   });
@@ -131,15 +132,21 @@ async function read(
   return reading.kind === 'journal' ? { container, journal: reading.journal } : undefined;
 }
 
+/** Those that are kept are no part of `containers`, but nothing claims them as gone either. */
 async function inspectOlds(
   outside: Outside,
-  containers: readonly ContainerSummary[],
   carriers: readonly Carrier[],
-): Promise<ReadonlyMap<string, Container>> {
-  const named = new Set(carriers.map(({ journal }) => journal.oldId));
-  const wanted = containers.filter(({ id }) => named.has(id));
-  const olds = await mapConcurrently(wanted, inspectionsAtOnce, ({ id }) => inspectAlone(outside, id));
-  return new Map(olds.flatMap((old) => (old === undefined || typeof old === 'string' ? [] : [[old.id, old] as const])));
+): Promise<{ readonly olds: ReadonlyMap<string, Container>; readonly unreadable: ReadonlySet<string> }> {
+  const named = [...new Set(carriers.map(({ journal }) => journal.oldId))];
+  const read = await mapConcurrently(named, inspectionsAtOnce, async (id) => ({
+    id,
+    old: await inspectAlone(outside, id),
+  }));
+  const olds = read.flatMap(({ id, old }) =>
+    old === undefined || typeof old === 'string' ? [] : [[id, old] as const],
+  );
+  const unreadable = read.flatMap(({ id, old }) => (typeof old === 'string' ? [id] : []));
+  return { olds: new Map(olds), unreadable: new Set(unreadable) };
 }
 
 /** The engine's words where it answers, but not about this container. */

@@ -274,7 +274,7 @@ function beginJourney(
   /** A bug, or somebody who undoes every step, must not keep us here for ever. */
   function surrender(key: string, why: string) {
     givenUp.add(key);
-    if (wish !== 'forward') return;
+    if (wish === 'back') return;
     wish = 'back';
     if (reason === '') reason = why;
   }

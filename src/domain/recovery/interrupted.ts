@@ -5,7 +5,12 @@ import type { Journal } from '../transaction/journal.ts';
 import { isExcluded, wishesOf } from '../settings/labels.ts';
 import { marks, type OpenMark } from '../transaction/open-mark.ts';
 import { samePolicy } from '../transaction/transaction.ts';
-import { isStandInName, parseStandingName, type StandingName } from '../transaction/transaction-names.ts';
+import {
+  isStandInName,
+  parseKeptName,
+  parseStandingName,
+  type StandingName,
+} from '../transaction/transaction-names.ts';
 
 /**
  * The remains of updates in the engine, and which of them are believed. Everybody who may create containers can
@@ -20,8 +25,10 @@ export type Carrier = {
 export type Remains = {
   /** All containers, less those that are kept. */
   readonly containers: readonly ContainerSummary[];
-  /** Inspected: the old containers that carriers name. */
+  /** By their ids: the old containers that carriers name, also those that are kept. */
   readonly olds: ReadonlyMap<string, Container>;
+  /** Ids of old containers that the engine cannot tell about. */
+  readonly unreadable: ReadonlySet<string>;
   readonly carriers: readonly Carrier[];
   readonly marks: readonly OpenMark[];
 };
@@ -91,10 +98,9 @@ function idsOf({ oldId, successor, standIn }: BelievedMember): readonly string[]
 /** `over`: inert history, and nothing to tell of; else the reason why it is not believed, which follows the carrier's name. */
 type Verdict = 'believed' | 'over' | { readonly reason: string };
 
-function judge({ container, journal }: Carrier, { containers, olds, carriers, marks: all }: Remains): Verdict {
+function judge({ container, journal }: Carrier, { olds, unreadable, carriers, marks: all }: Remains): Verdict {
   const old = olds.get(journal.oldId);
-  if (old === undefined && containers.some(({ id }) => id === journal.oldId))
-    return { reason: 'claims to replace a container that cannot be inspected' };
+  if (unreadable.has(journal.oldId)) return { reason: 'claims to replace a container that cannot be inspected' };
   const ofOld = all.filter(({ oldId }) => oldId === journal.oldId);
   const isMarked = ofOld.some((mark) => marks(mark, journal.transaction));
   const standing = parseStandingName(container.name);
@@ -105,6 +111,8 @@ function judge({ container, journal }: Carrier, { containers, olds, carriers, ma
   if (isExcluded(old ?? container))
     return { reason: 'is disabled by its label, so that no update of it can have begun' };
   if (isMarked) return 'believed';
+  if (old !== undefined && parseKeptName(old.name) !== undefined)
+    return { reason: `claims to replace "${old.name}", which is kept` };
   if (ofOld.length > 0) return { reason: 'claims a container that another update has marked as its own' };
   if (old !== undefined) {
     const reason = whyUnlike(container, journal, old, standing);

@@ -413,7 +413,7 @@ function commit({ members: all, course }: TransactionFacts): Decision {
       course,
       (member) => member.new !== undefined && needsStart(member) && start(member.new),
     ) ??
-    mustNext('committing', replaced, course, unmark) ??
+    mustNext('committing', replaced, course, (member) => unmark(member, course)) ??
     next(({ spare }) => spare !== undefined && remove(spare)) ??
     firstStep(
       'committing',
@@ -422,7 +422,7 @@ function commit({ members: all, course }: TransactionFacts): Decision {
       course,
     ) ??
     restoreOrphans(orphaned, course) ??
-    mustNext('committing', orphaned, course, unmark) ?? { kind: 'end', result: 'committed' }
+    mustNext('committing', orphaned, course, (member) => unmark(member, course)) ?? { kind: 'end', result: 'committed' }
   );
 }
 
@@ -445,9 +445,10 @@ function giveItsPolicy(
   return { kind: 'policy', id: successor.id, policy, afterPause };
 }
 
-/** A container that is still parked, because its name is taken or the engine refuses to rename it, is still to come back. */
-function unmark({ isMarked, oldId, old }: MemberFacts): Step | false {
-  return isMarked && old?.place !== 'old' && { kind: 'unmark', oldId };
+/** A container that we have parked, and whose name is taken or that the engine refuses to rename, is still to come back. */
+function unmark(member: MemberFacts, course: Course): Step | false {
+  const isWaiting = member.old?.place === 'old' && member.nameHeldBy !== 'rival' && wasOursToChange(member, course);
+  return member.isMarked && !isWaiting && { kind: 'unmark', oldId: member.oldId };
 }
 
 /** Members that lost their successor after the commit: to somebody else, or one that is `--rm` by ending. */
@@ -523,10 +524,10 @@ function back({ members, course, liveRestore }: TransactionFacts, all: readonly 
     next(giveTagBack, all) ??
     next((member) => restoreTag(member, course), present) ??
     next(({ spare }) => spare !== undefined && remove(spare), present) ??
-    mustNext('rolling back', all, course, (member) => !isCarriedOn(member) && unmark(member)) ??
+    mustNext('rolling back', all, course, (member) => !isCarriedOn(member) && unmark(member, course)) ??
     next((member) => isRemovable(member) && remove(member.new), dependentsFirst) ??
     carryOn(stranded, course) ??
-    mustNext('rolling back', all, course, unmark) ??
+    mustNext('rolling back', all, course, (member) => unmark(member, course)) ??
     mustNext('rolling back', returning, course, (member) => takeName(member, member.old)) ?? {
       kind: 'end',
       result: 'undone',

@@ -52,7 +52,7 @@ describe.each(Object.entries(calls))('%s()', (name, call) => {
       kind: 'unknown',
       message: expect.stringContaining('not answered for 0.12 s'),
     });
-    expect(server.requests).toHaveLength(1);
+    await expect.poll(() => server.requests.length).toBe(1);
   });
 
   test.each([502, 504])('is unknown when a proxy lost the answer and says %i', async (status) => {

@@ -1,37 +1,30 @@
 // `npm test`: every suite, each in what it needs, and one closing line over all of them.
 //   npm test -- unit contract     only these
-// With CI=true also the static checks and the unit tests on newer Nodes, and nothing may be skipped for want of a lab.
+//   npm test -- --all             all of each suite; otherwise a push runs a part of the longest, drawn by its commit
+// With CI=true also the static checks and the built files on newer Nodes, and nothing may be skipped for want of a lab.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { enterLab } from '../test/lab/enter.mjs';
-import { installBrowser, installLab } from '../test/lab/install.mjs';
+import { enterLab } from '../../test/lab/enter.mjs';
+import { installBrowser, installLab } from '../../test/lab/install.mjs';
+import { seedOfThisPush } from './draw.mjs';
+import { createProgress, readTimes, writeTimes } from './progress.mjs';
+import { chooseSuites, suites } from './suites.mjs';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const reports = join(root, 'test-results');
+const timesFile = join(root, 'node_modules/.cache/upkeep/suite-times.json');
 const isCi = process.env.CI === 'true';
 process.env.NO_COLOR = '1';
 /** Far beyond what any suite takes: a suite that hangs must not take the others' results with it. */
 const deadlineMs = 45 * 60_000;
 
-/** Longest first, so that the last one to end is a short one. */
-const suites = [
-  { name: 'faults', folder: 'test/faults', lab: true, shards: 3 },
-  { name: 'integration', folder: 'test/integration', lab: true, shards: 2 },
-  { name: 'failures', folder: 'test/failures', lab: true },
-  { name: 'contract', folder: 'test/contract', lab: true },
-  { name: 'browser', folder: 'test/browser', browser: true },
-  { name: 'conformance', folder: 'test/conformance', lab: true },
-  { name: 'unit', folder: 'src' },
-  { name: 'check', ciOnly: true, command: ['node', 'scripts/check.mjs', '--without-tests'] },
-  { name: 'unit on Node 22', ciOnly: true, project: 'unit', node: 'node-22' },
-  { name: 'unit on Node 24', ciOnly: true, project: 'unit', node: 'node-24' },
-];
-
-const wanted = process.argv.slice(2);
-const unknown = wanted.filter((name) => !suites.some((suite) => suite.name === name));
+const words = process.argv.slice(2);
+const all = words.includes('--all');
+const names = words.filter((word) => word !== '--all');
+const unknown = names.filter((name) => !suites.some((suite) => suite.name === name));
 if (unknown.length > 0) {
   console.error(`Cannot run "${unknown.join('", "')}": the suites are ${suites.map(({ name }) => name).join(', ')}`);
   process.exit(2);
@@ -39,30 +32,42 @@ if (unknown.length > 0) {
 
 rmSync(reports, { recursive: true, force: true });
 mkdirSync(reports, { recursive: true });
+const seed = seedOfThisPush(root);
+process.env.UPKEEP_DRAW = all ? 'all' : seed;
 const total = { passed: 0, failed: 0, skipped: 0 };
-const chosen = suites.filter((suite) => (wanted.length > 0 ? wanted.includes(suite.name) : isCi || !suite.ciOnly));
-const log = (message) => console.log(`     ${message}`);
-const noLab = chosen.some(({ lab }) => lab) ? installLab({ log }) : undefined;
-if (noLab) console.log(`NOTICE: no lab, tests that need an engine ${isCi ? 'fail' : 'are skipped'}: ${noLab}`);
-const noBrowser = chosen.some(({ browser }) => browser) ? installBrowser({ log }) : undefined;
-if (noBrowser) console.log(`NOTICE: tests in a browser ${isCi ? 'fail' : 'are skipped'}: ${noBrowser}`);
-
-const build = await run(['npm', 'run', '--silent', 'build']);
-if (build.code !== 0) {
-  console.log(`FAIL build\n${build.output.trimEnd()}`);
-  total.failed += 1;
-}
+const queue = chooseSuites({ names, isCi, all, seed });
+const times = readTimes(timesFile);
+announce();
 
 let otherNodes;
 let interrupted = false;
-const queue = chosen.flatMap(inShards);
+const children = new Set();
+const progress = createProgress();
+const log = (message) => progress.print(`     ${message}`);
+const noLab = queue.some(({ lab }) => lab) ? installLab({ log }) : undefined;
+if (noLab) log(`NOTICE: no lab, tests that need an engine ${isCi ? 'fail' : 'are skipped'}: ${noLab}`);
+const noBrowser = queue.some(({ browser }) => browser) ? installBrowser({ log }) : undefined;
+if (noBrowser) log(`NOTICE: tests in a browser ${isCi ? 'fail' : 'are skipped'}: ${noBrowser}`);
+
+const build = await run(['npm', 'run', '--silent', 'build']);
+if (build.code !== 0) {
+  progress.print(`FAIL build\n${build.output.trimEnd()}`);
+  total.failed += 1;
+}
+
 process.on('SIGINT', () => {
   interrupted = true;
   queue.length = 0;
+  for (const child of children) child.kill('SIGTERM');
 });
-// One more than there are cores, because much of what the longest do is waiting.
-await Promise.all(Array.from({ length: availableParallelism() + 1 }, work));
-if (interrupted) process.exit(130);
+// Much of the time of the longest suites is waiting.
+await Promise.all(Array.from({ length: availableParallelism() + 2 }, work));
+progress.stop();
+writeTimes(timesFile, times);
+if (interrupted) {
+  console.log('interrupted');
+  process.exit(130);
+}
 if (total.passed + total.failed === 0) {
   console.log('FAIL no test was run');
   total.failed = 1;
@@ -70,14 +75,14 @@ if (total.passed + total.failed === 0) {
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exitCode = total.failed > 0 ? 1 : 0;
 
-/** The files of a suite, parted so that they need not wait for each other. */
-function inShards(suite) {
-  const { name, project = name, shards = 1 } = suite;
-  if (shards === 1) return [suite];
-  return Array.from({ length: shards }, (_, index) => {
-    const shard = `${index + 1}/${shards}`;
-    return { ...suite, project, shard, name: `${name} ${shard}` };
-  });
+function announce() {
+  for (const { name, files, leftOut = 0 } of queue) {
+    const last = times[name] === undefined ? '' : `, ${times[name]} s the last time`;
+    const part = files === undefined ? '' : ` ${files.length} of ${files.length + leftOut} files`;
+    console.log(`     ${name}${part}${last}`);
+  }
+  if (queue.some(({ leftOut = 0 }) => leftOut > 0))
+    console.log(`     drawn by ${seed}: UPKEEP_DRAW=${seed} repeats it, "npm test -- --all" runs all`);
 }
 
 async function work() {
@@ -85,38 +90,42 @@ async function work() {
 }
 
 async function runSuite(suite) {
+  const { name } = suite;
   const startedAt = performance.now();
   if (suite.folder && !existsSync(join(root, suite.folder))) return;
-  const result = suite.command ? await runCommand(suite.command) : await runVitest(suite);
+  progress.start(name);
+  const result = suite.command ? await runCommand(suite) : await runVitest(suite);
+  progress.end(name);
+  if (interrupted) return;
   total.passed += result.passed;
   total.failed += result.failed;
   total.skipped += result.skipped;
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  times[name] = Math.round(Number(seconds));
   const mark = result.failed > 0 ? 'FAIL' : 'ok  ';
   const skipped = result.skipped > 0 ? `, ${result.skipped} skipped` : '';
-  console.log(
-    `${mark} ${suite.name.padEnd(16)} ${seconds.padStart(6)} s  ${result.passed} of ${result.passed + result.failed}${skipped}`,
-  );
-  if (result.failed > 0) console.log(result.output.trimEnd());
-  else for (const line of new Set(result.output.match(/^(?:NOTICE|RESULT).*$/gm))) console.log(`     ${line}`);
+  const count = `${result.passed} of ${result.passed + result.failed}${skipped}`;
+  progress.print(`${mark} ${name.padEnd(22)} ${seconds.padStart(6)} s  ${count}`);
+  if (result.failed > 0) progress.print(result.output.trimEnd());
+  else for (const line of new Set(result.output.match(/^(?:NOTICE|RESULT).*$/gm))) log(line);
 }
 
 /** A check is one test that passes or fails. */
-async function runCommand(command) {
-  const { code, output } = await run(command);
+async function runCommand({ name, command, node }) {
+  const { code, output } = await run(node ? [await otherNode(node), ...command] : command, { name });
   return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0, output };
 }
 
-async function runVitest({ name, project = name, lab, node, shard }) {
+async function runVitest({ name, project = name, lab, files = [], shard }) {
   const report = join(reports, `${name.replaceAll(/[ /]/g, '-')}.json`);
-  const binary = node ? await otherNode(node) : process.execPath;
   const command = [
-    binary,
+    process.execPath,
     join(root, 'node_modules/vitest/vitest.mjs'),
     ...['run', '--project', project, '--reporter', 'dot', '--reporter', 'json', '--outputFile.json', report],
     ...(shard === undefined ? [] : ['--shard', shard]),
+    ...files,
   ];
-  const { code, output } = await run(command, lab && !noLab);
+  const { code, output } = await run(command, { name, inLab: lab && !noLab });
   const counts = readReport(report);
   // A suite that ends badly without a failed test has failed all the same, and so has one that ran nothing.
   const broken = code !== 0 || counts.passed + counts.skipped === 0;
@@ -127,7 +136,7 @@ async function runVitest({ name, project = name, lab, node, shard }) {
 async function otherNode(name) {
   otherNodes ??= run(['npm', 'ci', '--prefix', join(root, 'test/nodes'), '--no-audit', '--no-fund']);
   const { code, output } = await otherNodes;
-  if (code !== 0) console.log(output.trimEnd());
+  if (code !== 0) progress.print(output.trimEnd());
   return join(root, 'test/nodes/node_modules', name, 'bin/node');
 }
 
@@ -142,13 +151,21 @@ function readReport(file) {
 }
 
 /** Resolves to the exit code and all that was printed. */
-async function run(command, inLab = false) {
+async function run(command, { name = '', inLab = false } = {}) {
   const chunks = [];
   const onChild = (child) => {
-    child.stdout.on('data', (chunk) => chunks.push(chunk));
-    child.stderr.on('data', (chunk) => chunks.push(chunk));
+    children.add(child);
+    const hear = (chunk) => {
+      chunks.push(chunk);
+      progress.hear(name, chunk);
+    };
+    child.stdout.on('data', hear);
+    child.stderr.on('data', hear);
     const timer = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
-    child.on('close', () => clearTimeout(timer));
+    child.on('close', () => {
+      clearTimeout(timer);
+      children.delete(child);
+    });
   };
   const stdio = ['ignore', 'pipe', 'pipe'];
   const code = inLab
