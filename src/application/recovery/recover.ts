@@ -1,3 +1,4 @@
+import type { MemberFacts } from '../../domain/transaction/facts.ts';
 import { type RecoveryReport, type RecoveredTransaction } from '../../domain/recovery/recovery-report.ts';
 import { type ContainerSummary, type ImageSummary, isAlive } from '../../domain/container/container.ts';
 import { describeError } from '../../domain/errors.ts';
@@ -7,7 +8,6 @@ import { imageLabelsIn, indexImages } from '../../domain/container/image-index.t
 import { isProven, keptAmong, withoutKept } from '../../domain/rollback/kept-containers.ts';
 import { keptMarksOf } from '../../domain/transaction/open-mark.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import type { MemberFacts } from '../../domain/transaction/transaction.ts';
 import { rememberFailures } from '../check/failed-versions.ts';
 import type { OpenTransaction } from '../transaction/facts.ts';
 import { mapConcurrently } from '../async/concurrency.ts';

@@ -1,3 +1,10 @@
+import {
+  type Course,
+  type MemberFacts,
+  placeOf,
+  type Standing,
+  type TransactionFacts,
+} from '../../domain/transaction/facts.ts';
 import type { Afterwards } from '../../domain/settings/afterwards.ts';
 import { type Container, isAlive, restartPolicyOf, type RestartPolicy } from '../../domain/container/container.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
@@ -8,13 +15,6 @@ import { journalPrefix } from '../../domain/container/label-names.ts';
 import type { HookName } from '../../domain/settings/labels.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import {
-  type Course,
-  type MemberFacts,
-  placeOf,
-  type Standing,
-  type TransactionFacts,
-} from '../../domain/transaction/transaction.ts';
 import { parseStandingName, standingPrefix } from '../../domain/transaction/transaction-names.ts';
 import type { StopTimes } from './stop-times.ts';
 

@@ -1,10 +1,10 @@
+import type { MemberFacts } from '../../domain/transaction/facts.ts';
 import { describeWithRemedy } from '../../domain/errors.ts';
 import { isAlive } from '../../domain/container/container.ts';
 import { outageOf } from '../../domain/run/outage.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, OutcomeKind, UpdatePhase } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import type { MemberFacts } from '../../domain/transaction/transaction.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { rememberFailures } from '../check/failed-versions.ts';
 import type { OpenTransaction } from './facts.ts';

@@ -1,3 +1,4 @@
+import type { StepKind, StepOf } from '../../domain/transaction/step.ts';
 import { getsFreshVolumes } from '../../domain/plan/fresh-volumes.ts';
 import { withAutoRemove } from '../../domain/transaction/auto-remove.ts';
 import type { Image } from '../../domain/container/container.ts';
@@ -9,7 +10,6 @@ import { type Journal, readJournal, sealedText, sealLabel, writeJournal } from '
 import { keptMarkTag } from '../../domain/transaction/open-mark.ts';
 import type { CallOutcome, Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import type { StepKind, StepOf } from '../../domain/transaction/transaction.ts';
 import { keptName, parseStandingName, standInName, successorName } from '../../domain/transaction/transaction-names.ts';
 import { passCompletion } from '../health/completion.ts';
 import { removeMark, setMark } from './marks.ts';

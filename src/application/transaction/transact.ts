@@ -1,20 +1,11 @@
+import { type Decision, type Step, type StepKind, type StepOf, stepKey } from '../../domain/transaction/step.ts';
+import type { Course, MemberFacts, Place, TransactionFacts } from '../../domain/transaction/facts.ts';
+import { decide } from '../../domain/transaction/decide.ts';
 import type { UpdatePhase } from '../../domain/run/session.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import { lastWords } from '../../domain/text/last-words.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import {
-  type Course,
-  decide,
-  type Decision,
-  type MemberFacts,
-  type Place,
-  type Step,
-  type StepKind,
-  type StepOf,
-  stepKey,
-  type TransactionFacts,
-} from '../../domain/transaction/transaction.ts';
 import { parseStandingName } from '../../domain/transaction/transaction-names.ts';
 import { type OpenTransaction, readFacts } from './facts.ts';
 import { firstToEnd } from './first-to-end.ts';
