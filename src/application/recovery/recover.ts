@@ -1,14 +1,15 @@
+import type { EngineInfo } from '../../domain/outside/engine-reader.ts';
 import type { MemberFacts } from '../../domain/transaction/facts.ts';
 import { type RecoveryReport, type RecoveredTransaction } from '../../domain/recovery/recovery-report.ts';
 import { type ContainerSummary, type ImageSummary, isAlive } from '../../domain/container/container.ts';
 import { describeError } from '../../domain/errors.ts';
-import type { EngineInfo, Outside } from '../../domain/outside/outside.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
 import { isProven, keptAmong, withoutKept } from '../../domain/rollback/kept-containers.ts';
 import { keptMarksOf } from '../../domain/transaction/open-mark.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import { rememberFailures } from '../check/failed-versions.ts';
+import { rememberFailures } from '../transaction/failed-versions.ts';
 import type { OpenTransaction } from '../transaction/facts.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { type Found, findOpen, type FoundTransaction } from './find-open.ts';

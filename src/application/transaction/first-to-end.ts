@@ -1,6 +1,7 @@
+import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
 import type { Container } from '../../domain/container/container.ts';
 import { describeError } from '../../domain/errors.ts';
-import type { EngineEvent, Outside } from '../../domain/outside/outside.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
 import { endOf, type ProcessEnd } from '../../domain/health/process-end.ts';
 import type { OpenTransaction } from './facts.ts';
 

@@ -1,3 +1,4 @@
+import type { EngineInfo } from '../../domain/outside/engine-reader.ts';
 import { getsFreshVolumes } from '../../domain/plan/fresh-volumes.ts';
 import { runsOn } from '../../domain/reference/choose-platform.ts';
 import { speaksApi } from '../../domain/container/api-version.ts';
@@ -15,7 +16,7 @@ import {
   withDigest,
 } from '../../domain/reference/image-reference.ts';
 import { readLabels, wishesOf } from '../../domain/settings/labels.ts';
-import type { EngineInfo, Outside } from '../../domain/outside/outside.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
 import { formatPlatform, type Platform, samePlatform } from '../../domain/reference/platform.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';

@@ -6,7 +6,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, OutcomeKind, UpdatePhase } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
-import { rememberFailures } from '../check/failed-versions.ts';
+import { rememberFailures } from './failed-versions.ts';
 import type { OpenTransaction } from './facts.ts';
 import { tellLostLinks } from './lost-links.ts';
 import { openTransaction } from './open-transaction.ts';

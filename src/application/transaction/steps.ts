@@ -1,3 +1,4 @@
+import type { CallOutcome } from '../../domain/outside/engine-writer.ts';
 import type { StepKind, StepOf } from '../../domain/transaction/step.ts';
 import { getsFreshVolumes } from '../../domain/plan/fresh-volumes.ts';
 import { withAutoRemove } from '../../domain/transaction/auto-remove.ts';
@@ -8,7 +9,7 @@ import { parseLink } from '../../domain/container/recipe/other-containers.ts';
 import { leftOutFields } from '../../domain/container/recipe/left-out.ts';
 import { type Journal, readJournal, sealedText, sealLabel, writeJournal } from '../../domain/transaction/journal.ts';
 import { keptMarkTag } from '../../domain/transaction/open-mark.ts';
-import type { CallOutcome, Outside } from '../../domain/outside/outside.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { keptName, parseStandingName, standInName, successorName } from '../../domain/transaction/transaction-names.ts';
 import { passCompletion } from '../health/completion.ts';

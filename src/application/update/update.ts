@@ -10,7 +10,7 @@ import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { Staleness } from '../../domain/check/verdict.ts';
 import type { Check, CheckedContainer, CheckReport } from '../check/check.ts';
 import { cleanUpImages } from '../cleanup/cleanup.ts';
-import { forgetFailures } from '../check/failed-versions.ts';
+import { forgetFailures } from '../transaction/failed-versions.ts';
 import { runPostCheckHooks, runPreCheckHooks } from '../health/hooks.ts';
 import { makePlan, type MadePlan, staleIn } from '../plan/make-plan.ts';
 import { removeOverdue } from '../cleanup/kept-containers.ts';

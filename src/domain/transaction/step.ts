@@ -1,7 +1,6 @@
 import type { RestartPolicy } from '../container/container.ts';
 import type { UpdatePhase } from '../run/session.ts';
 
-
 export type Decision =
   | { readonly kind: 'step'; readonly step: Step; readonly phase: UpdatePhase }
   /** Going forward is no longer possible. */
