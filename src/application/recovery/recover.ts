@@ -10,7 +10,7 @@ import { isProven, keptAmong, withoutKept } from '../../domain/rollback/kept-con
 import { keptMarksOf } from '../../domain/transaction/open-mark.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { rememberFailures } from '../transaction/failed-versions.ts';
-import type { OpenTransaction } from '../transaction/facts.ts';
+import type { OpenTransaction } from '../transaction/facts/facts.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { type Found, findOpen, type FoundTransaction } from './find-open.ts';
 import { handOver } from '../hand-over/hand-over.ts';
@@ -20,7 +20,7 @@ import { loneFailure } from '../engine/lone-failure.ts';
 import { linksOfSuccessors, tellLostLinks } from '../transaction/lost-links.ts';
 import { longestTransactionMs, type OwnerVerdict, whyNotOurs } from './owners.ts';
 import { settleStrayMarks } from './stray-marks.ts';
-import { createStopTimes } from '../transaction/stop-times.ts';
+import { createStopTimes } from '../transaction/facts/stop-times.ts';
 import { transact } from '../transaction/transact.ts';
 
 export type RecoveryOrder = {

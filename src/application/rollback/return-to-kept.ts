@@ -10,7 +10,7 @@ import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { passGate } from '../health/health.ts';
 import { memberOf } from '../recovery/find-open.ts';
 import type { RunTransaction } from '../transaction/run-transaction.ts';
-import { createStopTimes } from '../transaction/stop-times.ts';
+import { createStopTimes } from '../transaction/facts/stop-times.ts';
 import { transact } from '../transaction/transact.ts';
 
 /** By the id of the container that they ran before: those that are kept, with time to spare. */
