@@ -5,7 +5,7 @@ import type { Prober } from './prober.ts';
 import type { Registry } from './registry.ts';
 
 /**
- * All that the service needs from the world, as one plain object: built in `main.ts`, handed to
+ * All that the service needs from the world, as one plain object: built in `composition/`, handed to
  * every use case as its first argument. A test builds another.
  */
 export type Outside = {
