@@ -5,6 +5,10 @@ import { describe, expect, test } from 'vitest';
 import { drawHouse } from './support/house.ts';
 import { readModuleText } from './support/module-text.ts';
 
+const waysThroughProxies = ['network-errors', 'proxy-choice', 'tunnel'].map(
+  (name) => `src/adapters/oci/transport/${name}.ts`,
+);
+
 /** The floors of the house, as docs/ARCHITECTURE.md draws them: who may import whom, and what they may not touch. */
 const floors: readonly Floor[] = [
   {
@@ -34,6 +38,16 @@ const floors: readonly Floor[] = [
     folder: 'src/adapters/service',
     mayImport: ['src/domain/', 'node:'],
     because: 'it speaks the HTTP API of a running service and knows nothing else of us',
+  },
+  {
+    folder: 'src/adapters/files',
+    mayImport: ['src/domain/', 'node:'],
+    because: 'it keeps what the domain describes',
+  },
+  {
+    folder: 'src/adapters/notify',
+    mayImport: ['src/domain/', 'node:', ...waysThroughProxies, 'nodemailer'],
+    because: 'it tells people, on the same roads as the client for registries; nodemailer is loaded only when used',
   },
   {
     folder: 'src/adapters/probe',

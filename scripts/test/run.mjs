@@ -8,7 +8,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { enterLab } from '../../test/lab/enter.mjs';
-import { installBrowser, installLab } from '../../test/lab/install.mjs';
+import { installBrowser, installLab, installReceivers } from '../../test/lab/install.mjs';
 import { seedOfThisPush } from './draw.mjs';
 import { createProgress, readTimes, writeTimes } from './progress.mjs';
 import { chooseSuites, suites } from './suites.mjs';
@@ -48,6 +48,8 @@ const noLab = queue.some(({ lab }) => lab) ? installLab({ log }) : undefined;
 if (noLab) log(`NOTICE: no lab, tests that need an engine ${isCi ? 'fail' : 'are skipped'}: ${noLab}`);
 const noBrowser = queue.some(({ browser }) => browser) ? installBrowser({ log }) : undefined;
 if (noBrowser) log(`NOTICE: tests in a browser ${isCi ? 'fail' : 'are skipped'}: ${noBrowser}`);
+const noReceivers = queue.some(({ receivers }) => receivers) ? installReceivers({ log }) : undefined;
+if (noReceivers) log(`NOTICE: tests with a mail server and a broker ${isCi ? 'fail' : 'are skipped'}: ${noReceivers}`);
 
 const build = await run(['npm', 'run', '--silent', 'build']);
 if (build.code !== 0) {

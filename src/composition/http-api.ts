@@ -1,4 +1,5 @@
 import type { Application } from '../application/application.ts';
+import type { TargetStatus } from '../domain/notification/status.ts';
 import type { HttpSettings, TokenSource } from '../domain/settings/http-settings.ts';
 import type { CommandContext } from '../interfaces/cli/context/context.ts';
 import type { Command } from './command.ts';
@@ -9,7 +10,7 @@ import { textOf } from './token-text.ts';
 export function apiOf(
   http: HttpSettings,
   { command, settings: { service, run }, options }: Command,
-  { application, clock, log, program }: ApiParts,
+  { application, clock, log, program, notifications }: ApiParts,
 ): NonNullable<CommandContext['serve']> {
   return async () => {
     const { createHttpServer } = await import('../interfaces/http/server/server.ts');
@@ -37,6 +38,7 @@ export function apiOf(
       },
       metrics: metrics.text,
       assetsFolder: program.assetsFolder,
+      ...(notifications && { notifications }),
     });
     // A list that is asked for right after the start should be there; an engine that is away must not keep us.
     const waited = new AbortController();
@@ -60,7 +62,10 @@ export function apiOf(
   };
 }
 
-type ApiParts = { readonly application: Application } & Omit<Surroundings, 'terminal'>;
+type ApiParts = Omit<Surroundings, 'terminal'> & {
+  readonly application: Application;
+  readonly notifications?: () => readonly TargetStatus[];
+};
 
 /** Everything on, for this machine alone unless told otherwise, with tokens made up where none are given. */
 export async function demoApi(http: HttpSettings): Promise<HttpSettings> {

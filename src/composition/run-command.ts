@@ -1,6 +1,7 @@
 import { isatty } from 'node:tty';
 import type { Command } from './command.ts';
 import { apiOf, demoApi } from './http-api.ts';
+import { openNotifications, runNotify } from './notifications.ts';
 import { isLook, runLook } from './run-look.ts';
 import { openDemo, openService } from './service.ts';
 import { hearSignals, openSurroundings, type Program } from './surroundings.ts';
@@ -22,6 +23,7 @@ export async function runCommand(configuration: Command, program: Program): Prom
   if (aliases.length > 0) log.info(`Variables of the Watchtower family are in effect: ${aliases.join(', ')}`);
 
   if (isLook(command)) return runLook(command, configuration, surroundings, await hearSignals(surroundings, false));
+  if (command === 'notify') return runNotify(configuration, surroundings, await hearSignals(surroundings, false));
   const { dryRun, verify } = settings.request;
   const changes = command !== 'check' && (!dryRun || verify);
   const interrupt = await hearSignals(surroundings, changes);
@@ -31,14 +33,31 @@ export async function runCommand(configuration: Command, program: Program): Prom
     const { application } = service;
     const { signal } = interrupt;
     application.subscribe(interrupt.underWay.hear);
+    const told = await openNotifications(service, settings, surroundings);
+    if (told !== undefined) application.subscribe(told.hear);
     const http = command === 'demo' ? await demoApi(settings.http) : settings.http;
     // Lines of the log would tear the table that the demonstration draws.
     const apiLog = command === 'demo' && terminal.out.isTerminal ? { ...log, info: log.debug } : log;
-    const parts = { application, program, clock: surroundings.clock, log: apiLog };
+    const parts = {
+      application,
+      program,
+      clock: surroundings.clock,
+      log: apiLog,
+      ...(told && { notifications: told.status }),
+    };
     const serve = http.groups.length > 0 ? apiOf(http, configuration, parts) : undefined;
     const isAttended = isatty(0) || isatty(1);
-    const context = { application, settings, ...surroundings, isAttended, signal, ...(serve && { serve }) };
+    const context = {
+      application,
+      settings,
+      ...surroundings,
+      isAttended,
+      signal,
+      ...(serve && { serve }),
+      ...(told && { announceStart: told.announceStart, announceFailure: told.failed }),
+    };
     const code = await carryOut(service.command, context);
+    await told?.close();
     await service.close();
     const runsUntilAsked = command === 'demo' || (command === 'run' && !settings.run.once);
     return runsUntilAsked ? code : (interrupt.exitCode() ?? code);

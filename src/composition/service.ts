@@ -1,13 +1,15 @@
 import type { Application } from '../application/application.ts';
 import type { Settings, StateSettings } from '../config/read/settings.ts';
+import type { Engine } from '../domain/outside/engine.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings/settings.ts';
 import type { commandFunctions } from '../interfaces/cli/cli.ts';
 import type { CommandFunction } from '../interfaces/cli/context/context.ts';
 import type { Surroundings } from './surroundings.ts';
 
-type Service = {
+export type Service = {
   readonly application: Application;
+  readonly engine: Engine;
   readonly command: CommandFunction;
   readonly close: () => Promise<void>;
 };
@@ -22,6 +24,7 @@ export async function openService(
   const { engine, registry } = await reachEngineAndRegistries(settings, { clock, log, program });
   const prober = createProber();
   return {
+    engine,
     application: await createService({ engine, registry, prober, clock, log }, settings.service, settings.state),
     command: cli.commandFunctions[command],
     close: async () => {
@@ -37,6 +40,7 @@ export async function openDemo({ clock, log }: Surroundings): Promise<Service> {
   const world = await createDemoWorld(clock);
   const { engine, registry, prober } = world;
   return {
+    engine,
     application: await createService({ engine, registry, prober, clock, log }, { ...defaultSettings, ...demoSettings }),
     command: createDemo(world),
     close: () => Promise.resolve(world.close()),

@@ -34,6 +34,8 @@ export async function openSurroundings(settings: Settings, program: Program): Pr
       textOf(settings.http.token),
       textOf(settings.http.eventsToken),
       settings.remote.token,
+      ...settings.notifications.urls.map((url) => url.replace(/^[^:/]*=/, '')),
+      ...settings.notifications.legacySecrets,
     ].filter((secret) => secret !== undefined),
     nowMs: clock.nowMs,
   });

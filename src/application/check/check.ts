@@ -132,7 +132,7 @@ export function createCheck(
       return update === undefined ? [] : [describeUnfinished(update, references.get(container.id))];
     });
     const isUnknownToBoth = ({ filter }: UnmatchedFilter) => parked.unmatched.some((one) => one.filter === filter);
-    publish({ kind: 'containers_selected', runId, names: named.map(({ container }) => container.name) });
+    publish({ kind: 'containers_selected', runId, ...announced(named) });
     await onSelected?.(named);
 
     const verdicts = new Map<string, CheckedContainer>();
@@ -167,6 +167,14 @@ export function createCheck(
       durationMs: clock.monotonicMs() - beganMs,
     };
   };
+}
+
+function announced(named: readonly WatchedContainer[]) {
+  const names = named.map(({ container }) => container.name);
+  const labelled = named.flatMap(({ container, wishes: { notify } }) =>
+    notify === undefined ? [] : [[container.name, notify] as const],
+  );
+  return { names, ...(labelled.length > 0 && { recipients: Object.fromEntries(labelled) }) };
 }
 
 function referenceIn(references: ContainerReferences, id: string): ImageReference | undefined {

@@ -161,6 +161,7 @@ function unprepared(
   const { container, reference, digest } = member;
   const base = {
     name: container.name,
+    containerId: container.id,
     image: reference,
     oldImageId: container.imageId,
     newImageId: '',
@@ -183,7 +184,8 @@ function unprepared(
 
 function describe({ planned, oldDigest }: PreparedMember): Omit<ContainerOutcome, 'outcome' | 'reason' | 'newImageId'> {
   const { container, reference, digest } = planned;
-  return { name: container.name, image: reference, oldImageId: container.imageId, oldDigest, newDigest: digest ?? '' };
+  const { id: containerId, name, imageId: oldImageId } = container;
+  return { name, containerId, image: reference, oldImageId, oldDigest, newDigest: digest ?? '' };
 }
 
 /** Of what was created anew the comparison has spoken; what came back may lack what the engine forgot when it was killed. */
@@ -213,7 +215,9 @@ function outcomeOf(member: PreparedMember, { result, index, transaction }: Reach
     const outcome: OutcomeKind = member.planned.cause === 'stale' ? 'updated' : 'restarted';
     const reason = result.warnings.get(id) ?? leftStopped(member.planned);
     const time = outage(result.startedAt.get(id));
-    return { ...base, outcome, reason, ...(facts?.startsFirst ? { downtimeMs: 0 } : time) };
+    const newContainerId = facts?.new?.id;
+    const taken = newContainerId === undefined ? {} : { newContainerId };
+    return { ...base, ...taken, outcome, reason, ...(facts?.startsFirst ? { downtimeMs: 0 } : time) };
   }
   const reason = `${result.reason}${copied(facts)}`;
   if (result.result === 'undone' && !result.parked.has(id)) {

@@ -64,12 +64,15 @@ export const cancelledBeforeTurn = 'The run was cancelled before its turn';
 
 /** The outcome of a container that stays as it is. */
 export function untouched(
-  { name, image, imageId }: { readonly name: string; readonly image: string; readonly imageId: string },
+  { id, name, image, imageId }: LeftContainer,
   outcome: OutcomeKind,
   reason: string,
 ): ContainerOutcome {
-  return { name, image, outcome, reason, oldImageId: imageId, newImageId: imageId, oldDigest: '', newDigest: '' };
+  const images = { oldImageId: imageId, newImageId: imageId, oldDigest: '', newDigest: '' };
+  return { name, ...(id !== undefined && { containerId: id }), image, outcome, reason, ...images };
 }
+
+type LeftContainer = Pick<ContainerOutcome, 'name' | 'image'> & { readonly id?: string; readonly imageId: string };
 
 type End = { readonly leader: string; readonly succeeded: boolean };
 
@@ -81,6 +84,10 @@ function left(
   outcome: OutcomeKind = 'skipped',
 ): readonly ContainerOutcome[] {
   return members.map(({ container, reference }: PlannedMember) =>
-    untouched({ name: container.name, image: reference, imageId: container.imageId }, outcome, reason),
+    untouched(
+      { id: container.id, name: container.name, image: reference, imageId: container.imageId },
+      outcome,
+      reason,
+    ),
   );
 }

@@ -40,7 +40,8 @@ export type DurationOption = Shared & {
 
 export type ListOption = Shared & {
   readonly kind: 'list';
-  readonly separators: 'comma' | 'comma or space';
+  /** `url`: white space, and a comma where a URL comes after it. */
+  readonly separators: 'comma' | 'comma or space' | 'url';
   readonly default: readonly string[];
   readonly accepts?: Acceptance;
   readonly atMost?: number;
@@ -102,6 +103,7 @@ export const optionGroups = {
   registry: 'Registries',
   http: 'HTTP API',
   remote: 'A running service',
+  notifications: 'Notifications',
   output: 'Output and logs',
   accepted: 'Understood, and without effect',
 } as const;

@@ -1,4 +1,4 @@
-import type { CommandLine, GivenFlag } from './given.ts';
+import type { CommandLine, GivenFlag } from '../given/given.ts';
 import { editDistance } from '../../domain/text/edit-distance.ts';
 import { printable, quoted } from '../../domain/text/printable.ts';
 import { commandNamed, commands, type CommandName } from '../declaration/commands.ts';
@@ -15,7 +15,7 @@ type Words = {
 
 /** The first word is the command; when it is none, all words are names of containers and `run` is meant. */
 export function chooseCommand({ words, namesAfterTerminator, flags }: Words): Omit<CommandLine, 'flags'> {
-  const [first = '', ...rest] = words;
+  const [first = '', ...rest] = words[0] === 'notify-upgrade' ? ['notify', 'upgrade', ...words.slice(1)] : words;
   const question = first === 'help' || first === 'version' ? first : undefined;
   const named = commandNamed(first) ?? (question === undefined ? undefined : commandNamed(rest[0] ?? ''));
   const command = named ?? runCommand;
@@ -36,7 +36,7 @@ export function chooseCommand({ words, namesAfterTerminator, flags }: Words): Om
 const runCommand = commands[0];
 
 /** Words that people expect to be commands: watching a container of that name must be said in full. */
-const notContainers = new Set(['list', 'notify-upgrade', 'ps', 'serve', 'status']);
+const notContainers = new Set(['list', 'ps', 'serve', 'status']);
 
 function faultsOfFirstWord(word: string): readonly Fault[] {
   const near = [...commands.map(({ name }) => name), 'help', 'version'].find((name) => isSlipOf(name, word));

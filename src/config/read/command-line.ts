@@ -1,4 +1,4 @@
-import { type CommandLine, type GivenFlag } from './given.ts';
+import { type CommandLine, type GivenFlag } from '../given/given.ts';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { chooseCommand } from './choose-command.ts';
 import type { Fault } from '../declaration/fault.ts';

@@ -9,14 +9,13 @@ import { refusedValue } from '../declaration/fault.ts';
 import { loadConfiguration, type Configuration } from './load.ts';
 import { takesOption, type Option } from '../declaration/option.ts';
 import type { acceptedOptions } from '../table/accepted.ts';
-import type { notificationOptions } from '../table/notifications.ts';
 import { optionEntries, type OptionKey } from '../table/options.ts';
 import type { Settings } from './settings.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-config-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-type EffectiveKey = Exclude<OptionKey, keyof typeof acceptedOptions | keyof typeof notificationOptions>;
+type EffectiveKey = Exclude<OptionKey, keyof typeof acceptedOptions>;
 
 /** Where each option ends up: text, what it becomes, and the setting that must change from its default. */
 const effects: Readonly<
@@ -109,6 +108,44 @@ const effects: Readonly<
   httpProxy: ['http://proxy:1', 'http://proxy:1', (s) => s.registry.proxy.http],
   httpsProxy: ['http://proxy:2', 'http://proxy:2', (s) => s.registry.proxy.https],
   noProxy: ['localhost,.internal', ['localhost', '.internal'], (s) => s.registry.proxy.no],
+  notificationUrl: ['a=b://c?to=d,e f://g', ['a=b://c?to=d,e', 'f://g'], (s) => s.notifications.urls],
+  notificationStyle: ['Watchtower', 'watchtower', (s) => s.notifications.style],
+  notificationsLevel: ['FATAL', 'error', (s) => s.notifications.level],
+  notificationTargetLevels: ['ops=WARNING,a=debug', { ops: 'warn', a: 'debug' }, (s) => s.notifications.levelOf],
+  notificationsDelayMs: ['90', 90_000, (s) => s.notifications.delayMs],
+  notificationsHostname: ['nas', 'nas', (s) => s.notifications.hostname],
+  notificationTemplate: ['{{.}}', '{{.}}', (s) => s.notifications.template],
+  notificationTemplateFile: [join(folder, 'ca.pem'), 'PEM\n', (s) => s.notifications.template],
+  previewTemplate: [join(folder, 'ca.pem'), 'PEM\n', (s) => s.notifications.template],
+  notificationReport: ['true', true, (s) => s.notifications.report],
+  notificationSplitByContainer: ['true', true, (s) => s.notifications.splitByContainer],
+  notificationTitleTag: ['home', 'home', (s) => s.notifications.titleTag],
+  notificationSkipTitle: ['true', true, (s) => s.notifications.skipTitle],
+  notificationLogStdout: ['true', true, (s) => s.notifications.logStdout],
+  noStartupMessage: ['true', false, (s) => s.notifications.startupMessage],
+  notificationRepeat: ['true', true, (s) => s.notifications.repeat],
+  notificationDigest: ['8:00', true, (s) => s.notifications.digest !== undefined],
+  notificationQuietHours: ['22:00-07:00', true, (s) => s.notifications.quietHours !== undefined],
+  notificationRetryMs: ['5s', 5000, (s) => s.notifications.retryMs],
+  notifications: ['shoutrrr', 'watchtower', (s) => s.notifications.style],
+  emailFrom: ['a@b', true, () => true],
+  emailTo: ['a@b', true, () => true],
+  emailDelayMs: ['7', 7000, (s) => s.notifications.delayMs],
+  emailServer: ['mail', true, () => true],
+  emailServerPort: ['587', true, () => true],
+  emailServerTlsSkipVerify: ['true', true, () => true],
+  emailServerUser: ['me', true, () => true],
+  emailServerPassword: ['hunter2', ['hunter2'], (s) => s.notifications.legacySecrets],
+  emailSubjectTag: ['home', 'home', (s) => s.notifications.titleTag],
+  slackHookUrl: ['https://a.test/b', ['https://a.test/b'], (s) => s.notifications.legacySecrets],
+  slackIdentifier: ['me', true, () => true],
+  slackChannel: ['here', true, () => true],
+  slackIconEmoji: [':a:', true, () => true],
+  slackIconUrl: ['https://a.test/b', true, () => true],
+  msteamsHook: ['https://a.test/b', ['https://a.test/b'], (s) => s.notifications.legacySecrets],
+  gotifyUrl: ['https://a.test/b', true, () => true],
+  gotifyToken: ['hunter2', ['hunter2'], (s) => s.notifications.legacySecrets],
+  gotifyTlsSkipVerify: ['true', true, () => true],
   json: ['true', true, (s) => s.output.json],
   exitCode: ['true', true, (s) => s.output.exitCode],
   porcelain: ['V1', 'v1', (s) => s.output.porcelain],
@@ -307,6 +344,7 @@ describe('the command', () => {
     [['web', '/db'], 'run', ['web', 'db']],
     [['run', 'check'], 'run', ['check']],
     [['--', 'check'], 'run', ['check']],
+    [['notify-upgrade'], 'notify', ['upgrade']],
     [['check', '--', '--json'], 'check', ['--json']],
     [['--debug', 'check', 'web'], 'check', ['web']],
     [['update', 'api-.*'], 'update', ['api-.*']],
@@ -324,10 +362,9 @@ describe('the command', () => {
     ['Demo', 'did you mean "demo"?'],
     ['hlep', 'did you mean "help"?'],
     [
-      'notify-upgrade',
-      'the commands are run, check, update, rollback, recover, containers, history, events, config, demo',
+      'serve',
+      'the commands are run, check, update, rollback, recover, containers, history, events, notify, config, demo',
     ],
-    ['serve', 'the commands are run, check, update, rollback, recover, containers, history, events, config, demo'],
   ])('%s is no command, rather than the name of a container to watch', (word, hint) => {
     const faults = faultsOf([word]);
     expect(faults.exitCode).toBe(2);

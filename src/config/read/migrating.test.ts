@@ -7,12 +7,15 @@ test('the compose file of docs/migrating-from-watchtower.md starts as it is, and
   const loaded = loadConfiguration(argv, environment);
   expect(loaded).toMatchObject({
     kind: 'command',
-    aliases: ['WATCHTOWER_LABEL_ENABLE', 'WATCHTOWER_TIMEOUT', 'WATCHTOWER_CLEANUP', 'WATCHTOWER_SCHEDULE'],
-    alarms: [],
-    warnings: [
-      'WATCHTOWER_NOTIFICATION_URL has no effect: notifications are not sent yet',
-      '--http-api-metrics is deprecated: use --http-api-endpoints metrics',
+    aliases: [
+      'WATCHTOWER_LABEL_ENABLE',
+      'WATCHTOWER_TIMEOUT',
+      'WATCHTOWER_CLEANUP',
+      'WATCHTOWER_SCHEDULE',
+      'WATCHTOWER_NOTIFICATION_URL',
     ],
+    alarms: [],
+    warnings: ['--http-api-metrics is deprecated: use --http-api-endpoints metrics'],
     settings: {
       http: { groups: ['metrics'] },
       run: { periodicPolls: true, schedule: { words: 'on the schedule "0 0 4 * * *" in Europe/Berlin' } },

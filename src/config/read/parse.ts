@@ -1,5 +1,6 @@
 import { formatDuration, parseDuration } from '../../domain/text/duration.ts';
-import type { DurationOption, IntegerOption, Option } from '../declaration/option.ts';
+import { splitUrls } from '../notifications/split-urls.ts';
+import type { DurationOption, IntegerOption, ListOption, Option } from '../declaration/option.ts';
 
 /** A value of the option's kind, or the words for what would have been accepted. */
 export type Parsed = { readonly kind: 'value'; readonly value: unknown } | Refusal;
@@ -45,7 +46,8 @@ function parseDurationOption({ minMs, maxMs, months = false }: DurationOption, t
   return refused(`a duration${range} such as 90s, 1m30s or 2h (a bare number counts seconds)`);
 }
 
-function parseList(separators: 'comma' | 'comma or space', texts: readonly string[]): readonly string[] {
+function parseList(separators: ListOption['separators'], texts: readonly string[]): readonly string[] {
+  if (separators === 'url') return texts.flatMap(splitUrls);
   const separator = separators === 'comma' ? ',' : /[\s,]+/;
   return texts
     .flatMap((text) => text.split(separator))

@@ -1,4 +1,4 @@
-import type { Given } from './given.ts';
+import type { Given } from '../given/given.ts';
 import { parseHealthProbe } from '../../domain/settings/health-probe.ts';
 import type { ServiceSettings, SelfUpdate } from '../../domain/settings/settings.ts';
 

@@ -1,15 +1,17 @@
-import { type Given } from './given.ts';
+import { type Given } from '../given/given.ts';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Schedule } from '../../domain/schedule/schedule.ts';
+import type { NotificationSettings } from '../../domain/notification/settings.ts';
 import type { HttpSettings } from '../../domain/settings/http-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { Fault } from '../declaration/fault.ts';
 import { makeHttpSettings } from './http-settings.ts';
+import { makeNotificationSettings } from '../notifications/settings.ts';
 import { remoteSettings, type RemoteSettings } from './remote-settings.ts';
 import type { OptionValues } from '../table/options.ts';
 import { intervalSchedule, readSchedule } from '../schedule/schedule.ts';
-import { readEngineCertificates, readNamedFile, type EngineCertificates } from './secrets.ts';
+import { readEngineCertificates, readNamedFile, type EngineCertificates } from '../given/secrets.ts';
 import { serviceSettings } from './service-settings.ts';
 
 /** All that the process is told from outside, ready to use. */
@@ -22,6 +24,7 @@ export type Settings = {
   readonly registry: RegistrySettings;
   readonly http: HttpSettings;
   readonly remote: RemoteSettings;
+  readonly notifications: NotificationSettings;
   readonly log: LogSettings;
   readonly output: OutputSettings;
 };
@@ -169,6 +172,7 @@ export function makeSettings(given: Given): MadeSettings {
     },
     http,
     remote: remoteSettings(given, { faults, warnings }),
+    notifications: makeNotificationSettings(given, { faults, warnings }),
     log: {
       level: logLevel(values),
       format: values.logFormat,

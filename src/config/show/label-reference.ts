@@ -67,6 +67,10 @@ const labels: Readonly<Record<LabelName, readonly [meaning: string, example: str
   'cooldown-delay': ['An image must be at least so old before it is applied here; 0 for none, 365d at most', '3d'],
   'health-window': ['Like --health-window, for this container; 1h at most', '30s'],
   'health-probe': ['Like --health-probe, for this container; none for no probe', 'http://:8080/healthz'],
+  notify: [
+    'Names of the targets of notifications that hear of this container, separated by commas; off for none',
+    'ops',
+  ],
   'health-timeout': ['Like --health-timeout, for this container; 1h at most', '5m'],
   'lifecycle.pre-check': [
     'With --enable-lifecycle-hooks: a command to run in the container before each run',

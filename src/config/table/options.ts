@@ -26,9 +26,9 @@ export const options = {
   ...registryOptions,
   ...httpOptions,
   ...remoteOptions,
+  ...notificationOptions,
   ...outputOptions,
   ...acceptedOptions,
-  ...notificationOptions,
 } as const satisfies Readonly<Record<string, Option>>;
 
 export type OptionKey = keyof typeof options;

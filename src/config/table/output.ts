@@ -9,6 +9,7 @@ const commands = [
   'containers',
   'history',
   'events',
+  'notify',
   'config',
   'demo',
 ] as const;
@@ -22,7 +23,7 @@ export const outputOptions = {
     default: false,
     meaning: 'Print the result as one JSON document on standard output; of events, one to a line',
     example: 'true',
-    commands: ['check', 'update', 'rollback', 'recover', 'containers', 'history', 'events', 'config', 'demo'],
+    commands: ['check', 'update', 'rollback', 'recover', 'containers', 'history', 'events', 'notify', 'config', 'demo'],
   },
   exitCode: {
     group: 'output',

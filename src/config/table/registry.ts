@@ -105,7 +105,7 @@ export const registryOptions = {
     defaultMeaning: 'none',
     meaning: 'PEM file with certificate authorities to trust besides the well-known ones',
     example: '/certs/company-ca.pem',
-    commands,
+    commands: [...commands, 'notify'],
   },
   warnOnHeadFailure: {
     group: 'registry',
@@ -139,9 +139,9 @@ export const registryOptions = {
     default: undefined,
     defaultMeaning: 'none',
     secret: true,
-    meaning: 'Proxy for registries that speak plain HTTP',
+    meaning: 'Proxy for registries, and services that are notified, that speak plain HTTP',
     example: 'http://proxy:3128',
-    commands,
+    commands: [...commands, 'notify'],
   },
   httpsProxy: {
     group: 'registry',
@@ -151,9 +151,9 @@ export const registryOptions = {
     default: undefined,
     defaultMeaning: 'none',
     secret: true,
-    meaning: 'Proxy for all other registries',
+    meaning: 'Proxy for all others',
     example: 'http://proxy:3128',
-    commands,
+    commands: [...commands, 'notify'],
   },
   noProxy: {
     group: 'registry',
@@ -164,6 +164,6 @@ export const registryOptions = {
     default: [],
     meaning: 'Hosts, domains and address ranges that are reached without a proxy',
     example: 'localhost,.internal,10.0.0.0/8',
-    commands,
+    commands: [...commands, 'notify'],
   },
 } as const satisfies Readonly<Record<string, Option>>;

@@ -12,9 +12,10 @@ export const stateOptions = {
     placeholder: 'FOLDER',
     default: undefined,
     defaultMeaning: 'none',
-    meaning: 'Folder that outlives this process; the key of --journal-key-file is made there',
+    meaning:
+      'Folder that outlives this process: the key of --journal-key-file is made there, notifications that are not sent yet are kept there',
     example: '/data',
-    commands,
+    commands: [...commands, 'notify'],
   },
   journalKeyFile: {
     group: 'state',

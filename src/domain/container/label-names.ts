@@ -15,6 +15,7 @@ export const labelNames = [
   'health-window',
   'health-timeout',
   'health-probe',
+  'notify',
   'lifecycle.pre-check',
   'lifecycle.pre-update',
   'lifecycle.post-update',

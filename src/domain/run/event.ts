@@ -12,7 +12,13 @@ export type ServiceEvent =
     }
   /** A full update found another one running, and gave way. */
   | { readonly kind: 'scan_skipped'; readonly trigger: Trigger; readonly reason: string; readonly atMs: number }
-  | { readonly kind: 'containers_selected'; readonly runId: string; readonly names: readonly string[] }
+  | {
+      readonly kind: 'containers_selected';
+      readonly runId: string;
+      readonly names: readonly string[];
+      /** By name, the targets of notifications that hear of a container; of those whose label says so. */
+      readonly recipients?: Readonly<Record<string, readonly string[]>>;
+    }
   | {
       readonly kind: 'container_checked';
       readonly runId: string;

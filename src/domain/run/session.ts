@@ -17,6 +17,10 @@ export type OutcomeKind =
 
 export type ContainerOutcome = {
   readonly name: string;
+  /** Of the container that the run found; undefined where it found none. */
+  readonly containerId?: string;
+  /** Of the one that has taken its place; undefined: none has. */
+  readonly newContainerId?: string;
   /** The image reference it runs, as people write it. */
   readonly image: string;
   readonly outcome: OutcomeKind;

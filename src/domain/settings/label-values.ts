@@ -1,5 +1,6 @@
 import { type DurationGrammar, parseDuration } from '../text/duration.ts';
 import { acceptedProbes, type HealthProbe, parseHealthProbe } from './health-probe.ts';
+import { readRecipients } from '../notification/routing.ts';
 
 const dayMs = 86_400_000;
 
@@ -55,6 +56,12 @@ export const longestKeepMs = 90 * dayMs;
 export const keepTime: ValueKind<number> = {
   accepted: cooldown.accepted,
   ...duration({ bareUnit: 's', months: true }, longestKeepMs),
+};
+
+/** Who hears of the container. */
+export const recipients: ValueKind<readonly string[]> = {
+  accepted: 'names of targets separated by commas, or off',
+  parse: readRecipients,
 };
 
 /** What a new container is asked. */

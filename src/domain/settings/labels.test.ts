@@ -23,6 +23,7 @@ const nothing: LabelWishes = {
   gateWindowMs: undefined,
   gateTimeoutMs: undefined,
   healthProbe: undefined,
+  notify: undefined,
   hooks: { preCheck: undefined, preUpdate: undefined, postUpdate: undefined, postCheck: undefined },
   hookUserId: undefined,
   hookGroupId: undefined,

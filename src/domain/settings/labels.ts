@@ -39,6 +39,8 @@ export type LabelWishes = {
   readonly gateWindowMs: number | undefined;
   readonly gateTimeoutMs: number | undefined;
   readonly healthProbe: HealthProbe | undefined;
+  /** Names of targets that hear of it; empty: nobody does. */
+  readonly notify: readonly string[] | undefined;
   readonly hooks: Readonly<Record<HookName, HookWish | undefined>>;
   readonly hookUserId: number | undefined;
   readonly hookGroupId: number | undefined;
@@ -135,6 +137,7 @@ function readEach(labels: Labels, imageLabels: Labels | undefined): Reading {
     gateWindowMs: read('health-window', kinds.wait),
     gateTimeoutMs: read('health-timeout', kinds.wait),
     healthProbe: read('health-probe', kinds.healthProbe),
+    notify: read('notify', kinds.recipients),
     hooks: {
       preCheck: hook('lifecycle.pre-check', 'lifecycle.pre-check-timeout'),
       preUpdate: hook('lifecycle.pre-update', 'lifecycle.pre-update-timeout'),
@@ -171,6 +174,7 @@ const fromImage: Readonly<Record<LabelName, 'counts' | 'ignored'>> = {
   'health-window': 'counts',
   'health-timeout': 'counts',
   'health-probe': 'ignored',
+  notify: 'ignored',
   'lifecycle.pre-check': 'counts',
   'lifecycle.pre-update': 'counts',
   'lifecycle.post-update': 'counts',

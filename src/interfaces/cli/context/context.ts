@@ -1,5 +1,6 @@
 import type { Application } from '../../../application/application.ts';
 import type { Settings } from '../../../config/read/settings.ts';
+import type { StartFacts } from '../../../domain/notification/run-facts.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { JsonObject } from '../../../domain/run/running-service.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -17,7 +18,14 @@ export type CommandContext = {
   readonly signal: AbortSignal;
   /** Begins to serve the HTTP API; undefined where it is not wanted. */
   readonly serve?: () => Promise<ServedApi>;
+  /** Tells who is to be notified that the service has started; undefined where nobody is. */
+  readonly announceStart?: (start: ServiceStart) => Promise<void>;
+  /** Tells them why it could not begin, or had to end. */
+  readonly announceFailure?: (error: unknown) => void;
 };
+
+/** `schedule` is the sentence of the log. */
+export type ServiceStart = Pick<StartFacts, 'schedule' | 'nextRunAtMs' | 'runOnce' | 'updateOnStart' | 'servesApi'>;
 
 /** The HTTP API while it is served. */
 export type ServedApi = {

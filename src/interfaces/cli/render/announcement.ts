@@ -91,4 +91,4 @@ function fieldsOf(event: ServiceEvent): LogFields {
   return { event: event.kind, ...Object.fromEntries<unknown>(fields), ...('outcome' in event ? event.outcome : {}) };
 }
 
-const unsaid: ReadonlySet<string> = new Set(['kind', 'atMs', 'session', 'outcome']);
+const unsaid: ReadonlySet<string> = new Set(['kind', 'atMs', 'session', 'outcome', 'recipients']);

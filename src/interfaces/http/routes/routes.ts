@@ -1,7 +1,7 @@
 import type { Cors } from '../guards/cors.ts';
 import type { EventStreams } from '../events/event-streams.ts';
 import type { HttpParts } from '../service/parts.ts';
-import type { Route } from './route.ts';
+import type { Route } from '../service/route.ts';
 import { checkRoute } from './check.ts';
 import { configRoute } from './config.ts';
 import { containerDetailsRoute } from './container-details.ts';
@@ -11,6 +11,7 @@ import { healthRoutes } from './health.ts';
 import { historyRoute } from './history.ts';
 import { imagesRoute } from './images.ts';
 import { metricsRoute } from './metrics.ts';
+import { notificationMetricsRoute } from './notification-metrics.ts';
 import { statusRoute } from './status.ts';
 import { swaggerRoute } from './swagger.ts';
 import { updateRoute } from './update.ts';
@@ -31,6 +32,7 @@ export function enabledRoutes(parts: RouteParts): readonly Route[] {
     eventsRoute(parts.cors, parts.streams),
     statusRoute(parts),
     metricsRoute(parts),
+    notificationMetricsRoute(parts),
     swaggerRoute(parts, () => enabled),
     ...healthRoutes(parts),
   ];

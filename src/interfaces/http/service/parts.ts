@@ -1,4 +1,5 @@
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
+import type { TargetStatus } from '../../../domain/notification/status.ts';
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 import type { Configuration } from '../../json/configuration.ts';
 import type { Service } from './service.ts';
@@ -17,6 +18,8 @@ export type HttpParts = {
   readonly runOptions: RunOptions;
   /** The text of `GET /v1/metrics`. */
   readonly metrics: () => Promise<string>;
+  /** How those do who are notified; undefined where nobody is. */
+  readonly notifications?: () => readonly TargetStatus[];
   /** The folder with the files of the documentation page. */
   readonly assetsFolder: string;
   readonly limits?: Partial<HttpLimits>;
