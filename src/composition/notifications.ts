@@ -6,14 +6,12 @@ import type { Command } from './command.ts';
 import type { Service } from './service.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** Undefined where nobody is to be told. */
+/** Sends messages about runs, until `close`. */
 export async function openNotifications(
   { engine }: Pick<Service, 'engine'>,
   settings: Settings,
   surroundings: Surroundings,
 ) {
-  if (settings.notifications.urls.length === 0 || settings.run.healthCheck || settings.run.finishUpdate !== undefined)
-    return undefined;
   const { clock, log } = surroundings;
   const { targets, problems, warnings, composer } = await openTargets(settings, surroundings);
   for (const problem of problems) log.error(problem);

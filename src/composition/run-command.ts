@@ -1,7 +1,8 @@
 import { isatty } from 'node:tty';
 import type { Command } from './command.ts';
+import type * as Notifications from './notifications.ts';
 import { apiOf, demoApi } from './http-api.ts';
-import { openNotifications, runNotify } from './notifications.ts';
+import type { Settings } from '../config/read/settings.ts';
 import { isLook, runLook } from './run-look.ts';
 import { openDemo, openService } from './service.ts';
 import { hearSignals, openSurroundings, type Program } from './surroundings.ts';
@@ -23,7 +24,10 @@ export async function runCommand(configuration: Command, program: Program): Prom
   if (aliases.length > 0) log.info(`Variables of the Watchtower family are in effect: ${aliases.join(', ')}`);
 
   if (isLook(command)) return runLook(command, configuration, surroundings, await hearSignals(surroundings, false));
-  if (command === 'notify') return runNotify(configuration, surroundings, await hearSignals(surroundings, false));
+  if (command === 'notify') {
+    const { runNotify } = await import('./notifications.ts');
+    return runNotify(configuration, surroundings, await hearSignals(surroundings, false));
+  }
   const { dryRun, verify } = settings.request;
   const changes = command !== 'check' && (!dryRun || verify);
   const interrupt = await hearSignals(surroundings, changes);
@@ -33,7 +37,7 @@ export async function runCommand(configuration: Command, program: Program): Prom
     const { application } = service;
     const { signal } = interrupt;
     application.subscribe(interrupt.underWay.hear);
-    const told = await openNotifications(service, settings, surroundings);
+    const told = isNotified(settings) ? await openNotifications(service, settings, surroundings) : undefined;
     if (told !== undefined) application.subscribe(told.hear);
     const http = command === 'demo' ? await demoApi(settings.http) : settings.http;
     // Lines of the log would tear the table that the demonstration draws.
@@ -67,6 +71,10 @@ export async function runCommand(configuration: Command, program: Program): Prom
   }
 }
 
+function isNotified({ notifications, run }: Settings): boolean {
+  return notifications.urls.length > 0 && !run.healthCheck && run.finishUpdate === undefined;
+}
+
 /** As the command of a container it would end at once, and be started again for ever. */
 async function healthCheckInPlace(): Promise<Error> {
   const { ServiceError } = await import('../domain/errors.ts');
@@ -77,4 +85,9 @@ async function healthCheckInPlace(): Promise<Error> {
       remedy: 'Give it in the HEALTHCHECK of the image, or the healthcheck of the compose file',
     },
   );
+}
+
+async function openNotifications(...parts: Parameters<(typeof Notifications)['openNotifications']>) {
+  const notifications = await import('./notifications.ts');
+  return notifications.openNotifications(...parts);
 }
