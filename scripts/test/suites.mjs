@@ -10,6 +10,7 @@ export const suites = [
   { name: 'faults', folder: 'test/faults', lab: true, shards: 2 },
   { name: 'failures', folder: 'test/failures', lab: true, share: 1 / 2 },
   { name: 'contract', folder: 'test/contract', lab: true },
+  { name: 'notify', folder: 'test/notify', receivers: true },
   { name: 'conformance', folder: 'test/conformance', lab: true },
   { name: 'unit', folder: 'src' },
   { name: 'notify', folder: 'test/notify', receivers: true },

@@ -37,10 +37,12 @@ describeInLab('notifications of what happens on a real engine', (lab) => {
     expect(code, stderr).toBe(1);
     const [start, run, ...more] = notified.taken();
     expect(more).toEqual([]);
-    expect(start?.text).toMatch(/Upkeep/);
+    expect(start?.text).toMatch(/^Upkeep \S+ has started\./);
     expect(run?.title).toContain('nas');
-    expect(run?.text).toMatch(/web/);
-    expect(run?.text).toMatch(/api/);
+    expect(run?.text).toMatch(/^1 rolled back, 1 updated of 2 containers/);
+    expect(run?.text).toMatch(/Rolled back:\n- api .*did not hold: .+/);
+    expect(run?.text).toMatch(/Updated:\n- web .*\n  Release notes: https:\/\/example\.test\/app/);
+    expect(run?.text).toContain('upkeep rollback web');
   });
 
   test('a run with nothing to do is told of by the report of the Watchtower family alone', async () => {
