@@ -23,6 +23,7 @@ const sharedChunks = [
       'src/adapters/process/log.ts',
       'src/adapters/process/own-container.ts',
       'src/application/create-application.ts',
+      'src/composition/run-command.ts',
       'src/config/read/engine-host.ts',
       'src/interfaces/cli/cli.ts',
       'src/interfaces/cli/terminal/interrupt.ts',

@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../src/domain/outside/outside.ts';
+import type { EngineEvent } from '../../src/domain/outside/engine-reader.ts';
 
 /** The engine's event stream, for any number of listeners. */
 export type EventBus = {

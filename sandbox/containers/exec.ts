@@ -1,4 +1,4 @@
-import type { CommandOutcome, ContainerCommand } from '../../src/domain/outside/outside.ts';
+import type { CommandOutcome, ContainerCommand } from '../../src/domain/outside/engine-writer.ts';
 import type { CommandBehaviour } from '../base/behaviour.ts';
 import { Refusal } from '../base/refusal.ts';
 import { killed } from './remove.ts';

@@ -1,5 +1,5 @@
+import type { StopOptions } from '../../src/domain/outside/engine-writer.ts';
 import type { RestartPolicy } from '../../src/domain/container/container.ts';
-import type { StopOptions } from '../../src/domain/outside/outside.ts';
 import { checkRestartPolicy } from './create-body.ts';
 import { endProcess, startProcess } from './processes.ts';
 import { Refusal } from '../base/refusal.ts';

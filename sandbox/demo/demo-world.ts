@@ -1,5 +1,8 @@
-import type { ContainerRecipe } from '../../src/domain/container/recipe/container-recipe.ts';
-import type { Clock, Engine, Prober, Registry } from '../../src/domain/outside/outside.ts';
+import type { Prober } from '../../src/domain/outside/prober.ts';
+import type { Registry } from '../../src/domain/outside/registry.ts';
+import type { Engine } from '../../src/domain/outside/engine.ts';
+import type { ContainerRecipe } from '../../src/domain/container/recipe/request/recipe.ts';
+import type { Clock } from '../../src/domain/outside/outside.ts';
 import type { ServiceSettings } from '../../src/domain/settings/settings.ts';
 import type { Behaviour } from '../base/behaviour.ts';
 import { demoContainers, demoRounds, type DemoContainer } from './demo-script.ts';

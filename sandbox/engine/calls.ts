@@ -1,5 +1,5 @@
+import type { CallOutcome } from '../../src/domain/outside/engine-writer.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
-import type { CallOutcome } from '../../src/domain/outside/outside.ts';
 import {
   createFaultPlan,
   SandboxCrash,

@@ -1,10 +1,10 @@
+import type { PullRequest } from '../../src/domain/outside/engine-writer.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import {
   familiarReference,
   tryParseImageReference,
   type ImageReference,
 } from '../../src/domain/reference/image-reference.ts';
-import type { PullRequest } from '../../src/domain/outside/outside.ts';
 import { formatPlatform, type Platform } from '../../src/domain/reference/platform.ts';
 import { storeImage } from './images.ts';
 import { imageFor } from '../registry/registry.ts';

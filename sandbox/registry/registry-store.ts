@@ -1,3 +1,4 @@
+import type { RegistryCredentials } from '../../src/domain/outside/registry.ts';
 import type { Digest } from '../../src/domain/reference/digest.ts';
 import {
   parseImageReference,
@@ -5,7 +6,7 @@ import {
   type ImageReference,
 } from '../../src/domain/reference/image-reference.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
-import type { Clock, RegistryCredentials } from '../../src/domain/outside/outside.ts';
+import type { Clock } from '../../src/domain/outside/outside.ts';
 import { buildRelease, type Manifest, type Release } from './release.ts';
 
 /** All registries of the world in one: what they hold, and how they misbehave. */

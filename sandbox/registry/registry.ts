@@ -1,13 +1,9 @@
+import type { DescribeRequest, Registry, RegistryCredentials, RemoteImage } from '../../src/domain/outside/registry.ts';
+import { choosePlatform } from '../../src/domain/reference/choose-platform.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { formatReference, withDigest, type ImageReference } from '../../src/domain/reference/image-reference.ts';
-import type {
-  Clock,
-  DescribeRequest,
-  Registry,
-  RegistryCredentials,
-  RemoteImage,
-} from '../../src/domain/outside/outside.ts';
-import { choosePlatform, formatPlatform } from '../../src/domain/reference/platform.ts';
+import type { Clock } from '../../src/domain/outside/outside.ts';
+import { formatPlatform } from '../../src/domain/reference/platform.ts';
 import type { Digest } from '../../src/domain/reference/digest.ts';
 import { createRegistryStore, type RegistryStore } from './registry-store.ts';
 import type { Manifest, SandboxImage } from './release.ts';

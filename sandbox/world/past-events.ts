@@ -1,4 +1,4 @@
-import type { EngineEvent, PastEventsQuery } from '../../src/domain/outside/outside.ts';
+import type { EngineEvent, PastEventsQuery } from '../../src/domain/outside/engine-reader.ts';
 import { engineNowMs, type World } from './world.ts';
 
 /** `GET /events` with an `until`: what comes before that has passed is told too. */

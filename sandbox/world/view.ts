@@ -1,5 +1,5 @@
+import type { ContainerFilter } from '../../src/domain/outside/engine-reader.ts';
 import type { Container, ContainerSummary, Endpoint, HostConfig } from '../../src/domain/container/container.ts';
-import type { ContainerFilter } from '../../src/domain/outside/outside.ts';
 import { findImage } from './lookup.ts';
 import { isProbed } from './health.ts';
 import type { SandboxContainer, World } from './world.ts';

@@ -1,3 +1,4 @@
+import type { EngineEvent } from '../../src/domain/outside/engine-reader.ts';
 import type {
   ContainerConfig,
   ContainerStatus,
@@ -6,7 +7,7 @@ import type {
   HostConfig,
   MountPoint,
 } from '../../src/domain/container/container.ts';
-import type { Clock, EngineEvent } from '../../src/domain/outside/outside.ts';
+import type { Clock } from '../../src/domain/outside/outside.ts';
 import type { Platform } from '../../src/domain/reference/platform.ts';
 import type { Behaviour } from '../base/behaviour.ts';
 import type { EventBus } from '../base/event-bus.ts';

@@ -1,9 +1,10 @@
+import type { CheckRequest, Request, UpdateRequest } from '../domain/run/request.ts';
 import { describeError } from '../domain/errors.ts';
 import type { ServiceEvent } from '../domain/run/event.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import type { ServiceSettings } from '../domain/settings/settings.ts';
 import { plainName } from '../domain/transaction/transaction-names.ts';
-import type { Application, CheckRequest, Request, UpdateRequest } from './application.ts';
+import type { Application } from './application.ts';
 import { recoverWithHelper, watchHelper } from './self-update/await-helper.ts';
 import { type Check, type CheckReport, createCheck } from './check/check.ts';
 import { checkAfterRepair, createLeftAlone } from './update/check-after-repair.ts';

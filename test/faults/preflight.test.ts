@@ -1,6 +1,6 @@
+import type { Engine } from '../../src/domain/outside/engine.ts';
 import { expect, test } from 'vitest';
 import { runTransaction } from '../../src/application/transaction/run-transaction.ts';
-import type { Engine } from '../../src/domain/outside/outside.ts';
 import { defaultSettings } from '../../src/domain/settings/settings.ts';
 import { createSandboxScene } from '../support/sandbox-outside.ts';
 

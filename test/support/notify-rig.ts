@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { afterEach } from 'vitest';
 import type { OpenTarget } from '../../src/adapters/notify/open-target.ts';
-import type { NotifyDeps } from '../../src/adapters/notify/services/service.ts';
+import type { NotifyDeps } from '../../src/adapters/notify/service/service.ts';
 import { parseTargets } from '../../src/adapters/notify/targets.ts';
 import type { Message, SendOutcome } from '../../src/domain/notification/message.ts';
 import { startHttpServer, type Answer, type SeenRequest } from './http-server.ts';

@@ -1,4 +1,5 @@
-import type { Clock, Engine, Log } from '../../domain/outside/outside.ts';
+import type { Engine } from '../../domain/outside/engine.ts';
+import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { parseAddress } from './transport/address.ts';
 import { createClient } from './transport/client.ts';
 import { createConnection, type TlsFiles } from './transport/connection.ts';

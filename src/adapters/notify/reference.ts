@@ -1,5 +1,5 @@
 import { homeAssistantForm, homeAssistantParameters } from './home-assistant/url.ts';
-import type { Service } from './services/service.ts';
+import type { Service } from './service/service.ts';
 import { services } from './services/table.ts';
 import type { ParameterTable } from './url/parameters.ts';
 

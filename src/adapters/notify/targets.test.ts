@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { canaryUrls } from '../../../test/support/notify-canaries.ts';
 import { startRig } from '../../../test/support/notify-rig.ts';
 import { listTargets } from './list.ts';
-import type { NotifyDeps } from './services/service.ts';
+import type { NotifyDeps } from './service/service.ts';
 import { services } from './services/table.ts';
 import { parseTargets, readTarget, type ParsedTargets } from './targets.ts';
 

@@ -2,7 +2,7 @@ import { describeError } from '../../domain/errors.ts';
 import { printable } from '../../domain/text/printable.ts';
 import { homeAssistantParameters, readHomeAssistant, type HomeAssistantSettings } from './home-assistant/url.ts';
 import { openTarget, type OpenTarget } from './open-target.ts';
-import type { NotifyDeps, ReadTarget, Service } from './services/service.ts';
+import type { NotifyDeps, ReadTarget, Service } from './service/service.ts';
 import { serviceOf, services } from './services/table.ts';
 import type { ParameterTable } from './url/parameters.ts';
 import { readParts } from './url/parts.ts';

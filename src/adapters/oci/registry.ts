@@ -1,6 +1,6 @@
+import type { DescribeRequest, Registry, RegistryCredentials, RemoteImage } from '../../domain/outside/registry.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import { repositoryName, type ImageReference } from '../../domain/reference/image-reference.ts';
-import type { DescribeRequest, Registry, RegistryCredentials, RemoteImage } from '../../domain/outside/outside.ts';
 import { formatPlatform } from '../../domain/reference/platform.ts';
 import { connect, type OciRegistryOptions } from './client/connect.ts';
 import type { Login } from './auth/credentials.ts';

@@ -1,10 +1,12 @@
+import type { RemoteImage } from '../../domain/outside/registry.ts';
+import { runsOn } from '../../domain/reference/choose-platform.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { judgeFailure } from '../../domain/check/failed-check.ts';
 import type { ImageIndex } from '../../domain/container/image-index.ts';
 import { formatReference, type ImageReference } from '../../domain/reference/image-reference.ts';
-import type { Outside, RemoteImage } from '../../domain/outside/outside.ts';
-import { formatPlatform, type Platform, runsOn } from '../../domain/reference/platform.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { formatPlatform, type Platform } from '../../domain/reference/platform.ts';
 import { ageOf } from '../../domain/check/sightings.ts';
 import { type Content, judgeContent, judgeDigest, ownDigest } from '../../domain/check/staleness.ts';
 import type { Subject, Verdict } from '../../domain/check/verdict.ts';
@@ -15,7 +17,7 @@ import type { TagWatch } from './tag-watch.ts';
 export type Question = { readonly subject: Subject; readonly settle: (verdict: Verdict) => void };
 
 export type AskOptions = {
-  readonly outside: Outside;
+  readonly outside: ReadOnlyOutside;
   readonly images: ImageIndex;
   readonly tags: TagWatch;
   /** References asked about at once. */

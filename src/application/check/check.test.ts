@@ -1,9 +1,10 @@
+import type { Registry } from '../../domain/outside/registry.ts';
+import type { Engine } from '../../domain/outside/engine.ts';
 import { describe, expect, test } from 'vitest';
 import { countCalls } from '../../../test/support/counted-engine.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { familiarReference } from '../../domain/reference/image-reference.ts';
-import type { Engine, Registry } from '../../domain/outside/outside.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
 import { type CheckOrder, createCheck } from './check.ts';
 

@@ -6,7 +6,7 @@ import { type FailedVersion, failedVersionsIn, obsoleteFailures } from '../../do
 import { type ImageIndex, imageLabelsIn } from '../../domain/container/image-index.ts';
 import { familiarReference, type ImageReference } from '../../domain/reference/image-reference.ts';
 import { createImageRule, selectByImage } from '../../domain/check/image-selection.ts';
-import type { Outside } from '../../domain/outside/outside.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { scopeInForce } from '../../domain/check/scope-in-force.ts';
 import {
   applyFilters,
@@ -95,7 +95,7 @@ export type Check = (order: CheckOrder, signal?: AbortSignal) => Promise<CheckRe
  * abort the listed containers are reported, those without an answer as `unknown`.
  */
 export function createCheck(
-  outside: Outside,
+  outside: ReadOnlyOutside,
   settings: ServiceSettings,
   warnAboutUpdaters: UpdaterWarnings = createUpdaterWarnings(outside, settings),
 ): Check {

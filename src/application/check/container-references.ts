@@ -1,7 +1,7 @@
 import { type ContainerReference, isImageId, readContainerReference } from '../../domain/check/container-reference.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { ImageIndex } from '../../domain/container/image-index.ts';
-import type { Outside } from '../../domain/outside/outside.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { WatchedContainer } from '../../domain/check/selection.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 
@@ -23,7 +23,7 @@ export type ReferenceReader = (
  * Reads what containers were created from. The engine's list tells, except for a container whose tag
  * has moved on: that one is inspected, once for as long as it is watched, because it cannot change.
  */
-export function createReferenceReader({ engine }: Pick<Outside, 'engine'>): ReferenceReader {
+export function createReferenceReader({ engine }: Pick<ReadOnlyOutside, 'engine'>): ReferenceReader {
   const inspected = new Map<string, string>();
 
   async function textOf({ id, image, imageId }: ContainerSummary, signal?: AbortSignal): Promise<string> {

@@ -1,7 +1,8 @@
+import type { RemoteImage } from '../../domain/outside/registry.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { ImageIndex } from '../../domain/container/image-index.ts';
-import type { Outside, RemoteImage } from '../../domain/outside/outside.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { Platform } from '../../domain/reference/platform.ts';
 import { ageOf, ripeInstead, type Sighting } from '../../domain/check/sightings.ts';
 import { judgeInstead, seenSince } from '../../domain/check/staleness.ts';
@@ -18,7 +19,7 @@ export type MovingTag = {
 
 /** Finds what may be applied in place of a tag's newest digest, so that a tag that never rests does not hold a container back for ever. */
 export async function judgeMovingTag(
-  { engine, clock }: Outside,
+  { engine, clock }: ReadOnlyOutside,
   subject: Subject,
   held: Verdict,
   { seen, platform, images, describe, signal }: MovingTag,

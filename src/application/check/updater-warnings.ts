@@ -1,7 +1,7 @@
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { ImageLabelsOf } from '../../domain/container/image-index.ts';
 import { otherUpdaters } from '../../domain/check/other-updaters.ts';
-import type { Outside } from '../../domain/outside/outside.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { scopeInForce } from '../../domain/check/scope-in-force.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 
@@ -10,7 +10,7 @@ export type UpdaterWarnings = (containers: readonly ContainerSummary[], imageLab
 
 /** Logs which other updaters run on the engine, each container once in the life of the process. */
 export function createUpdaterWarnings(
-  { log, instance }: Pick<Outside, 'log' | 'instance'>,
+  { log, instance }: Pick<ReadOnlyOutside, 'log' | 'instance'>,
   settings: Pick<ServiceSettings, 'scope'>,
 ): UpdaterWarnings {
   const said = new Set<string>();

@@ -1,3 +1,4 @@
+import type { Outcomes } from '../../domain/run/session.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
 import type { RemovedImage } from '../../domain/run/event.ts';
@@ -7,7 +8,6 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import { type Successor, supersededImages } from '../../domain/cleanup/superseded-images.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckedContainer } from '../check/check.ts';
-import type { Outcomes } from '../update/run-plan.ts';
 
 export type Reached = {
   readonly plan: UpdatePlan;

@@ -7,7 +7,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { removeUnusedImages } from './cleanup.ts';
 import { loneFailure } from '../engine/lone-failure.ts';
-import { untag } from '../transaction/marks.ts';
+import { untag } from '../transaction/facts/marks.ts';
 
 /**
  * Removes what earlier updates have kept and need not keep any longer, never its volumes, and with

@@ -1,16 +1,7 @@
+import type { Outcomes } from '../../domain/run/session.ts';
 import { anonymousVolumeNames } from '../../domain/container/recipe/volumes/mounts.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import type { PlannedMember, UpdatePlan } from '../../domain/plan/update-plan.ts';
-import type { Outcomes } from '../update/run-plan.ts';
-
-/** Whether remove-volumes is about this container: what is only re-created with another one keeps its volumes. */
-export function getsFreshVolumes(
-  { cause }: Pick<PlannedMember, 'cause'>,
-  { removeVolumes }: Pick<ServiceSettings, 'removeVolumes'>,
-): boolean {
-  return removeVolumes && cause === 'stale';
-}
+import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 
 /**
  * Removes the anonymous volumes of containers whose update has succeeded; the engine refuses while

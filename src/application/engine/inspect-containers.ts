@@ -1,5 +1,5 @@
 import type { Container, ContainerSummary } from '../../domain/container/container.ts';
-import type { Outside } from '../../domain/outside/outside.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { loneFailure } from './lone-failure.ts';
 
@@ -14,7 +14,7 @@ export type InspectedContainers = {
  * Throws a `ServiceError` when the engine itself is lost.
  */
 export async function inspectContainers(
-  { engine, log }: Pick<Outside, 'engine' | 'log'>,
+  { engine, log }: Pick<ReadOnlyOutside, 'engine' | 'log'>,
   listed: readonly ContainerSummary[],
   signal: AbortSignal | undefined,
 ): Promise<InspectedContainers> {

@@ -1,7 +1,7 @@
 import type { ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
 import { type FailedVersion, failedVersionsOf } from '../../domain/check/failed-version.ts';
 import { type ImageIndex, indexImages } from '../../domain/container/image-index.ts';
-import type { Outside } from '../../domain/outside/outside.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { loneFailure } from './lone-failure.ts';
 import { stoppedError } from '../async/stopped.ts';
@@ -14,7 +14,7 @@ export type Listing = {
 };
 
 /** Two calls, and one for each image that the engine does not list. Throws a `ServiceError`. */
-export async function listAll(outside: Outside, signal: AbortSignal | undefined): Promise<Listing> {
+export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | undefined): Promise<Listing> {
   const { engine } = outside;
   try {
     const [containers, images] = await Promise.all([engine.listContainers({}, signal), engine.listImages(signal)]);
@@ -34,7 +34,7 @@ export async function listAll(outside: Outside, signal: AbortSignal | undefined)
 
 /** An image that the engine cannot show is to its containers as one that is gone. */
 async function inspectImage(
-  { engine, log }: Outside,
+  { engine, log }: ReadOnlyOutside,
   id: string,
   signal: AbortSignal | undefined,
 ): Promise<ImageSummary | undefined> {

@@ -1,12 +1,12 @@
+import type { EngineReader } from '../../domain/outside/engine-reader.ts';
 import { type ErrorCode, ServiceError } from '../../domain/errors.ts';
-import type { Engine } from '../../domain/outside/outside.ts';
 
 /**
  * The failure of an inspection that concerns the inspected object alone: a broken one must not keep
  * the others from being updated. Throws it when the engine itself is lost, or the caller aborts.
  */
 export async function loneFailure(
-  engine: Pick<Engine, 'ping'>,
+  engine: Pick<EngineReader, 'ping'>,
   error: unknown,
   signal: AbortSignal | undefined,
 ): Promise<ServiceError> {

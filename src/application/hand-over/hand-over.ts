@@ -1,5 +1,6 @@
+import type { ContainerRecipe } from '../../domain/container/recipe/request/recipe.ts';
 import { isAlive } from '../../domain/container/container.ts';
-import { recipeFor, type ContainerRecipe } from '../../domain/container/recipe/container-recipe.ts';
+import { recipeFor } from '../../domain/container/recipe/container-recipe.ts';
 import { describeWithRemedy } from '../../domain/errors.ts';
 import { asHelper, type HelperOrder, readHelperOrder, writeHelperOrder } from '../../domain/self-update/helper.ts';
 import { helperMarkTag, helperMarkText } from '../../domain/transaction/open-mark.ts';

@@ -1,8 +1,8 @@
+import type { Engine } from '../../domain/outside/engine.ts';
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { Healthcheck } from '../../domain/container/container.ts';
-import type { Engine } from '../../domain/outside/outside.ts';
 import { defaultSettings } from '../../domain/settings/settings.ts';
 import { healthDeadlineMs, passGate } from './health.ts';
 

@@ -1,10 +1,10 @@
+import type { UpdateRequest } from '../../domain/run/request.ts';
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
 import type { Behaviour, CommandBehaviour } from '../../../sandbox/base/behaviour.ts';
 import type { Log, LogFields } from '../../domain/outside/outside.ts';
 import type { Session } from '../../domain/run/session.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
-import type { UpdateRequest } from '../application.ts';
 import { createApplication } from '../create-application.ts';
 
 const full: UpdateRequest = { trigger: 'command', images: [], containers: [] };

@@ -1,7 +1,8 @@
+import type { Labels } from '../../domain/container/label-names.ts';
 import type { Container } from '../../domain/container/container.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import { hookCommand, type HookEnd, hookTitles, judgeHook, outputLines } from '../../domain/health/hook.ts';
-import { type HookName, type Labels, readLabels } from '../../domain/settings/labels.ts';
+import { type HookName, readLabels } from '../../domain/settings/labels.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { WatchedContainer } from '../../domain/check/selection.ts';

@@ -1,8 +1,8 @@
+import type { StopOptions } from '../../domain/outside/engine-writer.ts';
 import type { Container } from '../../domain/container/container.ts';
 import type { HealthProbe } from '../../domain/settings/health-probe.ts';
 import { longestWaitMs } from '../../domain/settings/label-values.ts';
 import { wishesOf } from '../../domain/settings/labels.ts';
-import type { StopOptions } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 
 /** How one container is stopped and proven: its labels, else its own configuration, else the service's settings. */

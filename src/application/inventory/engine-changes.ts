@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../domain/outside/outside.ts';
+import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
 
 /** What has to be read again, because something happened to it or may have. */
 export type Changes = {

@@ -1,6 +1,6 @@
 import { emptyListing, type EngineListing, isOrderInDoubt } from '../../domain/inventory/engine-listing.ts';
 import { describeError, type ServiceError } from '../../domain/errors.ts';
-import type { Outside } from '../../domain/outside/outside.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { createChanges } from './engine-changes.ts';
 import { createListingReader } from './listing-reader.ts';
 import { createTrust } from './listing-trust.ts';
@@ -24,7 +24,7 @@ export type EngineMirror = {
  * once; and what an event was about is read once more later on, because some engines announce a
  * change before they show it.
  */
-export function createEngineMirror(outside: Pick<Outside, 'engine' | 'clock' | 'log'>): EngineMirror {
+export function createEngineMirror(outside: Pick<ReadOnlyOutside, 'engine' | 'clock' | 'log'>): EngineMirror {
   const { engine, clock, log } = outside;
   const closing = new AbortController();
   const { signal } = closing;

@@ -8,7 +8,7 @@ import {
   withSomeContainers,
 } from '../../domain/inventory/engine-listing.ts';
 import { describeError } from '../../domain/errors.ts';
-import type { Outside } from '../../domain/outside/outside.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { loneFailure } from '../engine/lone-failure.ts';
 import type { Reading } from './engine-changes.ts';
@@ -22,7 +22,7 @@ export type ListingReader = {
   readonly refer: (listing: EngineListing) => EngineListing;
 };
 
-export function createListingReader({ engine, log }: Pick<Outside, 'engine' | 'log'>): ListingReader {
+export function createListingReader({ engine, log }: Pick<ReadOnlyOutside, 'engine' | 'log'>): ListingReader {
   /** By container id; a container that really was created from an id has that. */
   const references = new Map<string, string>();
   /** Images that containers run and the engine does not know any more. */

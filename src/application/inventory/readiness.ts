@@ -1,5 +1,5 @@
 import { ServiceError } from '../../domain/errors.ts';
-import type { Outside } from '../../domain/outside/outside.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { orStopped } from '../async/stopped.ts';
 
 /**
@@ -10,7 +10,7 @@ import { orStopped } from '../async/stopped.ts';
 export function createReadiness({
   engine,
   clock,
-}: Pick<Outside, 'engine' | 'clock'>): (signal?: AbortSignal) => Promise<void> {
+}: Pick<ReadOnlyOutside, 'engine' | 'clock'>): (signal?: AbortSignal) => Promise<void> {
   let asking: Promise<void> | undefined;
 
   async function ask(): Promise<void> {

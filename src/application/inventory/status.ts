@@ -1,7 +1,7 @@
+import type { ServiceStatus } from '../../domain/run/service-status.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Inventory } from '../../domain/inventory/inventory.ts';
 import type { SessionSummary } from '../../domain/run/session.ts';
-import type { ServiceStatus } from '../application.ts';
 import type { History, HistoryEntry } from '../events/history.ts';
 
 export type StatusParts = {

@@ -1,7 +1,7 @@
 import { describeError } from '../../domain/errors.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { boundedDraft } from '../../domain/notification/bounded-draft.ts';
-import { type Release, releaseOf } from '../../domain/notification/calm.ts';
+import { type Release, releaseOf } from '../../domain/notification/outbox/calm.ts';
 import { findingOf, isHappening, isNews } from '../../domain/notification/findings.ts';
 import type { Message, MessageLevel, Target } from '../../domain/notification/message.ts';
 import { partOfRun } from '../../domain/notification/part-of-run.ts';

@@ -1,12 +1,11 @@
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import { buildDependencyGraph } from '../../domain/plan/dependency-graph.ts';
 import { withoutKept } from '../../domain/rollback/kept-containers.ts';
-import type { Outside } from '../../domain/outside/outside.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
 import { whyOptedOut } from '../../domain/check/opted-out.ts';
-import type { SelfUpdate } from '../../domain/self-update/self-update.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings, SelfUpdate } from '../../domain/settings/settings.ts';
 import { planUpdate, type StaleContainer, type UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckReport } from '../check/check.ts';
 import { inspectContainers } from '../engine/inspect-containers.ts';
@@ -29,7 +28,7 @@ export function staleIn({ containers }: CheckReport): readonly StaleContainer[] 
  * them may hold on to one that is replaced; where nothing is stale it asks the engine for nothing.
  */
 export async function makePlan(
-  outside: Outside,
+  outside: ReadOnlyOutside,
   settings: ServiceSettings,
   stale: readonly StaleContainer[],
   signal?: AbortSignal,
@@ -69,7 +68,7 @@ export async function makePlan(
 }
 
 /** What is not the container's own process would not be begun by its successor. */
-function ownSelfUpdate({ isMainProcess }: Outside['instance'], { selfUpdate }: ServiceSettings): SelfUpdate {
+function ownSelfUpdate({ isMainProcess }: ReadOnlyOutside['instance'], { selfUpdate }: ServiceSettings): SelfUpdate {
   return isMainProcess || selfUpdate === 'not-by-this-command' ? selfUpdate : 'not-main-process';
 }
 

@@ -12,7 +12,7 @@ import { marks, type OpenMark, openMarksOf, sealedPartOf } from '../../domain/tr
 import type { Outside } from '../../domain/outside/outside.ts';
 import { parseStandingName, plainName } from '../../domain/transaction/transaction-names.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
-import { carriesJournal, type Member, type OpenTransaction } from '../transaction/facts.ts';
+import { carriesJournal, type Member, type OpenTransaction } from '../transaction/facts/facts.ts';
 import { loneFailure } from '../engine/lone-failure.ts';
 
 /** A transaction that is not over, as the engine shows it. */

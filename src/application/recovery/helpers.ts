@@ -12,7 +12,7 @@ import { helperMarksOf, helperMarkText, marks } from '../../domain/transaction/o
 import type { Outside } from '../../domain/outside/outside.ts';
 import { isHelperName } from '../../domain/transaction/transaction-names.ts';
 import type { FoundTransaction } from './find-open.ts';
-import { untag } from '../transaction/marks.ts';
+import { untag } from '../transaction/facts/marks.ts';
 
 export type Helper = {
   readonly container: ContainerSummary;

@@ -1,14 +1,16 @@
+import type { EngineInfo } from '../../domain/outside/engine-reader.ts';
+import type { MemberFacts } from '../../domain/transaction/facts.ts';
+import { type RecoveryReport, type RecoveredTransaction } from '../../domain/recovery/recovery-report.ts';
 import { type ContainerSummary, type ImageSummary, isAlive } from '../../domain/container/container.ts';
 import { describeError } from '../../domain/errors.ts';
-import type { EngineInfo, Outside } from '../../domain/outside/outside.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
 import { isProven, keptAmong, withoutKept } from '../../domain/rollback/kept-containers.ts';
 import { keptMarksOf } from '../../domain/transaction/open-mark.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import type { MemberFacts } from '../../domain/transaction/transaction.ts';
-import { rememberFailures } from '../check/failed-versions.ts';
-import type { OpenTransaction } from '../transaction/facts.ts';
+import { rememberFailures } from '../transaction/failed-versions.ts';
+import type { OpenTransaction } from '../transaction/facts/facts.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { type Found, findOpen, type FoundTransaction } from './find-open.ts';
 import { handOver } from '../hand-over/hand-over.ts';
@@ -18,26 +20,8 @@ import { loneFailure } from '../engine/lone-failure.ts';
 import { linksOfSuccessors, tellLostLinks } from '../transaction/lost-links.ts';
 import { longestTransactionMs, type OwnerVerdict, whyNotOurs } from './owners.ts';
 import { settleStrayMarks } from './stray-marks.ts';
-import { createStopTimes } from '../transaction/stop-times.ts';
+import { createStopTimes } from '../transaction/facts/stop-times.ts';
 import { transact } from '../transaction/transact.ts';
-
-/** What a start found of interrupted updates, and what became of each. */
-export type RecoveryReport = {
-  readonly transactions: readonly RecoveredTransaction[];
-  /** A helper is at our own container: whoever begins something new waits for its end. */
-  readonly awaitsHelper?: true;
-};
-
-export type RecoveredTransaction = {
-  readonly containers: readonly string[];
-  /** `finished`: the new version runs; `undone`: the old one; `left`: not ours to touch now; `failed`: tried in vain. */
-  readonly result: 'finished' | 'undone' | 'left' | 'failed';
-  readonly reason: string;
-  /** With `left`: it is an update that was interrupted, and still to be repaired. */
-  readonly isPending?: true;
-  /** With `left`: it only looks like an update; the reason says why it is not believed. */
-  readonly looksAlike?: true;
-};
 
 export type RecoveryOrder = {
   /** Names whose journals are believed without the seal of our key, because a person has said so. */

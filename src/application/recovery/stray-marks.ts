@@ -1,11 +1,11 @@
+import { deadManPolicy, samePolicy } from '../../domain/transaction/policy.ts';
 import { restartPolicyOf } from '../../domain/container/container.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { OpenMark } from '../../domain/transaction/open-mark.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { deadManPolicy, samePolicy } from '../../domain/transaction/transaction.ts';
 import { parseKeptName, parseStandingName } from '../../domain/transaction/transaction-names.ts';
-import { followedTag } from '../transaction/facts.ts';
-import { untag } from '../transaction/marks.ts';
+import { followedTag } from '../transaction/facts/facts.ts';
+import { untag } from '../transaction/facts/marks.ts';
 
 type Stray = {
   readonly marks: readonly OpenMark[];

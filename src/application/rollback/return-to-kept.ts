@@ -1,17 +1,16 @@
 import { type Container, type ContainerSummary, isAlive, restartPolicyOf } from '../../domain/container/container.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
-import type { UpdatePhase } from '../../domain/run/event.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import { keptAmong } from '../../domain/rollback/kept-containers.ts';
 import { ownLabels } from '../../domain/container/label-origin.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ContainerOutcome } from '../../domain/run/session.ts';
+import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { passGate } from '../health/health.ts';
 import { memberOf } from '../recovery/find-open.ts';
 import type { RunTransaction } from '../transaction/run-transaction.ts';
-import { createStopTimes } from '../transaction/stop-times.ts';
+import { createStopTimes } from '../transaction/facts/stop-times.ts';
 import { transact } from '../transaction/transact.ts';
 
 /** By the id of the container that they ran before: those that are kept, with time to spare. */

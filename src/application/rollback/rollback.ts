@@ -10,7 +10,7 @@ import { quoted } from '../../domain/text/printable.ts';
 import type { ContainerOutcome, Session } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { StaleContainer, UpdatePlan } from '../../domain/plan/update-plan.ts';
-import { forgetFailures, rememberFailures } from '../check/failed-versions.ts';
+import { forgetFailures, rememberFailures } from '../transaction/failed-versions.ts';
 import { makePlan } from '../plan/make-plan.ts';
 import { findReturning, returnToKept } from './return-to-kept.ts';
 import { runPlan, untouched } from '../update/run-plan.ts';

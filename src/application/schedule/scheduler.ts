@@ -1,9 +1,9 @@
+import type { KeepUpdating } from '../../domain/schedule/schedule.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { Trigger } from '../../domain/run/session.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
-import type { KeepUpdating } from '../application.ts';
 
 export type Scheduler = {
   readonly keepUpdating: (order: KeepUpdating, signal: AbortSignal) => Promise<void>;

@@ -1,12 +1,8 @@
+import type { RecoveredTransaction, RecoveryReport } from '../../domain/recovery/recovery-report.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import {
-  recoverTransactions,
-  type RecoveredTransaction,
-  type RecoveryOrder,
-  type RecoveryReport,
-} from '../recovery/recover.ts';
+import { recoverTransactions, type RecoveryOrder } from '../recovery/recover.ts';
 
 /**
  * Recovers, and where a helper is at our own container waits until it has come to its end: nothing new

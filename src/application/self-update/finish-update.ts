@@ -1,7 +1,8 @@
+import type { RecoveryReport } from '../../domain/recovery/recovery-report.ts';
 import { readHelperOrder } from '../../domain/self-update/helper.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import { recoverTransactions, type RecoveryReport } from '../recovery/recover.ts';
+import { recoverTransactions } from '../recovery/recover.ts';
 
 /**
  * What a helper does: brings one transaction to its end, forward from where it was handed over, and

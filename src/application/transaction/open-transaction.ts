@@ -5,9 +5,9 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { keepOrderOf } from '../../domain/plan/keep-old.ts';
 import { startOrderOf } from '../../domain/plan/start-first.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
-import type { Member, OpenTransaction } from './facts.ts';
-import type { PreparedMember, PreparedTransaction } from './prepare.ts';
-import { createStopTimes } from './stop-times.ts';
+import type { Member, OpenTransaction } from './facts/facts.ts';
+import type { PreparedMember, PreparedTransaction } from './facts/prepare.ts';
+import { createStopTimes } from './facts/stop-times.ts';
 
 /** A transaction that is about to begin, of which nothing is in the engine yet. */
 export function openTransaction(

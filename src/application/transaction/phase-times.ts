@@ -1,6 +1,5 @@
-import type { UpdatePhase } from '../../domain/run/event.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
-import type { PhaseTimes } from '../../domain/run/session.ts';
+import type { PhaseTimes, UpdatePhase } from '../../domain/run/session.ts';
 
 /** How long containers were in each phase of their update. */
 export type PhaseWatch = {

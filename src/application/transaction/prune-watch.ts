@@ -1,6 +1,6 @@
+import type { MemberFacts, TransactionFacts } from '../../domain/transaction/facts.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { MemberFacts, TransactionFacts } from '../../domain/transaction/transaction.ts';
 
 /** Tells whom a prune has taken from a transaction that goes on all the same; a person who removes the two means it. */
 export type PruneWatch = {

@@ -2,9 +2,9 @@ import { describeWithRemedy } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { PlannedTransaction, UpdatePlan } from '../../domain/plan/update-plan.ts';
-import type { OpenTransaction } from './facts.ts';
+import type { OpenTransaction } from './facts/facts.ts';
 import { openTransaction } from './open-transaction.ts';
-import { type PreparedTransaction, prepareTransaction } from './prepare.ts';
+import { type PreparedTransaction, prepareTransaction } from './facts/prepare.ts';
 import { transact } from './transact.ts';
 
 /** What creating a group's successors aside, and comparing them, has shown. */

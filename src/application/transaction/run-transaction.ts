@@ -1,20 +1,25 @@
+import type { TransactOptions, TransactResult } from './transact-options.ts';
+import type { MemberFacts } from '../../domain/transaction/facts.ts';
 import { describeWithRemedy } from '../../domain/errors.ts';
 import { isAlive } from '../../domain/container/container.ts';
-import type { UpdatePhase } from '../../domain/run/event.ts';
 import { outageOf } from '../../domain/run/outage.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
+import type { ContainerOutcome, OutcomeKind, UpdatePhase } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import type { MemberFacts } from '../../domain/transaction/transaction.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
-import { rememberFailures } from '../check/failed-versions.ts';
-import type { OpenTransaction } from './facts.ts';
+import { rememberFailures } from './failed-versions.ts';
+import type { OpenTransaction } from './facts/facts.ts';
 import { tellLostLinks } from './lost-links.ts';
 import { openTransaction } from './open-transaction.ts';
 import { createPhaseWatch } from './phase-times.ts';
-import { PreparationError, type PreparedMember, type PreparedTransaction, prepareTransaction } from './prepare.ts';
+import {
+  PreparationError,
+  type PreparedMember,
+  type PreparedTransaction,
+  prepareTransaction,
+} from './facts/prepare.ts';
 import { handOver } from '../hand-over/hand-over.ts';
-import { transact, type TransactOptions, type TransactResult } from './transact.ts';
+import { transact } from './transact.ts';
 
 export type RunTransaction = typeof runTransaction;
 

@@ -1,14 +1,10 @@
+import type { RecoveredTransaction, RecoveryReport } from '../../domain/recovery/recovery-report.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { isParkedName } from '../../domain/transaction/transaction-names.ts';
 import { openMarksOf } from '../../domain/transaction/open-mark.ts';
 import type { Check, CheckReport } from '../check/check.ts';
-import {
-  type RecoveredTransaction,
-  recoverTransactions,
-  type RecoveryOrder,
-  type RecoveryReport,
-} from '../recovery/recover.ts';
+import { recoverTransactions, type RecoveryOrder } from '../recovery/recover.ts';
 
 /**
  * A check that, where it lists the remains of an update, finishes or undoes that first and looks

@@ -8,7 +8,7 @@ import type { ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts'
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { passGate } from '../health/health.ts';
 import { mannersOf } from '../health/manners.ts';
-import { createStopTimes } from '../transaction/stop-times.ts';
+import { createStopTimes } from '../transaction/facts/stop-times.ts';
 
 /**
  * Restarts, one after the other, what wants a restart because something it depends on was replaced,

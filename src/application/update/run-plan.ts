@@ -1,3 +1,4 @@
+import { type Outcomes } from '../../domain/run/session.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
@@ -8,9 +9,6 @@ import { createSlots } from '../async/concurrency.ts';
 import { whyNotReady } from './requirements.ts';
 import { restartDependents } from './restart-dependents.ts';
 import { type RunTransaction, runTransaction, type TransactionRun } from '../transaction/run-transaction.ts';
-
-/** By container id. */
-export type Outcomes = ReadonlyMap<string, ContainerOutcome>;
 
 /**
  * Runs a plan's transactions, `updateConcurrency` at once or one by one, each after those it waits

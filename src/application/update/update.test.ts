@@ -1,12 +1,14 @@
+import type { Engine } from '../../domain/outside/engine.ts';
+import type { UpdateRequest } from '../../domain/run/request.ts';
 import { describe, expect, test } from 'vitest';
 import { countCalls } from '../../../test/support/counted-engine.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
-import type { Engine, Outside } from '../../domain/outside/outside.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
 import type { Session } from '../../domain/run/session.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
-import type { Application, UpdateRequest } from '../application.ts';
+import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';
 
 const full: UpdateRequest = { trigger: 'command', images: [], containers: [] };

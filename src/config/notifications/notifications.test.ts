@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { loadConfiguration } from '../read/load.ts';
 import { splitUrls } from './split-urls.ts';
-import { isDailyTime, isTimeSpan, readDailyTime, readTimeSpan } from './times.ts';
+import { isDailyTime, isTimeSpan, readDailyTime, readTimeSpan } from '../schedule/times.ts';
 
 describe('splitUrls()', () => {
   test.each([

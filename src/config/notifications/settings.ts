@@ -1,11 +1,11 @@
+import type { Given } from '../given/given.ts';
 import type { MessageLevel } from '../../domain/notification/message.ts';
 import type { NotificationSettings } from '../../domain/notification/settings.ts';
 import type { Fault } from '../declaration/fault.ts';
 import { optionEntries, type OptionKey, type OptionValues } from '../table/options.ts';
-import { readNamedFile } from '../read/secrets.ts';
-import type { Given } from '../read/settings.ts';
+import { readNamedFile } from '../given/secrets.ts';
 import { readLegacyNotifications } from './legacy.ts';
-import { readDailyTime, readTimeSpan } from './times.ts';
+import { readDailyTime, readTimeSpan } from '../schedule/times.ts';
 
 type Notes = { readonly faults: Fault[]; readonly warnings: string[] };
 

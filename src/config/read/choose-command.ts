@@ -1,6 +1,6 @@
+import type { CommandLine, GivenFlag } from '../given/given.ts';
 import { editDistance } from '../../domain/text/edit-distance.ts';
 import { printable, quoted } from '../../domain/text/printable.ts';
-import type { CommandLine, GivenFlag } from './command-line.ts';
 import { commandNamed, commands, type CommandName } from '../declaration/commands.ts';
 import type { Fault } from '../declaration/fault.ts';
 import { options, type OptionKey } from '../table/options.ts';

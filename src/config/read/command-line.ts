@@ -1,23 +1,9 @@
+import { type CommandLine, type GivenFlag } from '../given/given.ts';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { chooseCommand } from './choose-command.ts';
-import type { CommandName } from '../declaration/commands.ts';
 import type { Fault } from '../declaration/fault.ts';
 import { readFlag, type FlagToken } from './flag.ts';
 import { optionEntries, type OptionKey } from '../table/options.ts';
-
-/** The command line, taken apart but with its values still as text. */
-export type CommandLine = {
-  readonly command: CommandName;
-  /** False when no command was named and `run` is meant. */
-  readonly commandNamed: boolean;
-  readonly names: readonly string[];
-  readonly flags: ReadonlyMap<OptionKey, GivenFlag>;
-  readonly wants: 'command' | 'help' | 'version';
-  readonly faults: readonly Fault[];
-};
-
-/** `source` is the flag as it was written; a repeated flag has several texts. */
-export type GivenFlag = { readonly source: string; readonly texts: readonly string[] };
 
 /** Takes the arguments apart (without the paths of Node and script). Never throws: what is wrong is in `faults`. */
 export function readCommandLine(argv: readonly string[]): CommandLine {

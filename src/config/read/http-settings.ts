@@ -1,3 +1,4 @@
+import type { Given } from '../given/given.ts';
 import {
   type EndpointGroup,
   endpointGroups,
@@ -6,8 +7,7 @@ import {
 } from '../../domain/settings/http-settings.ts';
 import type { Fault } from '../declaration/fault.ts';
 import type { OptionValues } from '../table/options.ts';
-import { readFileValue, readNamedFile } from './secrets.ts';
-import type { Given } from './settings.ts';
+import { readFileValue, readNamedFile } from '../given/secrets.ts';
 
 type Notes = { readonly faults: Fault[]; readonly alarms: string[]; readonly warnings: string[] };
 

@@ -1,11 +1,12 @@
-import { readCommandLine, type CommandLine } from './command-line.ts';
+import type { CommandLine } from '../given/given.ts';
+import { readCommandLine } from './command-line.ts';
 import type { CommandName } from '../declaration/commands.ts';
 import { readVariable, unknownVariables, type Environment } from '../table/environment.ts';
 import { exitCodeOf, refusedValue, type Fault } from '../declaration/fault.ts';
 import { takesOption, type Option } from '../declaration/option.ts';
 import { optionEntries, type OptionKey, type OptionValues } from '../table/options.ts';
 import { parseValue } from './parse.ts';
-import { readFileValue } from './secrets.ts';
+import { readFileValue } from '../given/secrets.ts';
 import { makeSettings, type Settings } from './settings.ts';
 import { showOptions, type ShownOption } from './shown-options.ts';
 import { warnWithoutEffect } from './without-effect.ts';

@@ -1,5 +1,5 @@
+import type { Given } from '../given/given.ts';
 import { refusedValue, type Fault } from '../declaration/fault.ts';
-import type { Given } from './settings.ts';
 
 /** The running service to ask. */
 export type RemoteSettings = {

@@ -1,7 +1,6 @@
+import type { Given } from '../given/given.ts';
 import { parseHealthProbe } from '../../domain/settings/health-probe.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import type { SelfUpdate } from '../../domain/self-update/self-update.ts';
-import type { Given } from './settings.ts';
+import type { ServiceSettings, SelfUpdate } from '../../domain/settings/settings.ts';
 
 /** What the service itself wants to know. The names on the command line are what `run` watches, and what other commands are about. */
 export function serviceSettings(

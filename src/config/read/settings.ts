@@ -1,17 +1,17 @@
+import { type Given } from '../given/given.ts';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Schedule } from '../../domain/schedule/schedule.ts';
 import type { NotificationSettings } from '../../domain/notification/settings.ts';
 import type { HttpSettings } from '../../domain/settings/http-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import type { CommandName } from '../declaration/commands.ts';
 import type { Fault } from '../declaration/fault.ts';
 import { makeHttpSettings } from './http-settings.ts';
 import { makeNotificationSettings } from '../notifications/settings.ts';
 import { remoteSettings, type RemoteSettings } from './remote-settings.ts';
 import type { OptionValues } from '../table/options.ts';
 import { intervalSchedule, readSchedule } from '../schedule/schedule.ts';
-import { readEngineCertificates, readNamedFile, type EngineCertificates } from './secrets.ts';
+import { readEngineCertificates, readNamedFile, type EngineCertificates } from '../given/secrets.ts';
 import { serviceSettings } from './service-settings.ts';
 
 /** All that the process is told from outside, ready to use. */
@@ -113,15 +113,6 @@ export type OutputSettings = {
   readonly live: boolean;
   /** Exit with 10 when updates are available. */
   readonly exitCode: boolean;
-};
-
-export type Given = {
-  readonly command: CommandName;
-  readonly commandNamed: boolean;
-  readonly names: readonly string[];
-  readonly values: OptionValues;
-  /** The flag or variable that gave an option its value. */
-  readonly sourceOf: (key: keyof OptionValues) => string;
 };
 
 export type MadeSettings = {

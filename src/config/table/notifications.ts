@@ -1,4 +1,4 @@
-import { isDailyTime, isTimeSpan } from '../notifications/times.ts';
+import { isDailyTime, isTimeSpan } from '../schedule/times.ts';
 import type { BooleanOption, DurationOption, ListOption, Option, TextOption } from '../declaration/option.ts';
 
 const commands = ['run', 'notify'] as const;

@@ -1,8 +1,9 @@
+import type { Labels } from '../container/label-names.ts';
 import { readContainerReference } from './container-reference.ts';
 import type { ContainerSummary } from '../container/container.ts';
 import { createImageRule } from './image-selection.ts';
 import { carriesAny } from '../container/label-pair.ts';
-import { type Labels, readLabels } from '../settings/labels.ts';
+import { readLabels } from '../settings/labels.ts';
 import { anyOf, namePattern } from '../text/name-pattern.ts';
 import type { ServiceSettings } from '../settings/settings.ts';
 import { wishesInForce } from '../settings/wishes-in-force.ts';

@@ -1,8 +1,9 @@
+import type { Labels } from '../container/label-names.ts';
 import type { ContainerSummary } from '../container/container.ts';
 import type { ImageLabelsOf } from '../container/image-index.ts';
 import { type ImageReference, matchesReference } from '../reference/image-reference.ts';
 import { carriesAny } from '../container/label-pair.ts';
-import { type Labels, type LabelWishes, readLabels } from '../settings/labels.ts';
+import { type LabelWishes, readLabels } from '../settings/labels.ts';
 import { anyOf, namePattern, type NamePattern } from '../text/name-pattern.ts';
 import { quoted } from '../text/printable.ts';
 import type { ServiceSettings } from '../settings/settings.ts';

@@ -1,3 +1,4 @@
+import type { RemoteImage } from '../outside/registry.ts';
 import { describe, expect, test } from 'vitest';
 import { digestOf, imageSummary } from '../../../test/support/builders.ts';
 import type { ImageSummary } from '../container/container.ts';
@@ -6,7 +7,6 @@ import { judgeFailure } from './failed-check.ts';
 import { failedVersionsOf, failedVersionTag } from './failed-version.ts';
 import { indexImages } from '../container/image-index.ts';
 import { parseImageReference } from '../reference/image-reference.ts';
-import type { RemoteImage } from '../outside/outside.ts';
 import { ageOf } from './sightings.ts';
 import { type Content, judgeAlone, judgeContent, judgeDigest, ownDigest } from './staleness.ts';
 import type { Subject } from './verdict.ts';

@@ -1,10 +1,11 @@
+import type { RemoteImage } from '../outside/registry.ts';
+import { runsOn } from '../reference/choose-platform.ts';
 import { type Digest, parseDigest, shortDigest } from '../reference/digest.ts';
 import { formatDuration } from '../text/duration.ts';
 import { type FailedVersion, tagsByPeople } from './failed-version.ts';
 import { digestsOf, type ImageIndex } from '../container/image-index.ts';
 import { familiarReference } from '../reference/image-reference.ts';
-import type { RemoteImage } from '../outside/outside.ts';
-import { formatPlatform, type Platform, runsOn } from '../reference/platform.ts';
+import { formatPlatform, type Platform } from '../reference/platform.ts';
 import { quoted } from '../text/printable.ts';
 import type { Age, Sighting } from './sightings.ts';
 import { registryDigest, type Subject, undecided, type Verdict, verdict } from './verdict.ts';

@@ -1,7 +1,7 @@
+import type { Labels } from './label-names.ts';
 import { type ComposeIdentity, composePrefix, mayBelongTogether, readComposeIdentity } from './compose-identity.ts';
 import type { Container } from './container.ts';
 import { ownLabels } from './label-origin.ts';
-import type { Labels } from '../settings/labels.ts';
 
 /** Finds containers by what others call them. */
 export type ContainerLookup<Each extends LinkedContainer = Container> = {

@@ -176,3 +176,5 @@ export function isAlive(status: ContainerStatus): boolean {
 export function shortId(id: string): string {
   return id.replace(/^sha256:/, '').slice(0, 12);
 }
+
+export type Network = { readonly id: string; readonly name: string; readonly driver: string };

@@ -1,7 +1,7 @@
+import type { Labels } from './label-names.ts';
 import type { ContainerSummary, ImageSummary } from './container.ts';
 import { type Digest, parseDigest } from '../reference/digest.ts';
 import { formatReference, type ImageReference, tryParseImageReference } from '../reference/image-reference.ts';
-import type { Labels } from '../settings/labels.ts';
 
 /** The engine's images, found by what containers and registries call them. */
 export type ImageIndex = {

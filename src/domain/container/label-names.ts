@@ -50,3 +50,5 @@ export const originalImageLabel = 'com.centurylinklabs.zodiac.original-image';
 
 /** Names under the drop-in prefix that Watchtower writes for itself. */
 export const watchtowerInternals: readonly string[] = ['container-chain', 'ephemeral-orchestrator'];
+
+export type Labels = Readonly<Record<string, string>>;

@@ -1,5 +1,4 @@
-import { journalPrefix } from './label-names.ts';
-import type { Labels } from '../settings/labels.ts';
+import { journalPrefix, type Labels } from './label-names.ts';
 
 /**
  * The labels that a container was given itself. Those that its image has with the same value come from the image,

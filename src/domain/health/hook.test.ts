@@ -1,7 +1,7 @@
+import type { ContainerCommand } from '../outside/engine-writer.ts';
 import { describe, expect, test } from 'vitest';
 import { inspectedContainer } from '../../../test/support/builders.ts';
 import { hookCommand, judgeHook, outputLines } from './hook.ts';
-import type { ContainerCommand } from '../outside/outside.ts';
 import { defaultSettings } from '../settings/settings.ts';
 
 const on = { ...defaultSettings, lifecycleHooks: true };

@@ -1,8 +1,8 @@
+import type { CommandOutcome, ContainerCommand } from '../outside/engine-writer.ts';
 import type { Container } from '../container/container.ts';
 import { formatDuration } from '../text/duration.ts';
 import { longestWaitMs } from '../settings/label-values.ts';
 import { type HookName, labelsInEffect, type LabelWishes, wishesOf } from '../settings/labels.ts';
-import type { CommandOutcome, ContainerCommand } from '../outside/outside.ts';
 import { printable } from '../text/printable.ts';
 import type { ServiceSettings } from '../settings/settings.ts';
 

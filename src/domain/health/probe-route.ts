@@ -1,6 +1,6 @@
+import type { EngineInfo } from '../outside/engine-reader.ts';
 import type { Container } from '../container/container.ts';
 import { hasHostNetwork } from '../container/recipe/network/network-mode.ts';
-import type { EngineInfo } from '../outside/outside.ts';
 
 /** From where a container is asked. */
 export type Viewpoint = {

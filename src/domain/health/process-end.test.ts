@@ -1,7 +1,7 @@
+import type { EngineEvent } from '../outside/engine-reader.ts';
 import { describe, expect, test } from 'vitest';
 import { inspectedContainer, runningState } from '../../../test/support/builders.ts';
 import type { ContainerState } from '../container/container.ts';
-import type { EngineEvent } from '../outside/outside.ts';
 import { endOf } from './process-end.ts';
 
 const happened = (action: string, attributes: Readonly<Record<string, string>> = {}, timeMs = 5000): EngineEvent => ({

@@ -1,6 +1,6 @@
+import type { EngineEvent } from '../outside/engine-reader.ts';
 import type { Container } from '../container/container.ts';
 import { isAlive } from '../container/container.ts';
-import type { EngineEvent } from '../outside/outside.ts';
 
 /** The first end of a container's process that the engine tells of. */
 export type ProcessEnd = {

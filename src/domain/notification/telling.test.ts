@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { containerOutcome } from '../../../test/support/fake-application.ts';
 import { boundedDraft } from './bounded-draft.ts';
-import { releaseOf } from './calm.ts';
+import { releaseOf } from './outbox/calm.ts';
 import { findingOf, isNews } from './findings.ts';
 import { isFor, leastLevelOf, readRecipients } from './routing.ts';
 

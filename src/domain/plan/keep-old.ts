@@ -1,6 +1,6 @@
+import type { EngineAbilities } from '../outside/engine-reader.ts';
 import type { Container } from '../container/container.ts';
 import { wishesOf } from '../settings/labels.ts';
-import type { EngineAbilities } from '../outside/outside.ts';
 import type { ServiceSettings } from '../settings/settings.ts';
 
 /** For how long a container is kept once it has been replaced; 0: not at all, and `reason` follows its name where somebody asked for it. */

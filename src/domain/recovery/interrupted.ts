@@ -1,10 +1,10 @@
+import { samePolicy } from '../transaction/policy.ts';
 import { removesItself } from '../transaction/auto-remove.ts';
 import { isImageId } from '../check/container-reference.ts';
 import type { Container, ContainerSummary } from '../container/container.ts';
 import type { Journal } from '../transaction/journal.ts';
 import { isExcluded, wishesOf } from '../settings/labels.ts';
 import { marks, type OpenMark } from '../transaction/open-mark.ts';
-import { samePolicy } from '../transaction/transaction.ts';
 import {
   isStandInName,
   parseKeptName,

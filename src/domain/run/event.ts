@@ -1,4 +1,4 @@
-import type { PullProgress } from '../outside/outside.ts';
+import { type UpdatePhase } from './session.ts';
 import type { ContainerOutcome, Session, Trigger } from './session.ts';
 
 /** Everything the service announces. Log, live table, metrics, history and streams listen; updating code knows none of them. */
@@ -94,19 +94,16 @@ export type ServiceEvent =
 /** A check only asks; an update may replace containers. Both begin with the same look at all of them. */
 export type ScanPurpose = 'check' | 'update';
 
-/** What a person watching an update sees it doing. */
-export type UpdatePhase =
-  | 'pulling'
-  | 'preparing'
-  | 'stopping'
-  | 'starting'
-  | 'checking health'
-  | 'committing'
-  | 'rolling back';
-
 export type RemovedImage = {
   readonly imageId: string;
   readonly imageName: string;
   readonly containerId: string;
   readonly containerName: string;
+};
+
+export type PullProgress = {
+  readonly layersDone: number;
+  readonly layers: number;
+  readonly bytes: number;
+  readonly totalBytes: number;
 };

@@ -1,5 +1,3 @@
-import type { UpdatePhase } from './event.ts';
-
 /** What began a run. */
 export type Trigger = 'command' | 'schedule' | 'start' | 'http';
 
@@ -76,3 +74,16 @@ export function summarise(session: Session): SessionSummary {
     skipped: count('skipped', 'deferred', 'unknown'),
   };
 }
+
+/** What a person watching an update sees it doing. */
+export type UpdatePhase =
+  | 'pulling'
+  | 'preparing'
+  | 'stopping'
+  | 'starting'
+  | 'checking health'
+  | 'committing'
+  | 'rolling back';
+
+/** By container id. */
+export type Outcomes = ReadonlyMap<string, ContainerOutcome>;

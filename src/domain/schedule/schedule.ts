@@ -10,3 +10,6 @@ export type Schedule = { /** For people: `every 6h`, `0 4 * * *`. */ readonly wo
       readonly nextRunAfter: (ms: number) => number | undefined;
     }
 );
+
+/** Without a schedule: at the start, if at all. */
+export type KeepUpdating = { readonly schedule: Schedule | undefined; readonly updateOnStart: boolean };

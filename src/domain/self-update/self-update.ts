@@ -1,12 +1,7 @@
+import { type SelfUpdate } from '../settings/settings.ts';
 import { removesItself } from '../transaction/auto-remove.ts';
 import type { Afterwards } from '../settings/afterwards.ts';
 import type { Container } from '../container/container.ts';
-
-/**
- * Whether Upkeep replaces the container that it runs in. `unless-published`: the HTTP API is on, so
- * not while the container publishes ports. `not-main-process`: a successor would not begin Upkeep.
- */
-export type SelfUpdate = 'on' | 'unless-published' | 'off' | 'not-by-this-command' | 'not-main-process';
 
 /**
  * Why Upkeep does not hand the update of its own container to a helper; undefined when it does.

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyText } from '../../../test/support/any-text.ts';
-import { labelNames } from '../container/label-names.ts';
-import { type Labels, labelsInEffect, type LabelWishes, readLabels as readLabelsOf, wishesOf } from './labels.ts';
+import { labelNames, type Labels } from '../container/label-names.ts';
+import { labelsInEffect, type LabelWishes, readLabels as readLabelsOf, wishesOf } from './labels.ts';
 
 /** Of an image without labels, unless given. */
 const readLabels = (labels: Labels, imageLabels: Labels | undefined = {}) => readLabelsOf(labels, imageLabels);

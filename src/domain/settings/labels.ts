@@ -1,3 +1,4 @@
+import { type Labels } from '../container/label-names.ts';
 import type { Container } from '../container/container.ts';
 import { formatDuration } from '../text/duration.ts';
 import type { HealthProbe } from './health-probe.ts';
@@ -61,8 +62,6 @@ export type HookWish = {
 
 /** `warnings`: sentences about labels that are not heard, at most 20, safe to print. */
 export type LabelReading = { readonly wishes: LabelWishes; readonly warnings: readonly string[] };
-
-export type Labels = Readonly<Record<string, string>>;
 
 /**
  * Reads the `upkeep.*` labels of a container and the drop-in ones. Of two that say the same, the one that the

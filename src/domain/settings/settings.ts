@@ -1,5 +1,4 @@
 import type { HealthProbe } from './health-probe.ts';
-import type { SelfUpdate } from '../self-update/self-update.ts';
 
 /** What the user wants, after flags, environment and defaults: the same for every run of the process. */
 export type ServiceSettings = {
@@ -108,3 +107,9 @@ export const defaultSettings: ServiceSettings = {
   lifecycleUserId: undefined,
   lifecycleGroupId: undefined,
 };
+
+/**
+ * Whether Upkeep replaces the container that it runs in. `unless-published`: the HTTP API is on, so
+ * not while the container publishes ports. `not-main-process`: a successor would not begin Upkeep.
+ */
+export type SelfUpdate = 'on' | 'unless-published' | 'off' | 'not-by-this-command' | 'not-main-process';

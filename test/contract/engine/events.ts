@@ -1,5 +1,5 @@
+import type { EngineEvent } from '../../../src/domain/outside/engine-reader.ts';
 import { describe, expect, test } from 'vitest';
-import type { EngineEvent } from '../../../src/domain/outside/outside.ts';
 import { endOf } from '../../../src/domain/health/process-end.ts';
 import { create, eventually, listen, run, type GetFixture } from './fixture.ts';
 

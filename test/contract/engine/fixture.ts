@@ -1,5 +1,8 @@
+import type { CallOutcome } from '../../../src/domain/outside/engine-writer.ts';
+import type { EngineEvent } from '../../../src/domain/outside/engine-reader.ts';
+import type { Engine } from '../../../src/domain/outside/engine.ts';
 import type { Container, ContainerConfig, ImageConfig } from '../../../src/domain/container/container.ts';
-import type { CallOutcome, Clock, Engine, EngineEvent } from '../../../src/domain/outside/outside.ts';
+import type { Clock } from '../../../src/domain/outside/outside.ts';
 import type { Platform } from '../../../src/domain/reference/platform.ts';
 
 /** What the rows need to set a scene, by means that are not the engine under test. */

@@ -1,9 +1,10 @@
+import type { UpdateRequest } from '../../../src/domain/run/request.ts';
+import type { RecoveryReport } from '../../../src/domain/recovery/recovery-report.ts';
 import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
 import type { SandboxConnection, SandboxEngineOptions } from '../../../sandbox/engine/engine.ts';
 import type { Release } from '../../../sandbox/registry/release.ts';
-import type { Application, UpdateRequest } from '../../../src/application/application.ts';
+import type { Application } from '../../../src/application/application.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
-import type { RecoveryReport } from '../../../src/application/recovery/recover.ts';
 import type { Container } from '../../../src/domain/container/container.ts';
 import type { ServiceEvent } from '../../../src/domain/run/event.ts';
 import type { Outside } from '../../../src/domain/outside/outside.ts';

@@ -1,6 +1,6 @@
+import type { CallOutcome, CreateOutcome } from '../../../domain/outside/engine-writer.ts';
+import type { ContainerRecipe } from '../../../domain/container/recipe/request/recipe.ts';
 import type { RestartPolicy } from '../../../domain/container/container.ts';
-import type { ContainerRecipe } from '../../../domain/container/recipe/container-recipe.ts';
-import type { CallOutcome, CreateOutcome } from '../../../domain/outside/outside.ts';
 import { formatPlatform } from '../../../domain/reference/platform.ts';
 import { capabilitiesOf, mishaps } from '../translate/capabilities.ts';
 import { change, changeAndRead } from './changes.ts';

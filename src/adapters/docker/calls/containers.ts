@@ -1,5 +1,5 @@
+import type { ContainerFilter } from '../../../domain/outside/engine-reader.ts';
 import type { Container, ContainerSummary } from '../../../domain/container/container.ts';
-import type { ContainerFilter } from '../../../domain/outside/outside.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { capabilitiesOf, namePattern } from '../translate/capabilities.ts';
 import type { Client } from '../transport/client.ts';

@@ -1,5 +1,5 @@
+import type { CommandOutcome, ContainerCommand } from '../../../domain/outside/engine-writer.ts';
 import { describeError, ServiceError } from '../../../domain/errors.ts';
-import type { CommandOutcome, ContainerCommand } from '../../../domain/outside/outside.ts';
 import { changeAndRead, errorOutcome } from './changes.ts';
 import type { Client } from '../transport/client.ts';
 import { containerPath } from './containers.ts';

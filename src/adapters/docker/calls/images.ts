@@ -1,6 +1,6 @@
+import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
 import type { Image, ImageSummary } from '../../../domain/container/container.ts';
 import { repositoryName, tryParseImageReference } from '../../../domain/reference/image-reference.ts';
-import type { CallOutcome } from '../../../domain/outside/outside.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { capabilitiesOf, mishaps } from '../translate/capabilities.ts';
 import { change } from './changes.ts';

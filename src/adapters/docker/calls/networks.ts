@@ -1,4 +1,5 @@
-import type { CallOutcome, ConnectRequest, Network } from '../../../domain/outside/outside.ts';
+import type { CallOutcome, ConnectRequest } from '../../../domain/outside/engine-writer.ts';
+import type { Network } from '../../../domain/container/container.ts';
 import { mishaps } from '../translate/capabilities.ts';
 import { change } from './changes.ts';
 import type { Client } from '../transport/client.ts';

@@ -1,4 +1,4 @@
-import type { PullProgress } from '../../../domain/outside/outside.ts';
+import type { PullProgress } from '../../../domain/run/event.ts';
 import { count, fields, text } from '../transport/wire.ts';
 
 export type PullProgressCount = {

@@ -1,6 +1,7 @@
+import type { RegistryCredentials } from '../../../domain/outside/registry.ts';
+import type { PullRequest } from '../../../domain/outside/engine-writer.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { parseImageReference, repositoryName } from '../../../domain/reference/image-reference.ts';
-import type { PullRequest, RegistryCredentials } from '../../../domain/outside/outside.ts';
 import { withoutSecrets } from '../../../domain/text/repeated-secret.ts';
 import { formatPlatform } from '../../../domain/reference/platform.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';

@@ -1,5 +1,5 @@
+import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
 import { describeError } from '../../../domain/errors.ts';
-import type { CallOutcome } from '../../../domain/outside/outside.ts';
 import { mishaps } from '../translate/capabilities.ts';
 import { change } from './changes.ts';
 import type { Client } from '../transport/client.ts';

@@ -1,6 +1,6 @@
+import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
 import { isAlive } from '../../../domain/container/container.ts';
 import { describeError, ServiceError } from '../../../domain/errors.ts';
-import type { CallOutcome } from '../../../domain/outside/outside.ts';
 import type { Client } from '../transport/client.ts';
 import { inspectContainer } from './containers.ts';
 

@@ -1,4 +1,4 @@
-import type { CallOutcome, StopOptions } from '../../../domain/outside/outside.ts';
+import type { CallOutcome, StopOptions } from '../../../domain/outside/engine-writer.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { maxAnswerBytes, readJson } from '../transport/answer.ts';
 import { capabilitiesOf } from '../translate/capabilities.ts';

@@ -1,4 +1,4 @@
-import type { CallOutcome } from '../../../domain/outside/outside.ts';
+import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
 import { change } from './changes.ts';
 import type { Client } from '../transport/client.ts';
 

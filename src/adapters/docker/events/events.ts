@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../../domain/outside/outside.ts';
+import type { EngineEvent } from '../../../domain/outside/engine-reader.ts';
 import type { Client } from '../transport/client.ts';
 import { jsonLines, longLine } from '../streams/json-lines.ts';
 import { read, refusal } from '../reading/reads.ts';

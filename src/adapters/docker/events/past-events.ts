@@ -1,4 +1,4 @@
-import type { EngineEvent, PastEventsQuery } from '../../../domain/outside/outside.ts';
+import type { EngineEvent, PastEventsQuery } from '../../../domain/outside/engine-reader.ts';
 import type { Client } from '../transport/client.ts';
 import { eventsBetween } from './events-between.ts';
 

@@ -1,4 +1,4 @@
-import type { EngineInfo } from '../../../domain/outside/outside.ts';
+import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
 import { normalisePlatform, type Platform } from '../../../domain/reference/platform.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { capabilitiesOf } from '../translate/capabilities.ts';

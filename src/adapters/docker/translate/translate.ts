@@ -1,4 +1,5 @@
-import { shortId } from '../../../domain/container/container.ts';
+import type { EngineEvent } from '../../../domain/outside/engine-reader.ts';
+import { shortId, type Network } from '../../../domain/container/container.ts';
 import type {
   Container,
   ContainerState,
@@ -8,7 +9,6 @@ import type {
   Image,
   ImageSummary,
 } from '../../../domain/container/container.ts';
-import type { EngineEvent, Network } from '../../../domain/outside/outside.ts';
 import { podmanActions, podmanStates } from './capabilities.ts';
 import { readImageConfig, readSettings } from './settings.ts';
 import { count, fields, items, text, textMap, texts, timeMs, type Fields } from '../transport/wire.ts';

@@ -1,6 +1,6 @@
+import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
 import { speaksApi } from '../../../domain/container/api-version.ts';
 import { ServiceError } from '../../../domain/errors.ts';
-import type { EngineInfo } from '../../../domain/outside/outside.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 import { fields, items, text } from './wire.ts';
 

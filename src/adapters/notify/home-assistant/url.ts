@@ -3,8 +3,8 @@ import type { UrlParts } from '../url/parts.ts';
 import { shownUrl } from '../url/print.ts';
 import { UrlProblem } from '../url/problem.ts';
 import { queryPairs, readQuery } from '../url/query.ts';
-import { serverOf } from '../services/address.ts';
-import { unknownKeysOf } from '../services/service.ts';
+import { serverOf } from '../service/address.ts';
+import { unknownKeysOf } from '../service/service.ts';
 
 /** How Home Assistant is reached, through its broker. */
 export type HomeAssistantSettings = {

@@ -29,7 +29,7 @@ import { apprise } from './relay/apprise.ts';
 import { healthchecks } from './relay/healthchecks.ts';
 import { kuma } from './relay/kuma.ts';
 import { webhook } from './relay/webhook.ts';
-import type { Service } from './service.ts';
+import type { Service } from '../service/service.ts';
 
 /** Every service, in the order of the documentation: those that most people use first. */
 export const services: readonly Service[] = [

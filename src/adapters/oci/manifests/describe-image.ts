@@ -1,11 +1,7 @@
+import type { RemoteImage } from '../../../domain/outside/registry.ts';
+import { choosePlatform } from '../../../domain/reference/choose-platform.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
-import type { RemoteImage } from '../../../domain/outside/outside.ts';
-import {
-  choosePlatform,
-  formatPlatform,
-  normalisePlatform,
-  type Platform,
-} from '../../../domain/reference/platform.ts';
+import { formatPlatform, normalisePlatform, type Platform } from '../../../domain/reference/platform.ts';
 import type { Client } from '../client/client.ts';
 import { RegistryFailure, cut } from '../transport/failure.ts';
 import { parseImageConfig } from './image-config.ts';

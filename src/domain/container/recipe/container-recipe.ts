@@ -1,24 +1,10 @@
-import type { Endpoint } from '../container.ts';
+import { type ContainerRecipe } from './request/recipe.ts';
 import { endpointsFor } from './network/endpoints.ts';
 import { hostConfigFor } from './host-config.ts';
 import { ownConfig } from './own-config.ts';
 import { refusal } from './request/refusal.ts';
 import type { KnownRequest, RecipeRequest } from './request/request.ts';
 import { normalisePlatform, type Platform } from '../../reference/platform.ts';
-
-/** What a successor is created from. */
-export type ContainerRecipe = {
-  /** The body of `POST /containers/create`. */
-  readonly body: Readonly<Record<string, unknown>>;
-  /** Given only when the image's platform is not the engine's own. */
-  readonly platform?: Platform;
-  /** Networks to connect after the create, because an engine below API 1.44 takes one endpoint at create. */
-  readonly laterEndpoints: readonly {
-    readonly networkId: string;
-    readonly networkName: string;
-    readonly endpoint: Endpoint;
-  }[];
-};
 
 /**
  * The settings of a container less what it inherited from its old image, so that it inherits anew

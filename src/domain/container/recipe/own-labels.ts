@@ -1,6 +1,5 @@
 import type { Container, Image } from '../container.ts';
-import { journalPrefix } from '../label-names.ts';
-import type { Labels } from '../../settings/labels.ts';
+import { journalPrefix, type Labels } from '../label-names.ts';
 import { pinnedPathsLabel, pinnedPaths } from './volumes/mounts.ts';
 import type { KnownRequest } from './request/request.ts';
 

@@ -1,6 +1,7 @@
-import { TemplateFault } from './fault.ts';
-import { type FunctionContext, type TemplateFunction, templateFunctions } from './functions/table.ts';
-import type { Meter } from './limits.ts';
+import type { FunctionContext } from './values/function-context.ts';
+import { TemplateFault } from './values/fault.ts';
+import { type TemplateFunction, templateFunctions } from './functions/table.ts';
+import type { Meter } from './values/limits.ts';
 import type { Command, Operand, Pipe } from './syntax/nodes.ts';
 import { member } from './values/member.ts';
 import { isTrue } from './values/truth.ts';

@@ -1,6 +1,6 @@
 import { assign, evaluatePipe, type State } from './evaluate.ts';
-import { TemplateFault } from './fault.ts';
-import type { Sink } from './limits.ts';
+import { TemplateFault } from './values/fault.ts';
+import type { Sink } from './values/limits.ts';
 import type { Branches, Node, RangeNode } from './syntax/nodes.ts';
 import type { Tree } from './syntax/parse.ts';
 import { printValue } from './format/print.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { defaultLimits } from './limits.ts';
+import { defaultLimits } from './values/limits.ts';
 import { longestTemplate, parseTemplate, renderTemplate } from './render.ts';
 import { Moment } from './time/moment.ts';
 import { Item, type Value } from './values/value.ts';

@@ -1,7 +1,7 @@
 import { execute } from './execute.ts';
-import { describeFault, TemplateFault } from './fault.ts';
+import { describeFault, TemplateFault } from './values/fault.ts';
 import { functionNames } from './functions/table.ts';
-import { createMeter, createSink, defaultLimits, type RenderLimits } from './limits.ts';
+import { createMeter, createSink, defaultLimits, type RenderLimits } from './values/limits.ts';
 import { parseTree, type Tree } from './syntax/parse.ts';
 import { Moment } from './time/moment.ts';
 import type { Value } from './values/value.ts';

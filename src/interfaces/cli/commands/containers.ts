@@ -1,3 +1,4 @@
+import type { Cell } from '../terminal/cell.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { namePattern } from '../../../domain/text/name-pattern.ts';
 import { quoted } from '../../../domain/text/printable.ts';
@@ -6,7 +7,7 @@ import { shortImage } from '../render/container-table.ts';
 import { exitCodes, type LookFunction, type ReadDocument } from '../context/context.ts';
 import { listOf, textOf } from '../render/fields.ts';
 import { printDocument, printLines, printTable, styleFor } from '../render/print.ts';
-import type { Cell, Table } from '../terminal/table.ts';
+import type { Table } from '../terminal/table.ts';
 import { unfinishedWording, type Wording } from '../render/wording.ts';
 
 /** `upkeep containers`: what is watched, with what is known of it already. */

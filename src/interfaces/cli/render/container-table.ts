@@ -1,8 +1,9 @@
+import type { Cell, Column } from '../terminal/cell.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { ContainerOutcome } from '../../../domain/run/session.ts';
 import type { CheckedContainer, UnfinishedContainer } from '../context/application-types.ts';
 import { sayDowntime } from './downtime.ts';
-import type { Cell, Column, Table } from '../terminal/table.ts';
+import type { Table } from '../terminal/table.ts';
 import { outcomeWording, statusWording, unfinishedWording, type Wording } from './wording.ts';
 
 /** One row per container, wherever containers are listed: name, image, state, reason. */

@@ -1,10 +1,11 @@
+import type { Cell } from '../terminal/cell.ts';
 import type { Application } from '../../../application/application.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { containerColumns } from './container-table.ts';
 import { createLiveRegion, type Room } from '../terminal/live-region.ts';
 import { createRunView, type ViewRow } from './run-view.ts';
 import type { Style } from '../terminal/style.ts';
-import { type Cell, layoutTable } from '../terminal/table.ts';
+import { layoutTable } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { fit } from '../terminal/width.ts';
 

@@ -1,10 +1,10 @@
+import type { Cell } from '../terminal/cell.ts';
 import { formatDuration } from '../../../domain/text/duration.ts';
-import type { ServiceEvent, UpdatePhase } from '../../../domain/run/event.ts';
-import type { Clock, PullProgress } from '../../../domain/outside/outside.ts';
+import type { ServiceEvent, PullProgress } from '../../../domain/run/event.ts';
+import type { Clock } from '../../../domain/outside/outside.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import type { OutcomeKind } from '../../../domain/run/session.ts';
+import type { OutcomeKind, UpdatePhase } from '../../../domain/run/session.ts';
 import { shortImage } from './container-table.ts';
-import type { Cell } from '../terminal/table.ts';
 import { outcomeWording, wordingOfStatus } from './wording.ts';
 
 /** What a run has announced so far, one row per container. */

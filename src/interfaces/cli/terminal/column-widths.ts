@@ -1,4 +1,4 @@
-import type { Cell, Column } from './table.ts';
+import type { Cell, Column } from './cell.ts';
 import { displayWidth } from './width.ts';
 
 /**

@@ -1,8 +1,9 @@
+import type { Cell } from './cell.ts';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { containerColumns } from '../render/container-table.ts';
 import { createStyle } from './style.ts';
-import { layoutTable, type Cell } from './table.ts';
+import { layoutTable } from './table.ts';
 import { displayWidth } from './width.ts';
 
 const style = createStyle(false);

@@ -3,7 +3,7 @@ import { checkedEntry } from '../../json/entries.ts';
 import { startDeadline } from '../requests/deadline.ts';
 import { HttpError } from '../replies/errors.ts';
 import type { HttpParts } from '../service/parts.ts';
-import { defineRoute, type Route } from './route.ts';
+import { defineRoute, type Route } from '../service/route.ts';
 import { array, choice, integer, object, stamped, text, time, truth } from '../replies/schemas.ts';
 import { selectionParameters, timeoutUpTo } from '../requests/selection.ts';
 import { stamp } from '../replies/stamp.ts';

@@ -1,6 +1,6 @@
 import { configurationEntry } from '../../json/configuration.ts';
 import type { HttpParts } from '../service/parts.ts';
-import { defineRoute, type Route } from './route.ts';
+import { defineRoute, type Route } from '../service/route.ts';
 import { array, object, stamped, text, truth } from '../replies/schemas.ts';
 import { stamp } from '../replies/stamp.ts';
 

@@ -1,7 +1,7 @@
 import { createCachedList } from '../service/cached-list.ts';
 import { containerFilter, containerParameters } from '../requests/container-filter.ts';
 import type { HttpParts } from '../service/parts.ts';
-import { defineRoute, type Route } from './route.ts';
+import { defineRoute, type Route } from '../service/route.ts';
 import { array, integer, object, stamped, text } from '../replies/schemas.ts';
 
 /** `GET /v1/containers`: what is watched, from memory. */

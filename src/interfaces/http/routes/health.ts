@@ -3,7 +3,7 @@ import { startDeadline } from '../requests/deadline.ts';
 import { HttpError, internalError, problemOf } from '../replies/errors.ts';
 import { limitsOf } from '../guards/limits.ts';
 import type { HttpParts } from '../service/parts.ts';
-import { defineRoute, type Route } from './route.ts';
+import { defineRoute, type Route } from '../service/route.ts';
 import { choice, object, truth } from '../replies/schemas.ts';
 
 /** `/livez`, `/startupz` and `/readyz`: what an orchestrator asks. */

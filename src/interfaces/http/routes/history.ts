@@ -1,7 +1,7 @@
 import { HttpError } from '../replies/errors.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { count, moment } from '../requests/query.ts';
-import { defineRoute, type Route } from './route.ts';
+import { defineRoute, type Route } from '../service/route.ts';
 import { array, choice, integer, object, stamped, text, time } from '../replies/schemas.ts';
 import type { HistoryEntry } from '../service/service.ts';
 import { stamp } from '../replies/stamp.ts';

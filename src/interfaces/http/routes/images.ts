@@ -3,7 +3,7 @@ import { createCachedList } from '../service/cached-list.ts';
 import { isOfImage } from '../requests/container-filter.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { text as textParameter } from '../requests/query.ts';
-import { defineRoute, type Route } from './route.ts';
+import { defineRoute, type Route } from '../service/route.ts';
 import { array, integer, object, stamped, text } from '../replies/schemas.ts';
 
 /** `GET /v1/images`: the images of the watched containers, from memory. */

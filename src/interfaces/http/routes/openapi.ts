@@ -1,6 +1,6 @@
 import type { Caller } from '../guards/client-address.ts';
 import type { ParameterDocumentation } from '../requests/query.ts';
-import type { Route } from './route.ts';
+import type { Route } from '../service/route.ts';
 import { errorSchema } from '../replies/schemas.ts';
 
 /** The description of the enabled endpoints: https://swagger.io/specification/v2/ */

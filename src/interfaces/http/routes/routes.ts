@@ -1,7 +1,7 @@
 import type { Cors } from '../guards/cors.ts';
 import type { EventStreams } from '../events/event-streams.ts';
 import type { HttpParts } from '../service/parts.ts';
-import type { Route } from './route.ts';
+import type { Route } from '../service/route.ts';
 import { checkRoute } from './check.ts';
 import { configRoute } from './config.ts';
 import { containerDetailsRoute } from './container-details.ts';

@@ -1,6 +1,6 @@
 import type { TargetStatus } from '../../../domain/notification/status.ts';
 import type { HttpParts } from '../service/parts.ts';
-import { defineRoute, type Route } from './route.ts';
+import { defineRoute, type Route } from '../service/route.ts';
 import { array, integer, object, stamped, summarySchema, text, time, truth } from '../replies/schemas.ts';
 import { stamp } from '../replies/stamp.ts';
 import { toTimestamp } from '../../json/timestamps.ts';

@@ -4,7 +4,7 @@ import { createCallerReader } from '../guards/client-address.ts';
 import { HttpError, jsonType } from '../replies/errors.ts';
 import { describeApi } from './openapi.ts';
 import type { HttpParts } from '../service/parts.ts';
-import { defineRoute, type Route } from './route.ts';
+import { defineRoute, type Route } from '../service/route.ts';
 import { toYaml } from '../replies/yaml.ts';
 
 /**

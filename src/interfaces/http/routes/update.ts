@@ -3,7 +3,7 @@ import { type Session, summarise } from '../../../domain/run/session.ts';
 import { outcomeEntry } from '../../json/entries.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { flag } from '../requests/query.ts';
-import { defineRoute, type Route } from './route.ts';
+import { defineRoute, type Route } from '../service/route.ts';
 import { array, choice, integer, map, object, stamped, summarySchema, text } from '../replies/schemas.ts';
 import { selectionParameters, timeoutUpTo } from '../requests/selection.ts';
 import { stamp } from '../replies/stamp.ts';

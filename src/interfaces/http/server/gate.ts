@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { notFound, type Problem } from '../replies/errors.ts';
 import { normalTarget, pathOf } from '../requests/request-target.ts';
-import { methodsOf, type Route } from '../routes/route.ts';
+import { methodsOf, type Route } from '../service/route.ts';
 import { writeProblem } from '../replies/write-problem.ts';
 
 /** What is wrong with a method and a target in its normal form; undefined when both are known. */

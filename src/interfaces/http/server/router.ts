@@ -4,7 +4,7 @@ import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import { type Authenticate, createAuthentication } from '../guards/auth.ts';
 import { errorBody, HttpError, internalError, jsonType, notFound, type Problem, problemOf } from '../replies/errors.ts';
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
-import { methodsOf, type Route } from '../routes/route.ts';
+import { methodsOf, type Route } from '../service/route.ts';
 
 export type RouterParts = {
   readonly routes: readonly Route[];

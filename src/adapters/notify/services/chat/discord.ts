@@ -4,9 +4,9 @@ import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { refusal, type Judge } from '../../wire/judge.ts';
 import { cutLine, cutText, messagePieces, piecesOf } from '../../wire/split.ts';
 import { fieldOf, jsonOf } from '../../wire/words.ts';
-import { matching } from '../address.ts';
-import { defineService } from '../service.ts';
-import { richText, titleOf } from '../texts.ts';
+import { matching } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { richText, titleOf } from '../../service/texts.ts';
 
 const parameters = {
   title: text('of the embeds'),

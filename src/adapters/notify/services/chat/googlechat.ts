@@ -1,8 +1,8 @@
 import { text } from '../../url/parameters.ts';
 import { jsonPost } from '../../wire/bodies.ts';
 import { messagePieces } from '../../wire/split.ts';
-import { needed, pathOf, serverOf } from '../address.ts';
-import { defineService } from '../service.ts';
+import { needed, pathOf, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
 
 /** https://developers.google.com/workspace/chat/quickstart/webhooks */
 export const googlechat = defineService({

@@ -4,9 +4,9 @@ import { UrlProblem } from '../../url/problem.ts';
 import { jsonPost } from '../../wire/bodies.ts';
 import { expectField } from '../../wire/judge.ts';
 import { messagePieces } from '../../wire/split.ts';
-import { needed } from '../address.ts';
-import { defineService } from '../service.ts';
-import { titleOf } from '../texts.ts';
+import { needed } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
 
 /** https://open.larksuite.com/document/client-docs/bot-v3/add-custom-bot */
 export const lark = defineService({

@@ -7,9 +7,9 @@ import { expectTaken, refusal } from '../../wire/judge.ts';
 import { Refused } from '../../wire/refused.ts';
 import { messagePieces } from '../../wire/split.ts';
 import { fieldOf, jsonOf } from '../../wire/words.ts';
-import { needed, serverOf } from '../address.ts';
-import { defineService } from '../service.ts';
-import { titleOf } from '../texts.ts';
+import { needed, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
 
 /** https://spec.matrix.org/latest/client-server-api/ */
 export const matrix = defineService({

@@ -1,9 +1,9 @@
 import { flag, text } from '../../url/parameters.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { messagePieces } from '../../wire/split.ts';
-import { needed, pathOf, serverOf } from '../address.ts';
-import { defineService } from '../service.ts';
-import { richText, titledText, titleOf } from '../texts.ts';
+import { needed, pathOf, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { richText, titledText, titleOf } from '../../service/texts.ts';
 
 /** https://developers.mattermost.com/integrate/webhooks/incoming/ */
 export const mattermost = defineService({

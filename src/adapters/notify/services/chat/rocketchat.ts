@@ -1,8 +1,8 @@
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { messagePieces } from '../../wire/split.ts';
-import { needed, serverOf } from '../address.ts';
-import { defineService } from '../service.ts';
-import { richText, titledText } from '../texts.ts';
+import { needed, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { richText, titledText } from '../../service/texts.ts';
 
 /** https://docs.rocket.chat/docs/integrations */
 export const rocketchat = defineService({

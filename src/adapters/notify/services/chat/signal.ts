@@ -3,9 +3,9 @@ import { UrlProblem } from '../../url/problem.ts';
 import { jsonPost } from '../../wire/bodies.ts';
 import { basicLogin } from '../../wire/headers.ts';
 import { messagePieces } from '../../wire/split.ts';
-import { matching, serverOf } from '../address.ts';
-import { defineService } from '../service.ts';
-import { titledText, titleOf } from '../texts.ts';
+import { matching, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { titledText, titleOf } from '../../service/texts.ts';
 
 /** https://github.com/bbernhard/signal-cli-rest-api */
 export const signal = defineService({

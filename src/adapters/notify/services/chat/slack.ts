@@ -3,9 +3,9 @@ import { UrlProblem } from '../../url/problem.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { expectField, refusalByWords, type Judge } from '../../wire/judge.ts';
 import { cutText } from '../../wire/split.ts';
-import { needed } from '../address.ts';
-import { defineService } from '../service.ts';
-import { titleOf } from '../texts.ts';
+import { needed } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
 import { readSlackToken } from './slack-token.ts';
 
 /** https://api.slack.com/messaging/webhooks and https://api.slack.com/methods/chat.postMessage */

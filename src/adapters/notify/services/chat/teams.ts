@@ -4,8 +4,8 @@ import { isWorkflow } from '../../url/webhooks.ts';
 import { jsonPost } from '../../wire/bodies.ts';
 import { refusal } from '../../wire/judge.ts';
 import { cutText } from '../../wire/split.ts';
-import { defineService } from '../service.ts';
-import { titleOf } from '../texts.ts';
+import { defineService } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
 
 /** https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using */
 export const teams = defineService({

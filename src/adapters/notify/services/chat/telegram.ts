@@ -5,9 +5,9 @@ import type { HttpAnswer } from '../../wire/exchange.ts';
 import { expectField } from '../../wire/judge.ts';
 import { piecesOf } from '../../wire/split.ts';
 import { wordsOf } from '../../wire/words.ts';
-import { matching } from '../address.ts';
-import { defineService, type Part } from '../service.ts';
-import { titleOf } from '../texts.ts';
+import { matching } from '../../service/address.ts';
+import { defineService, type Part } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
 
 const parameters = {
   chats: list('numbers of chats, `@channel`, or `CHAT:TOPIC`', { aliases: ['channels'], isRequired: true }),

@@ -2,9 +2,9 @@ import { list } from '../../url/parameters.ts';
 import { jsonPost } from '../../wire/bodies.ts';
 import { expectField } from '../../wire/judge.ts';
 import { messagePieces } from '../../wire/split.ts';
-import { needed } from '../address.ts';
-import { defineService } from '../service.ts';
-import { titledText } from '../texts.ts';
+import { needed } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { titledText } from '../../service/texts.ts';
 
 /** https://developer.work.weixin.qq.com/document/path/91770 */
 export const wecom = defineService({

@@ -3,9 +3,9 @@ import { UrlProblem } from '../../url/problem.ts';
 import { formPost } from '../../wire/bodies.ts';
 import { basicLogin } from '../../wire/headers.ts';
 import { cutLine, messagePieces } from '../../wire/split.ts';
-import { matching, needed, serverOf } from '../address.ts';
-import { defineService } from '../service.ts';
-import { richText, titledText, titleOf } from '../texts.ts';
+import { matching, needed, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { richText, titledText, titleOf } from '../../service/texts.ts';
 
 const parameters = {
   stream: text('channel that gets the message'),

@@ -1,10 +1,10 @@
 import { parseDuration } from '../../../../domain/text/duration.ts';
 import { choice, flag, list, text, type Parameter } from '../../url/parameters.ts';
 import { UrlProblem } from '../../url/problem.ts';
-import { needed, serverOf } from '../address.ts';
-import { defineService } from '../service.ts';
+import { needed, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
 import { createProgress } from '../../wire/progress.ts';
-import { titleOf } from '../texts.ts';
+import { titleOf } from '../../service/texts.ts';
 import type { MailServer } from './send-mails.ts';
 
 const parameters = {

@@ -1,9 +1,9 @@
 import { choice, list, text } from '../../url/parameters.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { cutLine, cutText } from '../../wire/split.ts';
-import { needed, serverOf } from '../address.ts';
-import { defineService } from '../service.ts';
-import { titleOf } from '../texts.ts';
+import { needed, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
 
 const parameters = {
   alias: text('joins alerts that are one'),

@@ -3,9 +3,9 @@ import { authorityOf } from '../../url/parts.ts';
 import { UrlProblem } from '../../url/problem.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { cutLine, cutText } from '../../wire/split.ts';
-import { matching } from '../address.ts';
-import { defineService } from '../service.ts';
-import { titledText } from '../texts.ts';
+import { matching } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { titledText } from '../../service/texts.ts';
 
 const parameters = {
   severity: choice('of the event', ['critical', 'error', 'warning', 'info'], 'error'),

@@ -1,8 +1,8 @@
 import type { Message } from '../../../../domain/notification/message.ts';
 import { flag, text } from '../../url/parameters.ts';
 import { UrlProblem } from '../../url/problem.ts';
-import { serverOf } from '../address.ts';
-import { defineService, type Part } from '../service.ts';
+import { serverOf } from '../../service/address.ts';
+import { defineService, type Part } from '../../service/service.ts';
 
 /** https://containrrr.dev/shoutrrr/v0.8/services/generic/ */
 export const generic = defineService({

@@ -1,5 +1,5 @@
-import { defineService } from '../service.ts';
-import { titledText } from '../texts.ts';
+import { defineService } from '../../service/service.ts';
+import { titledText } from '../../service/texts.ts';
 
 export const logger = defineService({
   schemes: ['logger'],

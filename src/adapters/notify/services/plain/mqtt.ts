@@ -1,7 +1,7 @@
 import { choice, flag, text } from '../../url/parameters.ts';
 import { UrlProblem } from '../../url/problem.ts';
-import { needed, serverOf } from '../address.ts';
-import { defineService } from '../service.ts';
+import { needed, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
 
 const parameters = {
   clientid: text('of the connection; one by chance unless given'),

@@ -2,9 +2,9 @@ import { choice, integer, text } from '../../url/parameters.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { expectField } from '../../wire/judge.ts';
 import { cutText } from '../../wire/split.ts';
-import { needed, pathOf, serverOf } from '../address.ts';
-import { defineService } from '../service.ts';
-import { titleOf } from '../texts.ts';
+import { needed, pathOf, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
 
 /** https://github.com/Finb/bark-server/blob/master/docs/API_V2.md */
 export const bark = defineService({

@@ -2,9 +2,9 @@ import { flag, integer, jsonObject, text } from '../../url/parameters.ts';
 import { UrlProblem } from '../../url/problem.ts';
 import { formOf, jsonPost, orNone } from '../../wire/bodies.ts';
 import { expectJson } from '../../wire/judge.ts';
-import { needed, pathOf, serverOf } from '../address.ts';
-import { defineService } from '../service.ts';
-import { richText, titleOf } from '../texts.ts';
+import { needed, pathOf, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { richText, titleOf } from '../../service/texts.ts';
 
 /** https://gotify.net/api-docs#/message/createMessage */
 export const gotify = defineService({

@@ -1,8 +1,8 @@
 import { integer, list, text } from '../../url/parameters.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
-import { needed } from '../address.ts';
-import { defineService, type Part } from '../service.ts';
-import { titleOf } from '../texts.ts';
+import { needed } from '../../service/address.ts';
+import { defineService, type Part } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
 
 /** https://ifttt.com/maker_webhooks */
 export const ifttt = defineService({

@@ -3,9 +3,9 @@ import { formOf, orNone } from '../../wire/bodies.ts';
 import { refusalByWords } from '../../wire/judge.ts';
 import { cutText } from '../../wire/split.ts';
 import { fieldOf, jsonOf, wordsOf } from '../../wire/words.ts';
-import { needed } from '../address.ts';
-import { defineService } from '../service.ts';
-import { titleOf } from '../texts.ts';
+import { needed } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
 
 /** https://joaoapps.com/join/api/ */
 export const join = defineService({

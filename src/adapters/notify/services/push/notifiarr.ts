@@ -2,9 +2,9 @@ import { colour, hexColour, text } from '../../url/parameters.ts';
 import { UrlProblem } from '../../url/problem.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { messagePieces } from '../../wire/split.ts';
-import { needed } from '../address.ts';
-import { defineService } from '../service.ts';
-import { richText } from '../texts.ts';
+import { needed } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { richText } from '../../service/texts.ts';
 
 /** https://notifiarr.wiki/pages/integrations/passthrough/ */
 export const notifiarr = defineService({

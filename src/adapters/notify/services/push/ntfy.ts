@@ -2,9 +2,9 @@ import { choice, flag, list, text } from '../../url/parameters.ts';
 import { basicLogin, headerText } from '../../wire/headers.ts';
 import { messagePieces } from '../../wire/split.ts';
 import { expectJson } from '../../wire/judge.ts';
-import { needed, serverOf } from '../address.ts';
-import { defineService, type Part } from '../service.ts';
-import { richText, titleOf } from '../texts.ts';
+import { needed, serverOf } from '../../service/address.ts';
+import { defineService, type Part } from '../../service/service.ts';
+import { richText, titleOf } from '../../service/texts.ts';
 
 /** https://docs.ntfy.sh/publish/ */
 export const ntfy = defineService({

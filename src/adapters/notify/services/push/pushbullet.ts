@@ -1,9 +1,9 @@
 import { text } from '../../url/parameters.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { expectField } from '../../wire/judge.ts';
-import { matching } from '../address.ts';
-import { defineService, type Part } from '../service.ts';
-import { titleOf } from '../texts.ts';
+import { matching } from '../../service/address.ts';
+import { defineService, type Part } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
 
 /** https://docs.pushbullet.com/#create-push */
 export const pushbullet = defineService({

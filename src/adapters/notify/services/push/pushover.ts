@@ -5,9 +5,9 @@ import { UrlProblem } from '../../url/problem.ts';
 import { formPost, orNone } from '../../wire/bodies.ts';
 import { expectField } from '../../wire/judge.ts';
 import { cutLine, messagePieces } from '../../wire/split.ts';
-import { matching } from '../address.ts';
-import { defineService } from '../service.ts';
-import { titleOf } from '../texts.ts';
+import { matching } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
 
 /** https://pushover.net/api */
 export const pushover = defineService({

@@ -3,9 +3,9 @@ import { UrlProblem } from '../../url/problem.ts';
 import { formPost } from '../../wire/bodies.ts';
 import { basicLogin } from '../../wire/headers.ts';
 import { messagePieces } from '../../wire/split.ts';
-import { matching, needed } from '../address.ts';
-import { defineService, type Part } from '../service.ts';
-import { titledText, titleOf } from '../texts.ts';
+import { matching, needed } from '../../service/address.ts';
+import { defineService, type Part } from '../../service/service.ts';
+import { titledText, titleOf } from '../../service/texts.ts';
 
 /** https://www.twilio.com/docs/messaging/api/message-resource */
 export const twilio = defineService({

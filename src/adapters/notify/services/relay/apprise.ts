@@ -1,9 +1,9 @@
 import { flag, text } from '../../url/parameters.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { refusal } from '../../wire/judge.ts';
-import { needed, pathOf, serverOf } from '../address.ts';
-import { defineService } from '../service.ts';
-import { titleOf } from '../texts.ts';
+import { needed, pathOf, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
 
 /** https://github.com/caronc/apprise-api#api-details */
 export const apprise = defineService({

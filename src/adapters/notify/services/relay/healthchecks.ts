@@ -2,8 +2,8 @@ import { UrlProblem } from '../../url/problem.ts';
 import type { HttpAnswer } from '../../wire/exchange.ts';
 import { refusal, type Judge } from '../../wire/judge.ts';
 import { cutText } from '../../wire/split.ts';
-import { serverOf } from '../address.ts';
-import { defineService } from '../service.ts';
+import { serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
 
 /** https://healthchecks.io/docs/http_api/ */
 export const healthchecks = defineService({

@@ -1,8 +1,8 @@
 import { expectField } from '../../wire/judge.ts';
 import { cutLine } from '../../wire/split.ts';
 import { formOf } from '../../wire/bodies.ts';
-import { needed, pathOf, serverOf } from '../address.ts';
-import { defineService } from '../service.ts';
+import { needed, pathOf, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
 
 /** https://github.com/louislam/uptime-kuma/wiki/API-Documentation#push-endpoint */
 export const kuma = defineService({

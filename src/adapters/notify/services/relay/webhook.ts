@@ -3,9 +3,9 @@ import { list, text } from '../../url/parameters.ts';
 import { UrlProblem } from '../../url/problem.ts';
 import { formOf } from '../../wire/bodies.ts';
 import { refusal } from '../../wire/judge.ts';
-import { serverOf } from '../address.ts';
-import { defineService } from '../service.ts';
-import { titleOf } from '../texts.ts';
+import { serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
 
 /**
  * Signed as Standard Webhooks are, https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md,

@@ -1,7 +1,7 @@
+import type { ContainerRecipe } from '../request/recipe.ts';
 import { speaksApi } from '../../api-version.ts';
 import { canonical } from '../../../text/canonical.ts';
 import type { Endpoint } from '../../container.ts';
-import type { ContainerRecipe } from '../container-recipe.ts';
 import { quoted } from '../../../text/printable.ts';
 import { endpointSysctls, splitSysctls } from './interface-sysctls.ts';
 import { configuredMacAddress } from './mac-address.ts';

@@ -1,5 +1,4 @@
-import type { Container, Image } from '../../container.ts';
-import type { Network } from '../../../outside/outside.ts';
+import type { Container, Image, Network } from '../../container.ts';
 import type { Platform } from '../../../reference/platform.ts';
 
 /** What `recipeFor()` makes a recipe from. */

@@ -1,6 +1,6 @@
-import type { FunctionContext } from '../functions/table.ts';
-import type { Sink } from '../limits.ts';
-import { showMoment } from '../time/methods.ts';
+import type { FunctionContext } from '../values/function-context.ts';
+import type { Sink } from '../values/limits.ts';
+import { showMoment } from '../values/methods.ts';
 import { Moment } from '../time/moment.ts';
 import { isDictionary, Item, listOf, Named, sortedEntries, type Value } from '../values/value.ts';
 import { shortestFloat } from './float.ts';

@@ -1,5 +1,5 @@
-import type { FunctionContext } from '../functions/table.ts';
-import type { Sink } from '../limits.ts';
+import type { FunctionContext } from '../values/function-context.ts';
+import type { Sink } from '../values/limits.ts';
 import { typeName } from '../values/truth.ts';
 import { Named, type Value } from '../values/value.ts';
 import { formatInteger, formatReal } from './number.ts';

@@ -1,4 +1,4 @@
-import { TemplateFault } from '../fault.ts';
+import { TemplateFault } from '../values/fault.ts';
 import { typeName } from '../values/truth.ts';
 import { isDictionary, listOf, Named, type Value } from '../values/value.ts';
 

@@ -1,10 +1,10 @@
-import { TemplateFault } from '../fault.ts';
-import type { Sink } from '../limits.ts';
+import type { FunctionContext } from '../values/function-context.ts';
+import { TemplateFault } from '../values/fault.ts';
+import type { Sink } from '../values/limits.ts';
 import { formatMoment } from '../time/format.ts';
 import { Moment } from '../time/moment.ts';
 import { typeName } from '../values/truth.ts';
 import { isDictionary, isList, Item, Named, sortedEntries, type Value } from '../values/value.ts';
-import type { FunctionContext } from './table.ts';
 
 /** As Go's `json.MarshalIndent` with two spaces: keys of maps sorted, those of structs in their order. */
 export function toJson(value: Value, { createSink }: FunctionContext): string {

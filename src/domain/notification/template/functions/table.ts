@@ -1,10 +1,10 @@
-import { TemplateFault } from '../fault.ts';
+import { type FunctionContext } from '../values/function-context.ts';
+import { TemplateFault } from '../values/fault.ts';
 import { escapeHtml, escapeJavaScript, escapeQuery } from '../format/escape.ts';
 import { print, println } from '../format/print.ts';
 import { printf } from '../format/printf.ts';
-import type { Meter, Sink } from '../limits.ts';
+
 import { formatMoment } from '../time/format.ts';
-import type { Moment } from '../time/moment.ts';
 import { parseRfc3339 } from '../time/parse.ts';
 import { equals, isLess } from '../values/compare.ts';
 import { isTrue } from '../values/truth.ts';
@@ -12,8 +12,6 @@ import type { Value } from '../values/value.ts';
 import { index, length, slice } from './access.ts';
 import { toJson, toPorcelainJson } from './json.ts';
 import { contains, join, replace, split, textArgument, toLower, toTitle, toUpper } from './text.ts';
-
-export type FunctionContext = { readonly meter: Meter; readonly now: Moment; readonly createSink: () => Sink };
 
 /** `least` and `most` count arguments. `shortCircuit`: the truth that ends the evaluation of arguments. */
 export type TemplateFunction = {

@@ -1,5 +1,5 @@
-import { TemplateFault } from '../fault.ts';
-import type { Meter } from '../limits.ts';
+import { TemplateFault } from '../values/fault.ts';
+import type { Meter } from '../values/limits.ts';
 import { typeName } from '../values/truth.ts';
 import { listOf, type Value } from '../values/value.ts';
 

@@ -1,5 +1,5 @@
 import { printable } from '../../../text/printable.ts';
-import { TemplateFault } from '../fault.ts';
+import { TemplateFault } from '../values/fault.ts';
 
 /** `open` and `close` are the delimiters; `sign` is one of `( ) | , = :=`. */
 export type TokenKind =

@@ -1,4 +1,4 @@
-import { TemplateFault } from '../fault.ts';
+import { TemplateFault } from '../values/fault.ts';
 
 /** The value of a quoted string as Go reads it; a raw one, in back quotes, loses its carriage returns. */
 export function unquote(text: string, at: number): string {

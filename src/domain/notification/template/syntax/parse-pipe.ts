@@ -1,5 +1,5 @@
 import { nearest } from '../../../text/edit-distance.ts';
-import { TemplateFault } from '../fault.ts';
+import { TemplateFault } from '../values/fault.ts';
 import { charCode, readNumber, unquote } from './literals.ts';
 import type { Token } from './lex.ts';
 import type { Command, Operand, Pipe } from './nodes.ts';

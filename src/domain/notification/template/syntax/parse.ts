@@ -1,4 +1,4 @@
-import { TemplateFault } from '../fault.ts';
+import { TemplateFault } from '../values/fault.ts';
 import { lex, type Token } from './lex.ts';
 import { unquote } from './literals.ts';
 import type { Branches, Node, Pipe } from './nodes.ts';

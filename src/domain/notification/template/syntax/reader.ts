@@ -1,5 +1,5 @@
 import { printable } from '../../../text/printable.ts';
-import { TemplateFault } from '../fault.ts';
+import { TemplateFault } from '../values/fault.ts';
 import type { Token, TokenKind } from './lex.ts';
 
 /** Goes through tokens once, and knows what the grammar needs to know on the way. */

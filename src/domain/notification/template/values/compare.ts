@@ -1,4 +1,4 @@
-import { TemplateFault } from '../fault.ts';
+import { TemplateFault } from './fault.ts';
 import { typeName } from './truth.ts';
 import { compareText, isDictionary, isList, Named, type Value } from './value.ts';
 

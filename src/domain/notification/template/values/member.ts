@@ -1,8 +1,8 @@
 import { shortId } from '../../../container/container.ts';
 import { nearest } from '../../../text/edit-distance.ts';
-import { TemplateFault } from '../fault.ts';
+import { TemplateFault } from './fault.ts';
 import { Moment } from '../time/moment.ts';
-import { momentMethods } from '../time/methods.ts';
+import { momentMethods } from './methods.ts';
 import { isTrue, typeName } from './truth.ts';
 import { isDictionary, Item, type Value } from './value.ts';
 

@@ -1,7 +1,7 @@
+import type { NotifyContext } from './notify-context.ts';
 import { ServiceError } from '../../../../domain/errors.ts';
 import type { Target } from '../../../../domain/notification/message.ts';
 import { quoted } from '../../../../domain/text/printable.ts';
-import type { NotifyContext } from './notify.ts';
 
 /** The targets that are named, or all of them; throws for a name that is none, and where there are none at all. */
 export function chosenTargets({ setup: { targets }, names }: NotifyContext): readonly Target[] {

@@ -1,10 +1,10 @@
+import type { NotifyContext } from './notify-context.ts';
 import { applyRecords, emptyOutbox, type OutboxEntry } from '../../../../domain/notification/outbox/outbox.ts';
 import { printable } from '../../../../domain/text/printable.ts';
 import { toTimestamp } from '../../../json/timestamps.ts';
 import { exitCodes } from '../../context/context.ts';
 import { printDocument, printLines, printTable, styleFor } from '../../render/print.ts';
 import { problemLines } from './chosen-targets.ts';
-import type { NotifyContext } from './notify.ts';
 
 /** `upkeep notify list`: each target, and what waits for it where --state-dir tells. */
 export async function list(context: NotifyContext): Promise<number> {

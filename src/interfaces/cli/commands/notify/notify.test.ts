@@ -1,3 +1,4 @@
+import type { NotifySetup } from './notify-context.ts';
 import { describe, expect, test } from 'vitest';
 import { createCommandScene } from '../../../../../test/support/command-scene.ts';
 import { createTestTarget } from '../../../../../test/support/notify-scene.ts';
@@ -5,7 +6,7 @@ import { messageOf } from '../../../../../test/support/outbox-arbitrary.ts';
 import type { SendOutcome } from '../../../../domain/notification/message.ts';
 import type { Composer } from '../../../../domain/notification/run-facts.ts';
 import { carryOut } from '../../cli.ts';
-import { createNotify, type NotifySetup } from './notify.ts';
+import { createNotify } from './notify.ts';
 
 const composer: Composer = {
   start: ({ version }) => ({ title: 'T', text: `Upkeep ${version}`, level: 'info', lines: [] }),

@@ -1,9 +1,9 @@
+import type { NotifyContext } from './notify-context.ts';
 import { printable } from '../../../../domain/text/printable.ts';
 import type { Draft } from '../../../../domain/notification/run-facts.ts';
 import { exitCodes } from '../../context/context.ts';
 import { printDocument, printLines, styleFor } from '../../render/print.ts';
 import { madeUpRun, madeUpStart, quietRun } from '../../../../domain/notification/made-up-run.ts';
-import type { NotifyContext } from './notify.ts';
 
 /** `upkeep notify preview`: the messages of a made-up start, a run with something of everything, and a quiet one. */
 export async function preview({ setup, settings, terminal, clock }: NotifyContext): Promise<number> {

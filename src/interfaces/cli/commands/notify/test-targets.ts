@@ -1,9 +1,9 @@
+import type { NotifyContext } from './notify-context.ts';
 import type { Message, Target } from '../../../../domain/notification/message.ts';
 import { printable } from '../../../../domain/text/printable.ts';
 import { exitCodes } from '../../context/context.ts';
 import { printDocument, printLines, styleFor } from '../../render/print.ts';
 import { chosenTargets, problemLines } from './chosen-targets.ts';
-import type { NotifyContext } from './notify.ts';
 
 /** `upkeep notify test`: a real message to each target, once, and what its service answered. */
 export async function test(context: NotifyContext): Promise<number> {

@@ -1,7 +1,7 @@
+import type { NotifyContext } from './notify-context.ts';
 import { exitCodes } from '../../context/context.ts';
 import { printDocument, printLines } from '../../render/print.ts';
 import { problemLines } from './chosen-targets.ts';
-import type { NotifyContext } from './notify.ts';
 
 /** `upkeep notify upgrade`: the URLs that stand for options of old, whole, with their secrets, a line for each. */
 export async function upgrade(context: NotifyContext): Promise<number> {

@@ -1,5 +1,5 @@
-import { describeError } from '../../domain/errors.ts';
-import type { Outside } from '../../domain/outside/outside.ts';
+import { describeError } from '../../../domain/errors.ts';
+import type { Outside } from '../../../domain/outside/outside.ts';
 
 /** When containers were told to end, by the engine's clock. */
 export type StopTimes = {

@@ -1,18 +1,10 @@
+import { deadManPolicy, samePolicy } from './policy.ts';
+import { type Step, stepKey } from './step.ts';
+import { type Course, type MemberFacts, placeOf, type Standing, type TransactionFacts } from './facts.ts';
+import { decide } from './decide.ts';
 import { describe, expect, test } from 'vitest';
 import type { Afterwards } from '../settings/afterwards.ts';
 import { type ContainerStatus, isAlive, type RestartPolicy } from '../container/container.ts';
-import {
-  type Course,
-  deadManPolicy,
-  decide,
-  type MemberFacts,
-  placeOf,
-  samePolicy,
-  type Standing,
-  type Step,
-  stepKey,
-  type TransactionFacts,
-} from './transaction.ts';
 import { droppedName, failedName, keptName, parkedName, parseKeptName, successorName } from './transaction-names.ts';
 
 const unlessStopped: RestartPolicy = { Name: 'unless-stopped', MaximumRetryCount: 0 };

@@ -1,6 +1,7 @@
+import type { CallOutcome } from '../../domain/outside/engine-writer.ts';
 import { describeError } from '../../domain/errors.ts';
 import { type FailedVersion, failedVersionTag, otherNames } from '../../domain/check/failed-version.ts';
-import type { CallOutcome, Outside } from '../../domain/outside/outside.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
 
 export type Failure = {
   readonly name: string;

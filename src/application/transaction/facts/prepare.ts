@@ -1,9 +1,18 @@
-import { speaksApi } from '../../domain/container/api-version.ts';
-import { type Container, type Endpoint, type Image, isAlive } from '../../domain/container/container.ts';
-import { recipeFor } from '../../domain/container/recipe/container-recipe.ts';
-import { labelsToBe } from '../../domain/container/recipe/own-labels.ts';
-import { ServiceError } from '../../domain/errors.ts';
-import type { HealthProbe } from '../../domain/settings/health-probe.ts';
+import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
+import { getsFreshVolumes } from '../../../domain/plan/fresh-volumes.ts';
+import { runsOn } from '../../../domain/reference/choose-platform.ts';
+import { speaksApi } from '../../../domain/container/api-version.ts';
+import {
+  type Container,
+  type Endpoint,
+  type Image,
+  isAlive,
+  type Network,
+} from '../../../domain/container/container.ts';
+import { recipeFor } from '../../../domain/container/recipe/container-recipe.ts';
+import { labelsToBe } from '../../../domain/container/recipe/own-labels.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+import type { HealthProbe } from '../../../domain/settings/health-probe.ts';
 import {
   digestOfRepository,
   engineReference,
@@ -11,14 +20,13 @@ import {
   parseImageReference,
   tryParseImageReference,
   withDigest,
-} from '../../domain/reference/image-reference.ts';
-import { readLabels, wishesOf } from '../../domain/settings/labels.ts';
-import type { EngineInfo, Network, Outside } from '../../domain/outside/outside.ts';
-import { formatPlatform, type Platform, runsOn, samePlatform } from '../../domain/reference/platform.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
-import { getsFreshVolumes } from '../cleanup/old-volumes.ts';
-import { titleOfProbe, whyNotAskable } from '../health/probe.ts';
+} from '../../../domain/reference/image-reference.ts';
+import { readLabels, wishesOf } from '../../../domain/settings/labels.ts';
+import type { Outside } from '../../../domain/outside/outside.ts';
+import { formatPlatform, type Platform, samePlatform } from '../../../domain/reference/platform.ts';
+import type { ServiceSettings } from '../../../domain/settings/settings.ts';
+import type { PlannedMember, PlannedTransaction } from '../../../domain/plan/update-plan.ts';
+import { titleOfProbe, whyNotAskable } from '../../health/probe.ts';
 
 /** Everything that a transaction needs before it touches a container: images pulled and verified, networks known. */
 export type PreparedTransaction = {

@@ -1,7 +1,8 @@
-import type { Container } from '../../domain/container/container.ts';
-import { describeError } from '../../domain/errors.ts';
-import type { EngineEvent, Outside } from '../../domain/outside/outside.ts';
-import { endOf, type ProcessEnd } from '../../domain/health/process-end.ts';
+import type { EngineEvent } from '../../../domain/outside/engine-reader.ts';
+import type { Container } from '../../../domain/container/container.ts';
+import { describeError } from '../../../domain/errors.ts';
+import type { Outside } from '../../../domain/outside/outside.ts';
+import { endOf, type ProcessEnd } from '../../../domain/health/process-end.ts';
 import type { OpenTransaction } from './facts.ts';
 
 /** The successor whose process ended before that of all others in its group. */

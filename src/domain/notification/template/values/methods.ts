@@ -1,8 +1,8 @@
-import { TemplateFault } from '../fault.ts';
-import { Named, type Value } from '../values/value.ts';
-import { formatMoment, monthNames, weekdayNames } from './format.ts';
-import { Moment, zeroUnixMs } from './moment.ts';
-import { wallClock } from './zone.ts';
+import { TemplateFault } from './fault.ts';
+import { Named, type Value } from './value.ts';
+import { formatMoment, monthNames, weekdayNames } from '../time/format.ts';
+import { Moment, zeroUnixMs } from '../time/moment.ts';
+import { wallClock } from '../time/zone.ts';
 
 type Method = {
   readonly parameters: number;

@@ -1,6 +1,6 @@
-import type { MessageLevel } from './message.ts';
-import type { Hold } from './outbox/record.ts';
-import type { NotificationSettings, QuietHours } from './settings.ts';
+import type { MessageLevel } from '../message.ts';
+import type { Hold } from './record.ts';
+import type { NotificationSettings, QuietHours } from '../settings.ts';
 
 /** When a message may go out; `hold`: as one with all others that wait for the same time. */
 export type Release = { readonly dueAtMs: number; readonly hold?: Hold };

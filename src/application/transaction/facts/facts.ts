@@ -1,21 +1,21 @@
-import type { Afterwards } from '../../domain/settings/afterwards.ts';
-import { type Container, isAlive, restartPolicyOf, type RestartPolicy } from '../../domain/container/container.ts';
-import { isImageId } from '../../domain/check/container-reference.ts';
-import { hookCommand } from '../../domain/health/hook.ts';
-import { tryParseImageReference } from '../../domain/reference/image-reference.ts';
-import { readJournal, transactionLabel } from '../../domain/transaction/journal.ts';
-import { journalPrefix } from '../../domain/container/label-names.ts';
-import type { HookName } from '../../domain/settings/labels.ts';
-import type { Outside } from '../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import {
   type Course,
   type MemberFacts,
   placeOf,
   type Standing,
   type TransactionFacts,
-} from '../../domain/transaction/transaction.ts';
-import { parseStandingName, standingPrefix } from '../../domain/transaction/transaction-names.ts';
+} from '../../../domain/transaction/facts.ts';
+import type { Afterwards } from '../../../domain/settings/afterwards.ts';
+import { type Container, isAlive, restartPolicyOf, type RestartPolicy } from '../../../domain/container/container.ts';
+import { isImageId } from '../../../domain/check/container-reference.ts';
+import { hookCommand } from '../../../domain/health/hook.ts';
+import { tryParseImageReference } from '../../../domain/reference/image-reference.ts';
+import { readJournal, transactionLabel } from '../../../domain/transaction/journal.ts';
+import { journalPrefix } from '../../../domain/container/label-names.ts';
+import type { HookName } from '../../../domain/settings/labels.ts';
+import type { Outside } from '../../../domain/outside/outside.ts';
+import type { ServiceSettings } from '../../../domain/settings/settings.ts';
+import { parseStandingName, standingPrefix } from '../../../domain/transaction/transaction-names.ts';
 import type { StopTimes } from './stop-times.ts';
 
 /** One container's part in a transaction, as the plan or the journal tells it. */

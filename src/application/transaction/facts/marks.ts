@@ -1,7 +1,8 @@
-import { otherNames } from '../../domain/check/failed-version.ts';
-import { namelessTag, type OpenMark, openMarkTag, openMarkText } from '../../domain/transaction/open-mark.ts';
-import type { CallOutcome, Outside } from '../../domain/outside/outside.ts';
-import type { StepOf } from '../../domain/transaction/transaction.ts';
+import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
+import type { StepOf } from '../../../domain/transaction/step.ts';
+import { otherNames } from '../../../domain/check/failed-version.ts';
+import { namelessTag, type OpenMark, openMarkTag, openMarkText } from '../../../domain/transaction/open-mark.ts';
+import type { Outside } from '../../../domain/outside/outside.ts';
 import type { OpenTransaction } from './facts.ts';
 
 type Context = { readonly outside: Outside; readonly transaction: OpenTransaction };

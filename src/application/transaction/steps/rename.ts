@@ -1,0 +1,16 @@
+import type { StepOf } from '../../../domain/transaction/step.ts';
+import type { StepContext, StepOutcome } from './step-context.ts';
+
+/**
+ * Docker 20.10 answers 404 for a container that has crashed since the facts were read: they tell whether it is there.
+ * What has the name already is refused too: then the request has arrived twice, and the rename is ours.
+ */
+export async function renameContainer(
+  { outside: { engine } }: StepContext,
+  { id, to }: StepOf<'rename'>,
+): Promise<StepOutcome> {
+  const outcome = await engine.renameContainer(id, to);
+  if (outcome.kind !== 'refused') return outcome;
+  if (outcome.status === 404) return { kind: 'unknown', message: outcome.message };
+  return (await engine.inspectContainer(id))?.name === to ? { kind: 'noop' } : outcome;
+}

@@ -1,0 +1,15 @@
+import type { UpdatePhase } from '../run/session.ts';
+import { stepOf } from './choose-step.ts';
+import type { TransactionFacts } from './facts.ts';
+import { type Decision, type Step, stepKey } from './step.ts';
+
+/** Who prunes means what is of no use any more, not what was about to start: that is made again, as it was. */
+export function remake({ members, course }: TransactionFacts, phase: UpdatePhase): Decision | undefined {
+  const steps = members.flatMap(({ old, standsIn, lacksStandIn, missingOfStandIn }, member): Step[] => {
+    if (old === undefined) return lacksStandIn ? [{ kind: 'standIn', member }] : [];
+    const [networkId] = missingOfStandIn;
+    return standsIn && networkId !== undefined ? [{ kind: 'connect', id: old.id, networkId, member }] : [];
+  });
+  const step = steps.find((each) => !course.givenUp.has(stepKey(each)));
+  return step && stepOf(phase, step);
+}
