@@ -65,6 +65,55 @@ describe('functions that other tools have', () => {
   });
 });
 
+describe('what is easily got wrong is as Go has it', () => {
+  const list = [7n, 8n, 9n, 10n];
+  test.each([
+    [
+      '{{printf "%.0f %.0f %.0f %.1f %.2f %.3g %.2e %g %.4g" 2.5 3.5 0.5 0.25 2.675 0.00012345 12345.0 100000.0 123456.0}}',
+      '2 4 0 0.2 2.67 0.000123 1.23e+04 100000 1.235e+05',
+    ],
+    ['{{$x := 1}}{{if 1}}{{$x := 2}}{{$x}}{{end}}{{$x}}', '21'],
+    ['{{$x := 1}}{{with $x := 5}}{{$x = 6}}{{$x}}{{end}}{{$x}}', '61'],
+    ['{{$x := 0}}{{range $i, $e := .}}{{$x := $i}}{{end}}{{$x}}{{range .}}{{$x = .}}{{end}}{{$x}}', '010'],
+    ['{{range .}}{{$y := .}}{{end}}{{range .}}{{$y := .}}{{end}}', ''],
+    ['{{define "t"}}{{$}}{{end}}{{$x := 1}}{{template "t" 5}}{{template "t"}}{{$x}}', '5<no value>1'],
+    ['{{block "b" 3}}[{{.}}{{$}}]{{end}}{{template "b" 4}}', '[33][44]'],
+    ['{{range $i, $e := .}}{{if eq $i 1}}{{continue}}{{end}}{{$e}}{{if eq $i 2}}{{break}}{{end}},{{end}}', '7,9'],
+    ['a \t\r\n {{- 1 -}} \n b {{- /* x */ -}} c{{-3}}', 'a1bc-3'],
+    [
+      String.raw`{{"\x41\101\u00e9\xc3\xa9\n" | printf "%q"}} {{'\''}} {{1e3 | printf "%v"}} {{-0x1F}} {{017}}`,
+      String.raw`"AAéé\n" 39 1000 -31 15`,
+    ],
+  ])('%s', (template, expected) => {
+    expect(render(template, list)).toBe(expected);
+  });
+});
+
+describe('times have the names of their zones', () => {
+  test.each([
+    ['UTC', 'UTC UTC'],
+    ['Europe/Berlin', 'CET CEST'],
+    ['Europe/London', 'GMT BST'],
+    ['Europe/Dublin', 'GMT IST'],
+    ['Europe/Moscow', 'MSK MSK'],
+    ['America/New_York', 'EST EDT'],
+    ['America/Sao_Paulo', '-03 -03'],
+    ['America/St_Johns', 'NST NDT'],
+    ['Asia/Kolkata', 'IST IST'],
+    ['Asia/Kathmandu', '+0545 +0545'],
+    ['Asia/Shanghai', 'CST CST'],
+    ['Asia/Tokyo', 'JST JST'],
+    ['Asia/Seoul', 'KST KST'],
+    ['Australia/Sydney', 'AEDT AEST'],
+    ['Australia/Lord_Howe', '+11 +1030'],
+    ['Pacific/Auckland', 'NZDT NZST'],
+    ['Africa/Johannesburg', 'SAST SAST'],
+  ])('%s: %s', (zone, names) => {
+    const times = [0, 6].map((month) => new Moment(Date.UTC(2026, month, 15, 12), zone));
+    expect(render('{{range $i, $t := .}}{{if $i}} {{end}}{{.Format "MST"}}{{end}}', times)).toBe(names);
+  });
+});
+
 describe('a failure names the place and the remedy', () => {
   test.each([
     ['{{.Hostname}}', 'line 1, column 3: there is no .Hostname in a message; did you mean .Host?'],
@@ -107,6 +156,7 @@ describe('a hostile template', () => {
   test.each([
     ['an endless range', '{{range 1000000000000}}{{end}}', 'steps'],
     ['ranges in ranges', '{{range 10000}}{{range 10000}}{{range 10000}}{{end}}{{end}}{{end}}', 'steps'],
+    ['a long list of arguments', `{{range 100000}}{{$x := or ${'0 '.repeat(1000)}}}{{end}}`, 'steps'],
     ['a template that calls itself', '{{define "a"}}{{template "a" .}}{{end}}{{template "a" .}}', 'inside each other'],
     ['a text that doubles itself', double, 'longer than'],
     ['a long output', '{{range 100000}}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx{{end}}', 'longer than'],

@@ -21,7 +21,7 @@ export type RenderOptions = {
 /** In UTF-16 units; what users have is under 4000. */
 export const longestTemplate = 65_536;
 
-/** Reads a template in the subset of https://pkg.go.dev/text/template that `docs/notifications.md` describes. */
+/** Reads a template in the subset of https://pkg.go.dev/text/template that `docs/notification-templates.md` describes. */
 export function parseTemplate(
   text: string,
 ): { readonly kind: 'template'; readonly template: Template } | TemplateFailure {

@@ -145,6 +145,8 @@ describe('linksOf()', () => {
     ['https://github.com/acme', undefined],
     ['javascript:alert(1)', undefined],
     ['https://user:secret@github.com/acme/web', undefined],
+    ['https://user@github.com/acme/web', undefined],
+    ['https://:secret@github.com/acme/web', undefined],
     ['git@github.com:acme/web', undefined],
   ])('of the source %s finds the releases %s', (source, releases) => {
     expect(linksOf({ 'org.opencontainers.image.source': source }).releases).toBe(releases);

@@ -37,7 +37,12 @@ function entriesOfContainer(container: ContainerOutcome, facts: RunFacts): Entry
       return [found()];
     case 'Failed':
       return [
-        { message: 'Updated container state to failed', level: 'error', data: { name, error: reason }, atMs: ended },
+        {
+          message: 'Updated container state to failed',
+          level: 'error',
+          data: { ...(id !== '' && { container_id: id }), name, error: reason },
+          atMs: ended,
+        },
       ];
     case 'Skipped':
       return [

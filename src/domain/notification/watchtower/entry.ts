@@ -8,15 +8,3 @@ export type Entry = {
   readonly data: Readonly<Record<string, string | number>>;
   readonly atMs: number;
 };
-
-const order: readonly MessageLevel[] = ['debug', 'info', 'warn', 'error'];
-
-export function isAtLeast(level: MessageLevel, least: MessageLevel): boolean {
-  return order.indexOf(level) >= order.indexOf(least);
-}
-
-/** The most severe; `info` of none. */
-export function gravestLevel(entries: readonly Pick<Entry, 'level'>[]): MessageLevel {
-  const levels = entries.map(({ level }) => level);
-  return order.findLast((level) => levels.includes(level)) ?? 'info';
-}

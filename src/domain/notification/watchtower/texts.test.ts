@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ContainerOutcome, OutcomeKind } from '../../session.ts';
 import type { RunFacts, StartFacts } from '../run-facts.ts';
 import { sayDuration } from './start-entries.ts';
-import { createWatchtowerComposer, templateFault, type WatchtowerTextOptions } from './texts.ts';
+import { createWatchtowerComposer, type WatchtowerTextOptions } from './texts.ts';
 
 const startedAtMs = Date.UTC(2026, 10, 22, 5);
 
@@ -137,6 +137,13 @@ describe('in report mode', () => {
     );
   });
 
+  test('a container that was skipped with nothing newer there is skipped, and not stale', () => {
+    const digests = { oldDigest: 'sha256:aa', newDigest: 'sha256:aa' };
+    expect(report([outcome('tool', 'skipped', 'the run was cancelled', digests)])?.text).toBe(
+      '0 Scanned, 0 Updated, 0 Restarted, 0 Failed, 0 Fresh, 1 Skipped\n- tool (acme/tool:1): Skipped: the run was cancelled',
+    );
+  });
+
   test('at level error only one with a failure is sent', () => {
     expect(report([web], 'error')).toBeUndefined();
     expect(report([outcome('api', 'failed', 'exit 1')], 'error')?.level).toBe('error');
@@ -181,9 +188,15 @@ describe('a template of the user', () => {
     });
   });
 
-  test('is read before it is needed', () => {
-    expect(templateFault('json.v1')).toBeUndefined();
-    expect(templateFault('{{if .}}')).toContain('this block has no end');
+  test.each([
+    ['json.v1', false],
+    ['{{if .}}', true],
+    ['{{with .Report}}{{range .Updated}}{{.Nmae}}{{end}}{{end}}', true],
+    ['{{range .Entries}}{{.Data.container}}{{end}}', false],
+  ])('is tried before it is needed: %s', (template, isTold) => {
+    const failures: string[] = [];
+    composer({ template, report: true }, failures);
+    expect(failures).toHaveLength(isTold ? 1 : 0);
   });
 });
 

@@ -1,10 +1,15 @@
 import type { MessageLevel, MessageLine } from '../message.ts';
-import type { Composer, Draft } from '../run-facts.ts';
+import { madeUpRun, madeUpStart } from '../made-up-run.ts';
+import { gravest, isAtLeast } from '../outbox/merge.ts';
+import type { Composer, Draft, RunFacts, StartFacts } from '../run-facts.ts';
+import { defaultLimits } from '../template/limits.ts';
 import { parseTemplate, renderTemplate, type Template } from '../template/render.ts';
 import { Moment } from '../template/time/moment.ts';
+import type { Item } from '../template/values/value.ts';
 import { logRoot, reportRoot } from './data.ts';
 import { entriesOf } from './entries.ts';
-import { type Entry, gravestLevel, isAtLeast } from './entry.ts';
+import type { Entry } from './entry.ts';
+import { readOwnTemplate } from './own-template.ts';
 import { type Report, reportOf } from './report.ts';
 import { startEntries } from './start-entries.ts';
 import { builtInTemplates } from './templates.ts';
@@ -24,57 +29,54 @@ export type WatchtowerTextOptions = TitleOptions & {
 /** Messages in the words and with the template data of the Watchtower family. A failing template never loses a message. */
 export function createWatchtowerComposer(options: WatchtowerTextOptions): Composer {
   const standard = builtIn(options.report ? 'default' : 'default-legacy');
-  const own = readOwn(options);
+  const samples = [runSaid(madeUpRun(0), 'debug', options), startSaid(madeUpStart(0, '0.0.0'), 'debug', options)];
+  const own = readOwnTemplate(options.template, samples.map(dataOf), options.onTemplateFailure);
 
   function compose(said: Said): Draft | undefined {
     const text = say(said);
     if (text.trim() === '') return undefined;
-    const level = said.report !== undefined && said.report.failed > 0 ? 'error' : gravestLevel(said.entries);
+    const level = said.report !== undefined && said.report.failed > 0 ? 'error' : gravest(levelsOf(said.entries));
     const isOwnText = own === undefined && !options.report;
     return { title: messageTitle(options), text, level, lines: isOwnText ? linesOf(said.entries, options) : [] };
   }
 
   function say(said: Said): string {
-    const data = rootOf(said, options);
-    const now = new Moment(said.atMs, options.timeZone);
-    if (own !== undefined) {
-      const result = own.kind === 'failed' ? own : renderTemplate(own.template, data, { now });
-      if (result.kind === 'text') return result.text;
-      if (own.kind !== 'failed') options.onTemplateFailure(result.reason);
-      return `${render(standard, data, now).trimEnd()}\n${result.reason}`;
-    }
-    return render(standard, data, now);
+    const { data, now } = dataOf(said);
+    const result = own?.(data, now);
+    if (result?.kind === 'text') return result.text;
+    const text = render(standard, data, now);
+    return result === undefined ? text : `${text.trimEnd()}\n${result.reason}`;
+  }
+
+  function dataOf(said: Said): { readonly data: Item; readonly now: Moment } {
+    return { data: rootOf(said, options), now: new Moment(said.atMs, options.timeZone) };
   }
 
   return {
-    start: (facts, least) =>
-      compose({ entries: filtered(startEntries(facts, options.timeZone), least), report: undefined, atMs: facts.atMs }),
+    start: (facts, least) => compose(startSaid(facts, least, options)),
     run(facts, least) {
-      const entries = filtered(entriesOf(facts), least);
-      const isReported = options.report && facts.purpose === 'update';
-      const report = isReported ? reportOf(facts) : undefined;
-      if (least === 'error' && report !== undefined && report.failed === 0 && entries.length === 0) return undefined;
-      if (report === undefined && entries.length === 0) return undefined;
-      return compose({ entries, report, atMs: facts.endedAtMs });
+      const said = runSaid(facts, least, options);
+      const isCalm = said.report === undefined || (least === 'error' && said.report.failed === 0);
+      return isCalm && said.entries.length === 0 ? undefined : compose(said);
     },
   };
 }
 
-/** Why the template cannot be used, found by reading it and rendering it on a made-up run; undefined: it can. */
-export function templateFault(template: string): string | undefined {
-  const parsed = parseTemplate(builtInTemplates.get(template.trim()) ?? template);
-  return parsed.kind === 'failed' ? parsed.reason : undefined;
-}
-
 type Said = { readonly entries: readonly Entry[]; readonly report: Report | undefined; readonly atMs: number };
 
-type Own = ReturnType<typeof parseTemplate> | undefined;
+function startSaid(facts: StartFacts, least: MessageLevel, { timeZone }: WatchtowerTextOptions): Said {
+  return { entries: filtered(startEntries(facts, timeZone), least), report: undefined, atMs: facts.atMs };
+}
 
-function readOwn({ template, onTemplateFailure }: WatchtowerTextOptions): Own {
-  if (template === undefined || template.trim() === '') return undefined;
-  const own = parseTemplate(builtInTemplates.get(template.trim()) ?? template);
-  if (own.kind === 'failed') onTemplateFailure(own.reason);
-  return own;
+function runSaid(facts: RunFacts, least: MessageLevel, options: WatchtowerTextOptions): Said {
+  const isReported = options.report && facts.purpose === 'update';
+  const entries = filtered(entriesOf(facts), least);
+  return { entries, report: isReported ? reportOf(facts) : undefined, atMs: facts.endedAtMs };
+}
+
+/** `info` of no entries. */
+function levelsOf(entries: readonly Entry[]): readonly MessageLevel[] {
+  return entries.length === 0 ? ['info'] : entries.map(({ level }) => level);
 }
 
 function builtIn(name: string): Template {
@@ -83,15 +85,18 @@ function builtIn(name: string): Template {
   return parsed.template;
 }
 
-function rootOf(said: Said, options: WatchtowerTextOptions) {
+function rootOf(said: Said, options: WatchtowerTextOptions): Item {
   const { hostname: host, timeZone, report: isReportMode } = options;
   const parts = { ...said, title: messageTitle(options), host, timeZone };
   return isReportMode ? reportRoot(parts) : logRoot(parts);
 }
 
+/** Of any number of containers: what is too long is cut later, at a line's end. */
+const unbounded = { ...defaultLimits, steps: Infinity, outputLength: Infinity };
+
 /** A built-in text; one that fails is a bug. */
-function render(template: Template, data: ReturnType<typeof rootOf>, now: Moment): string {
-  const result = renderTemplate(template, data, { now });
+function render(template: Template, data: Item, now: Moment): string {
+  const result = renderTemplate(template, data, { now, limits: unbounded });
   if (result.kind === 'failed') throw new Error(result.reason);
   return result.text;
 }

@@ -2,7 +2,7 @@ import { printable } from '../../../../domain/printable.ts';
 import type { Draft } from '../../../../domain/notification/run-facts.ts';
 import { exitCodes } from '../../context.ts';
 import { printDocument, printLines, styleFor } from '../../print.ts';
-import { madeUpRun, madeUpStart, quietRun } from './made-up-run.ts';
+import { madeUpRun, madeUpStart, quietRun } from '../../../../domain/notification/made-up-run.ts';
 import type { NotifyContext } from './notify.ts';
 
 /** `upkeep notify preview`: the messages of a made-up start, a run with something of everything, and a quiet one. */

@@ -1,5 +1,5 @@
-import type { RunFacts, StartFacts } from '../../../../domain/notification/run-facts.ts';
-import type { ContainerOutcome } from '../../../../domain/session.ts';
+import type { RunFacts, StartFacts } from './run-facts.ts';
+import type { ContainerOutcome } from '../session.ts';
 
 /** A run that has something of everything: one container for each outcome that people hear of. */
 export function madeUpRun(endedAtMs: number): RunFacts {
@@ -85,7 +85,8 @@ function outcome(
     outcome: kind,
     reason,
     oldImageId: oldId,
-    newImageId: newId,
+    // What a wish holds back is not pulled.
+    newImageId: kind === 'skipped' ? oldId : newId,
     oldDigest: oldId,
     newDigest: newId,
     ...parts,
