@@ -34,7 +34,7 @@ describe('parseTargets()', () => {
           .toSorted(),
       ).toEqual(['discord', 'logger', 'smtp']);
     expect(named(parsed(a, b, c)).map(([, service]) => service)).toEqual(['logger', 'discord', 'smtp']);
-    expect(parsed('', '  ', ',')).toEqual({ targets: [], problems: [], warnings: [] });
+    expect(parsed('', '  ', ',')).toEqual({ targets: [], homeAssistants: [], problems: [], warnings: [] });
   });
 
   test('leaves a comma that begins no URL where it is', () => {
@@ -98,6 +98,16 @@ describe('parseTargets()', () => {
       expect.stringContaining('make a workflow'),
     ]);
   });
+});
+
+test('parseTargets() keeps a Home Assistant apart, which gets no messages', () => {
+  const { targets, homeAssistants, warnings } = parsed('homeassistant+mqtts://me:s3cret@h?install=yes&x=1');
+  expect([targets, warnings]).toEqual([[], [expect.stringContaining('"x" in its URL means nothing to it')]]);
+  expect(homeAssistants).toMatchObject([{ host: 'h', port: 8883, isSecure: true, mayInstall: true, base: 'upkeep' }]);
+  expect(homeAssistants[0]?.shown).toBe('homeassistant+mqtts://[redacted]@h?install=yes');
+  expect(parsed('homeassistant://h').problems).toEqual([
+    expect.stringContaining('homeassistant: the scheme has no +mqtt'),
+  ]);
 });
 
 describe('a URL of each service', () => {
@@ -208,6 +218,6 @@ describe('a malformed URL', () => {
 
 function printed(url: string): string {
   const outcome = readTarget(url);
-  if (outcome.kind === 'unusable') throw new Error(outcome.why);
+  if (outcome.kind !== 'usable') throw new Error(outcome.kind === 'unusable' ? outcome.why : outcome.kind);
   return outcome.read.whole;
 }
