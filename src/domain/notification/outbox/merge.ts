@@ -39,6 +39,11 @@ function mergedText(messages: readonly Message[]): Message {
 const order: readonly MessageLevel[] = ['debug', 'info', 'warn', 'error'];
 
 /** `debug` for none. */
-function gravest(levels: readonly MessageLevel[]): MessageLevel {
+export function gravest(levels: readonly MessageLevel[]): MessageLevel {
   return order[Math.max(0, ...levels.map((level) => order.indexOf(level)))] ?? 'debug';
+}
+
+/** Whether a message of that level is wanted by who asked for at least the other. */
+export function isAtLeast(level: MessageLevel, least: MessageLevel): boolean {
+  return order.indexOf(level) >= order.indexOf(least);
 }
