@@ -10,6 +10,9 @@ import type { Settings, StateSettings } from './config/settings.ts';
 import type { HttpSettings, TokenSource } from './domain/http-settings.ts';
 import type { Clock, Engine, Log, Outside } from './domain/outside.ts';
 import { defaultSettings, type ServiceSettings } from './domain/settings.ts';
+import type { HomeAssistantDeps } from './adapters/notify/home-assistant/home-assistant.ts';
+import type { HomeAssistantSettings } from './adapters/notify/home-assistant/url.ts';
+import type { Fleet } from './domain/notification/container-entity.ts';
 import type { MessageLevel } from './domain/notification/message.ts';
 import type { TargetStatus } from './domain/notification/status.ts';
 import type { RunningService } from './domain/running-service.ts';
@@ -90,7 +93,7 @@ async function runCommand(configuration: Command): Promise<number> {
     const { application } = service;
     const { signal } = interrupt;
     application.subscribe(interrupt.underWay.hear);
-    const told = await openNotifications(service, settings, surroundings);
+    const told = await openNotifications(service, settings, surroundings, signal);
     if (told !== undefined) application.subscribe(told.hear);
     const http = command === 'demo' ? await demoApi(settings.http) : settings.http;
     // Lines of the log would tear the table that the demonstration draws.
@@ -119,11 +122,19 @@ async function runCommand(configuration: Command): Promise<number> {
 }
 
 /** Undefined where nobody is to be told. */
-async function openNotifications({ engine }: Service, settings: Settings, surroundings: Surroundings) {
+async function openNotifications(
+  { engine, application }: Service,
+  settings: Settings,
+  surroundings: Surroundings,
+  signal: AbortSignal,
+) {
   if (settings.notifications.urls.length === 0 || settings.run.healthCheck || settings.run.finishUpdate !== undefined)
     return undefined;
   const { clock, log } = surroundings;
-  const { targets, problems, warnings, composer } = await openTargets(settings, surroundings);
+  const { targets, homeAssistants, problems, warnings, composer, contextFor } = await openTargets(
+    settings,
+    surroundings,
+  );
   for (const problem of problems) log.error(problem);
   for (const warning of warnings) log.warn(warning);
   const { openNotifications: open } = await import('./application/notify/open-notifications.ts');
@@ -142,10 +153,18 @@ async function openNotifications({ engine }: Service, settings: Settings, surrou
     chance: Math.random,
     dataOfRun: runEventData,
   });
+  const closeHomeAssistants = await showAtHome(homeAssistants, {
+    application,
+    settings,
+    contextFor,
+    clock,
+    log,
+    signal,
+  });
   return {
     ...notifications,
     close: async () => {
-      await notifications.close();
+      await Promise.all([notifications.close(), closeHomeAssistants()]);
       await Promise.all(targets.map((target) => target.close()));
     },
     announceStart: async (start: ServiceStart) => {
@@ -165,6 +184,60 @@ async function openNotifications({ engine }: Service, settings: Settings, surrou
   };
 }
 
+type AtHome = Pick<Service, 'application'> &
+  Pick<Surroundings, 'clock' | 'log'> & {
+    readonly settings: Settings;
+    readonly contextFor: HomeAssistantDeps['contextFor'];
+    readonly signal: AbortSignal;
+  };
+
+/** Shows the containers in each Home Assistant; answers how to end that, which waits for updates that were begun there. */
+async function showAtHome(
+  homeAssistants: readonly HomeAssistantSettings[],
+  { application, settings, contextFor, clock, log, signal }: AtHome,
+): Promise<() => Promise<unknown>> {
+  if (homeAssistants.length === 0) return () => Promise.resolve();
+  if (settings.run.once) {
+    log.warn('Home Assistant is shown nothing with --run-once, because nobody is there afterwards');
+    return () => Promise.resolve();
+  }
+  const { openHomeAssistant } = await import('./adapters/notify/home-assistant/home-assistant.ts');
+  const { showFleet } = await import('./application/notify/show-fleet.ts');
+  const { hostname } = await import('node:os');
+  const begun = new Set<Promise<unknown>>();
+  const begin = (what: string, work: Promise<unknown>) => {
+    const one = work
+      .catch((error: unknown) => log.warn(`Home Assistant asked for ${what}, which ended early`, { error }))
+      .finally(() => begun.delete(one));
+    begun.add(one);
+  };
+  const homes = homeAssistants.map((home) =>
+    openHomeAssistant(home, {
+      version: version(),
+      hostName: settings.notifications.hostname ?? hostname(),
+      nowMs: clock.monotonicMs,
+      random: Math.random,
+      contextFor,
+      warn: (message) => log.warn(message),
+      onInstall: (name) => {
+        const containers = [name.replaceAll('.', String.raw`\.`)];
+        begin('an update', application.update({ images: [], containers, trigger: 'http' }, signal));
+      },
+      onCheck: () => begin('a check', application.check({ images: [], containers: [], trigger: 'http' }, signal)),
+    }),
+  );
+  application.follow().catch(() => undefined);
+  const closing = new AbortController();
+  const { inventory, subscribe } = application;
+  const show = (fleet: Fleet) => homes.forEach((home) => home.show(fleet));
+  const showing = showFleet({ inventory, subscribe, clock, show }, closing.signal);
+  return async () => {
+    await Promise.all(begun);
+    closing.abort();
+    await Promise.all([showing, ...homes.map((home) => home.close())]);
+  };
+}
+
 /** Reaches the services that are notified, and neither engine nor registry. */
 async function runNotify({ settings }: Command, surroundings: Surroundings, interrupt: Interrupt): Promise<number> {
   const cli = await import('./interfaces/cli/cli.ts');
@@ -174,6 +247,7 @@ async function runNotify({ settings }: Command, surroundings: Surroundings, inte
   const targets = openTargets(settings, surroundings);
   const notify = createNotify(async () => ({
     ...(await targets),
+    homes: (await targets).homeAssistants.map(({ shown }) => shown),
     outbox: async () => (folder === undefined ? [] : createOutboxFile(folder, surroundings.log).peek()),
     newId: () => crypto.randomUUID(),
     version: version(),
@@ -209,7 +283,7 @@ async function openTargets({ notifications, registry }: Settings, { clock, log, 
     timeZone: notifications.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
     onTemplateFailure: (reason) => log.error('The template of notifications failed', { reason }),
   });
-  return { ...parseTargets(notifications.urls, deps), composer };
+  return { ...parseTargets(notifications.urls, deps), composer, contextFor: deps.contextFor };
 }
 
 type LookName = keyof typeof lookFunctions;
