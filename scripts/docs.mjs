@@ -8,7 +8,7 @@ import { writeReliabilityPage } from './reliability.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-docs-'));
 try {
-  const { configurationPage } = await load('src/config/reference.ts', 'configuration.mjs');
+  const { configurationPage } = await load('src/config/show/reference.ts', 'configuration.mjs');
   writeFileSync(new URL('../docs/configuration.md', import.meta.url), configurationPage());
   const { notificationsPage } = await load('src/adapters/notify/reference.ts', 'notifications.mjs');
   writeFileSync(new URL('../docs/notifications.md', import.meta.url), notificationsPage());

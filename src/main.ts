@@ -4,23 +4,23 @@ import * as nodeModule from 'node:module';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import type { Application } from './application/application.ts';
-import type { CommandName } from './config/commands.ts';
-import type { Configuration } from './config/load.ts';
-import type { Settings, StateSettings } from './config/settings.ts';
-import type { HttpSettings, TokenSource } from './domain/http-settings.ts';
-import type { Clock, Engine, Log, Outside } from './domain/outside.ts';
-import { defaultSettings, type ServiceSettings } from './domain/settings.ts';
+import type { CommandName } from './config/declaration/commands.ts';
+import type { Configuration } from './config/read/load.ts';
+import type { Settings, StateSettings } from './config/read/settings.ts';
+import type { HttpSettings, TokenSource } from './domain/settings/http-settings.ts';
+import type { Clock, Engine, Log, Outside } from './domain/outside/outside.ts';
+import { defaultSettings, type ServiceSettings } from './domain/settings/settings.ts';
 import type { HomeAssistantDeps } from './adapters/notify/home-assistant/home-assistant.ts';
 import type { HomeAssistantSettings } from './adapters/notify/home-assistant/url.ts';
 import type { Fleet } from './domain/notification/container-entity.ts';
 import type { MessageLevel } from './domain/notification/message.ts';
 import type { TargetStatus } from './domain/notification/status.ts';
-import type { RunningService } from './domain/running-service.ts';
+import type { RunningService } from './domain/run/running-service.ts';
 import type { commandFunctions, lookFunctions } from './interfaces/cli/cli.ts';
-import type { CommandContext, CommandFunction, ServiceStart } from './interfaces/cli/context.ts';
-import type { Interrupt } from './interfaces/cli/interrupt.ts';
-import type { createUnderWay } from './interfaces/cli/under-way.ts';
-import type { Terminal } from './interfaces/cli/terminal.ts';
+import type { CommandContext, CommandFunction, ServiceStart } from './interfaces/cli/context/context.ts';
+import type { Interrupt } from './interfaces/cli/terminal/interrupt.ts';
+import type { createUnderWay } from './interfaces/cli/terminal/under-way.ts';
+import type { Terminal } from './interfaces/cli/terminal/terminal.ts';
 
 // Since Node 22.1, which the types do not know: https://nodejs.org/api/module.html#moduleenablecompilecachecachedir
 (nodeModule as { readonly enableCompileCache?: () => unknown }).enableCompileCache?.();
@@ -43,14 +43,14 @@ void main(process.argv.slice(2))
 async function main(argv: readonly string[]): Promise<number> {
   // A reader that has gone, as in `upkeep update | head -1`, is no reason to leave a container half replaced.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-  const { loadConfiguration } = await import('./config/load.ts');
+  const { loadConfiguration } = await import('./config/read/load.ts');
   const configuration = loadConfiguration(argv);
   switch (configuration.kind) {
     case 'version':
       process.stdout.write(`${version()}\n`);
       return 0;
     case 'help': {
-      const { helpText } = await import('./config/help.ts');
+      const { helpText } = await import('./config/show/help.ts');
       process.stdout.write(helpText(configuration.command, process.stdout.columns || 100));
       return 0;
     }
@@ -264,8 +264,8 @@ async function runNotify({ settings }: Command, surroundings: Surroundings, inte
 async function openTargets({ notifications, registry }: Settings, { clock, log, terminal }: Surroundings) {
   const { hostname } = await import('node:os');
   const { parseTargets } = await import('./adapters/notify/targets.ts');
-  const { createAuthorities } = await import('./adapters/oci/authorities.ts');
-  const { createProxyChoice } = await import('./adapters/oci/proxy-choice.ts');
+  const { createAuthorities } = await import('./adapters/oci/transport/authorities.ts');
+  const { createProxyChoice } = await import('./adapters/oci/transport/proxy-choice.ts');
   const { createComposer } = await import('./application/notify/create-composer.ts');
   const hostName = notifications.hostname ?? hostname();
   const { proxy, tlsMinVersion, extraCa } = registry;
@@ -319,8 +319,8 @@ async function runLook(
   }
 
   async function openLocal(): Promise<RunningService> {
-    const { createLocalService } = await import('./interfaces/cli/local-service.ts');
-    const { shownConfiguration } = await import('./config/shown-configuration.ts');
+    const { createLocalService } = await import('./interfaces/cli/context/local-service.ts');
+    const { shownConfiguration } = await import('./config/show/shown-configuration.ts');
     const configuration = shownConfiguration(settings.service, options, '');
     return createLocalService({ open: () => openService('check', settings, surroundings), configuration, clock });
   }
@@ -341,7 +341,7 @@ async function healthCheckInPlace(): Promise<Error> {
 type Surroundings = { readonly terminal: Terminal; readonly clock: Clock; readonly log: Log };
 
 async function openSurroundings(settings: Settings): Promise<Surroundings> {
-  const { createTerminal } = await import('./interfaces/cli/terminal.ts');
+  const { createTerminal } = await import('./interfaces/cli/terminal/terminal.ts');
   const { createSystemClock } = await import('./adapters/process/clock.ts');
   const { createLog } = await import('./adapters/process/log.ts');
   const terminal = createTerminal(process.stdout, process.stderr);
@@ -366,8 +366,8 @@ async function openSurroundings(settings: Settings): Promise<Surroundings> {
 type HeardInterrupt = Interrupt & { readonly underWay: ReturnType<typeof createUnderWay> };
 
 async function hearSignals({ terminal, clock }: Surroundings, hasSafePoints: boolean): Promise<HeardInterrupt> {
-  const { createInterrupt } = await import('./interfaces/cli/interrupt.ts');
-  const { createUnderWay } = await import('./interfaces/cli/under-way.ts');
+  const { createInterrupt } = await import('./interfaces/cli/terminal/interrupt.ts');
+  const { createUnderWay } = await import('./interfaces/cli/terminal/under-way.ts');
   const underWay = createUnderWay();
   const say = (line: string) => terminal.err.write(`${line}\n`);
   const interrupt = createInterrupt({
@@ -413,7 +413,7 @@ async function openService(
 /** The only way to the engine in memory: no real command can reach it by accident. */
 async function openDemo({ clock, log }: Surroundings): Promise<Service> {
   const { createDemo } = await import('./interfaces/cli/commands/demo.ts');
-  const { createDemoWorld, demoSettings } = await import('./adapters/sandbox/demo-world.ts');
+  const { createDemoWorld, demoSettings } = await import('../sandbox/demo/demo-world.ts');
   const world = await createDemoWorld(clock);
   const { engine, registry, prober } = world;
   return {
@@ -445,7 +445,7 @@ async function reachEngineAndRegistries(
   clock: Clock,
   log: Log,
 ): Promise<Pick<Outside, 'engine' | 'registry'>> {
-  const { findEngineHost } = await import('./config/engine-host.ts');
+  const { findEngineHost } = await import('./config/read/engine-host.ts');
   const { createDockerEngine } = await import('./adapters/docker/engine.ts');
   const { createOciRegistry } = await import('./adapters/oci/registry.ts');
   const engine = createDockerEngine({
@@ -480,10 +480,10 @@ function apiOf(
   { application, clock, log, notifications }: ApiParts,
 ): NonNullable<CommandContext['serve']> {
   return async () => {
-    const { createHttpServer } = await import('./interfaces/http/server.ts');
-    const { listen } = await import('./interfaces/http/listen.ts');
+    const { createHttpServer } = await import('./interfaces/http/server/server.ts');
+    const { listen } = await import('./interfaces/http/server/listen.ts');
     const { createMetrics } = await import('./interfaces/metrics/metrics.ts');
-    const { shownConfiguration } = await import('./config/shown-configuration.ts');
+    const { shownConfiguration } = await import('./config/show/shown-configuration.ts');
     const updatesAvailable = () => application.status().updatesAvailable;
     const metrics = createMetrics({ clock, updatesAvailable, version: version() });
     application.subscribe(metrics.hear);
@@ -532,7 +532,7 @@ function apiOf(
 /** Everything on, for this machine alone unless told otherwise, with tokens made up where none are given. */
 async function demoApi(http: HttpSettings): Promise<HttpSettings> {
   const { randomBytes } = await import('node:crypto');
-  const { endpointGroups } = await import('./domain/http-settings.ts');
+  const { endpointGroups } = await import('./domain/settings/http-settings.ts');
   const madeUp = (): TokenSource => ({ kind: 'value', value: randomBytes(12).toString('base64url') });
   return {
     ...http,

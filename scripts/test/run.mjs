@@ -33,7 +33,7 @@ if (unknown.length > 0) {
 rmSync(reports, { recursive: true, force: true });
 mkdirSync(reports, { recursive: true });
 const seed = seedOfThisPush(root);
-process.env.UPKEEP_DRAW = all ? 'all' : seed;
+process.env.TEST_DRAW = all ? 'all' : seed;
 const total = { passed: 0, failed: 0, skipped: 0 };
 const queue = chooseSuites({ names, isCi, all, seed });
 const times = readTimes(timesFile);
@@ -84,7 +84,7 @@ function announce() {
     console.log(`     ${name}${part}${last}`);
   }
   if (queue.some(({ leftOut = 0 }) => leftOut > 0))
-    console.log(`     drawn by ${seed}: UPKEEP_DRAW=${seed} repeats it, "npm test -- --all" runs all`);
+    console.log(`     drawn by ${seed}: TEST_DRAW=${seed} repeats it, "npm test -- --all" runs all`);
 }
 
 async function work() {

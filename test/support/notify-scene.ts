@@ -1,7 +1,7 @@
 import type { Message, SendOutcome, Target } from '../../src/domain/notification/message.ts';
 import type { OutboxRecord } from '../../src/domain/notification/outbox/record.ts';
 import type { OutboxStore } from '../../src/domain/notification/outbox/store.ts';
-import type { Log } from '../../src/domain/outside.ts';
+import type { Log } from '../../src/domain/outside/outside.ts';
 
 export type TestTarget = Target & {
   /** What arrived, in order. */

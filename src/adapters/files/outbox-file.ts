@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { type OutboxRecord, readRecord } from '../../domain/notification/outbox/record.ts';
 import type { OutboxStore } from '../../domain/notification/outbox/store.ts';
-import type { Log } from '../../domain/outside.ts';
-import { quoted } from '../../domain/printable.ts';
+import type { Log } from '../../domain/outside/outside.ts';
+import { quoted } from '../../domain/text/printable.ts';
 
 export type OutboxFile = OutboxStore & {
   /** What is written there now, perhaps by another process; touches nothing. Throws when it cannot be read. */

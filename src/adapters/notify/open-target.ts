@@ -1,5 +1,5 @@
 import type { Message, SendOutcome, Target } from '../../domain/notification/message.ts';
-import { formatDuration } from '../../domain/duration.ts';
+import { formatDuration } from '../../domain/text/duration.ts';
 import type { Delivery, NotifyDeps, Part, ReadTarget } from './services/service.ts';
 import type { Exchange } from './wire/exchange.ts';
 import { expectTaken, type Judge } from './wire/judge.ts';

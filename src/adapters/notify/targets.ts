@@ -1,5 +1,5 @@
 import { describeError } from '../../domain/errors.ts';
-import { printable } from '../../domain/printable.ts';
+import { printable } from '../../domain/text/printable.ts';
 import { homeAssistantParameters, readHomeAssistant, type HomeAssistantSettings } from './home-assistant/url.ts';
 import { openTarget, type OpenTarget } from './open-target.ts';
 import type { NotifyDeps, ReadTarget, Service } from './services/service.ts';

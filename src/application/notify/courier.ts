@@ -4,7 +4,7 @@ import { messageToSend, type OutboxEntry } from '../../domain/notification/outbo
 import { nextStep, type QueueStep } from '../../domain/notification/outbox/queue.ts';
 import type { OutboxRecord } from '../../domain/notification/outbox/record.ts';
 import type { SendOutcome, Target } from '../../domain/notification/message.ts';
-import type { Clock, Log } from '../../domain/outside.ts';
+import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { createBell } from './bell.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import type { OutboxKeeper } from './outbox-keeper.ts';

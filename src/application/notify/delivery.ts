@@ -4,7 +4,7 @@ import type { OutboxBounds } from '../../domain/notification/outbox/overflow.ts'
 import type { Hold, OutboxRecord } from '../../domain/notification/outbox/record.ts';
 import type { TargetStatus } from '../../domain/notification/status.ts';
 import type { OutboxStore } from '../../domain/notification/outbox/store.ts';
-import type { Clock, Log } from '../../domain/outside.ts';
+import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { type Courier, startCourier } from './courier.ts';
 import { createDeliveryCounts } from './delivery-counts.ts';
 import { openOutbox } from './outbox-keeper.ts';

@@ -1,6 +1,6 @@
-import type { ServiceEvent } from '../../domain/event.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { RunFacts, RunStep } from '../../domain/notification/run-facts.ts';
-import type { ContainerOutcome } from '../../domain/session.ts';
+import type { ContainerOutcome } from '../../domain/run/session.ts';
 
 /** A run that has come to its end, without what is to be looked up about it. */
 export type GatheredRun = Omit<RunFacts, 'news' | 'imageLabels'> & {

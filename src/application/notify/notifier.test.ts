@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { containerOutcome, session } from '../../../test/support/fake-application.ts';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { createTestLog, createTestTarget } from '../../../test/support/notify-scene.ts';
-import type { ServiceEvent } from '../../domain/event.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Target } from '../../domain/notification/message.ts';
 import type { Composer } from '../../domain/notification/run-facts.ts';
 import { noNotifications, type NotificationSettings } from '../../domain/notification/settings.ts';
-import type { ContainerOutcome } from '../../domain/session.ts';
+import type { ContainerOutcome } from '../../domain/run/session.ts';
 import type { Post } from './delivery.ts';
 import { createNotifier, type NotifierParts } from './notifier.ts';
 

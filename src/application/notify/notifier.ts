@@ -1,5 +1,5 @@
 import { describeError } from '../../domain/errors.ts';
-import type { ServiceEvent } from '../../domain/event.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
 import { boundedDraft } from '../../domain/notification/bounded-draft.ts';
 import { type Release, releaseOf } from '../../domain/notification/calm.ts';
 import { findingOf, isHappening, isNews } from '../../domain/notification/findings.ts';
@@ -8,7 +8,7 @@ import { partOfRun } from '../../domain/notification/part-of-run.ts';
 import { isFor, leastLevelOf, watchesRuns } from '../../domain/notification/routing.ts';
 import type { Composer, Draft, RunFacts, StartFacts } from '../../domain/notification/run-facts.ts';
 import type { NotificationSettings } from '../../domain/notification/settings.ts';
-import type { Clock, Log } from '../../domain/outside.ts';
+import type { Clock, Log } from '../../domain/outside/outside.ts';
 import type { Delivery } from './delivery.ts';
 import { gatherRuns, type GatheredRun } from './gather-runs.ts';
 

@@ -6,7 +6,7 @@ import type { OutboxStore } from '../../domain/notification/outbox/store.ts';
 import type { Composer } from '../../domain/notification/run-facts.ts';
 import type { NotificationSettings } from '../../domain/notification/settings.ts';
 import type { TargetStatus } from '../../domain/notification/status.ts';
-import type { Outside } from '../../domain/outside.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
 import { openDelivery } from './delivery.ts';
 import { createNotifier, type Notifier, type NotifierParts } from './notifier.ts';
 

@@ -3,7 +3,7 @@ import { applyRecords, emptyOutbox, type Outbox, recordsOf } from '../../domain/
 import { type OutboxBounds, overflowOf } from '../../domain/notification/outbox/overflow.ts';
 import type { OutboxRecord } from '../../domain/notification/outbox/record.ts';
 import type { OutboxStore } from '../../domain/notification/outbox/store.ts';
-import type { Log } from '../../domain/outside.ts';
+import type { Log } from '../../domain/outside/outside.ts';
 
 /** The outbox in memory, and behind it, where there is one, the file. */
 export type OutboxKeeper = {

@@ -1,9 +1,9 @@
-import type { ServiceEvent } from '../../domain/event.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Fleet } from '../../domain/notification/container-entity.ts';
 import { fleetOf } from '../../domain/notification/fleet.ts';
-import type { Inventory } from '../../domain/inventory.ts';
-import type { Clock } from '../../domain/outside.ts';
-import type { Listen } from '../publisher.ts';
+import type { Inventory } from '../../domain/inventory/inventory.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
+import type { Listen } from '../events/publisher.ts';
 
 export type FleetParts = {
   readonly inventory: () => Inventory;

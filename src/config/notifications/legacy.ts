@@ -1,5 +1,5 @@
-import type { OptionKey, OptionValues } from '../options.ts';
-import type { Given } from '../settings.ts';
+import type { OptionKey, OptionValues } from '../table/options.ts';
+import type { Given } from '../read/settings.ts';
 
 /** What the options of old come to: a URL for each kind, in the order of `--notifications`. */
 export type LegacyNotifications = {

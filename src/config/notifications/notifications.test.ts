@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { loadConfiguration } from '../load.ts';
+import { loadConfiguration } from '../read/load.ts';
 import { splitUrls } from './split-urls.ts';
 import { isDailyTime, isTimeSpan, readDailyTime, readTimeSpan } from './times.ts';
 

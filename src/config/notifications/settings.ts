@@ -1,9 +1,9 @@
 import type { MessageLevel } from '../../domain/notification/message.ts';
 import type { NotificationSettings } from '../../domain/notification/settings.ts';
-import type { Fault } from '../fault.ts';
-import { optionEntries, type OptionKey, type OptionValues } from '../options.ts';
-import { readNamedFile } from '../secrets.ts';
-import type { Given } from '../settings.ts';
+import type { Fault } from '../declaration/fault.ts';
+import { optionEntries, type OptionKey, type OptionValues } from '../table/options.ts';
+import { readNamedFile } from '../read/secrets.ts';
+import type { Given } from '../read/settings.ts';
 import { readLegacyNotifications } from './legacy.ts';
 import { readDailyTime, readTimeSpan } from './times.ts';
 

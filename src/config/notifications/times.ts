@@ -1,5 +1,5 @@
 import type { NextTime, QuietHours } from '../../domain/notification/settings.ts';
-import { readCalendar } from '../calendar.ts';
+import { readCalendar } from '../schedule/calendar.ts';
 
 /** `8:00`, `08:00` */
 export function isDailyTime(text: string): boolean {

@@ -1,4 +1,4 @@
-import type { ContainerOutcome } from '../session.ts';
+import type { ContainerOutcome } from '../run/session.ts';
 
 /** Something that a run finds again and again until somebody does something about it. */
 export type Finding = {

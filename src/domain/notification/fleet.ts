@@ -1,6 +1,6 @@
-import { shortId } from '../container.ts';
-import { tryParseImageReference } from '../image-reference.ts';
-import type { Inventory, TrackedContainer } from '../inventory.ts';
+import { shortId } from '../container/container.ts';
+import { tryParseImageReference } from '../reference/image-reference.ts';
+import type { Inventory, TrackedContainer } from '../inventory/inventory.ts';
 import type { ContainerEntity, Fleet } from './container-entity.ts';
 
 /** The watched containers as a home automation shows them; undefined before they are known. */

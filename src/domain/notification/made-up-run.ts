@@ -1,5 +1,5 @@
 import type { RunFacts, StartFacts } from './run-facts.ts';
-import type { ContainerOutcome } from '../session.ts';
+import type { ContainerOutcome } from '../run/session.ts';
 
 /** A run that has something of everything: one container for each outcome that people hear of. */
 export function madeUpRun(endedAtMs: number): RunFacts {

@@ -1,5 +1,5 @@
-import type { RemovedImage, ScanPurpose } from '../event.ts';
-import type { ContainerOutcome, Trigger } from '../session.ts';
+import type { RemovedImage, ScanPurpose } from '../run/event.ts';
+import type { ContainerOutcome, Trigger } from '../run/session.ts';
 import type { Message, MessageLevel } from './message.ts';
 
 /** A run as it was announced: what messages about it are made of. Times are Unix milliseconds. */

@@ -1,5 +1,5 @@
 import type { RunFacts } from '../../domain/notification/run-facts.ts';
-import { summarise } from '../../domain/session.ts';
+import { summarise } from '../../domain/run/session.ts';
 import { outcomeEntry } from './entries.ts';
 import { toTimestamp } from './timestamps.ts';
 

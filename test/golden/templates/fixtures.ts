@@ -1,4 +1,4 @@
-import type { ContainerOutcome } from '../../../src/domain/session.ts';
+import type { ContainerOutcome } from '../../../src/domain/run/session.ts';
 import { Moment } from '../../../src/domain/notification/template/time/moment.ts';
 import type { Value } from '../../../src/domain/notification/template/values/value.ts';
 import { logRoot, reportRoot } from '../../../src/domain/notification/watchtower/data.ts';

@@ -1,8 +1,8 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { SecureContext } from 'node:tls';
-import { readNetworkError } from '../../oci/network-errors.ts';
-import { proxyAuthorization } from '../../oci/proxy-choice.ts';
+import { readNetworkError } from '../../oci/transport/network-errors.ts';
+import { proxyAuthorization } from '../../oci/transport/proxy-choice.ts';
 import { Refused } from './refused.ts';
 
 export type HttpRequest = {
@@ -116,7 +116,7 @@ async function secureRoute(
 }
 
 async function tunnelAgent(proxy: URL, secure: https.AgentOptions): Promise<https.Agent> {
-  const { createTunnelAgent } = await import('../../oci/tunnel.ts');
+  const { createTunnelAgent } = await import('../../oci/transport/tunnel.ts');
   return createTunnelAgent(proxy, tunnelMs, secure);
 }
 

@@ -1,4 +1,4 @@
-import { withoutSecrets } from '../../../domain/repeated-secret.ts';
+import { withoutSecrets } from '../../../domain/text/repeated-secret.ts';
 
 /**
  * Words of a service as they may be shown: each secret in them is `***`, and where a piece of one is left, in whatever

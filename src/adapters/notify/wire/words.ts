@@ -1,4 +1,4 @@
-import { printable } from '../../../domain/printable.ts';
+import { printable } from '../../../domain/text/printable.ts';
 import type { HttpAnswer } from './exchange.ts';
 
 /** The body as JSON; undefined where it is none. */

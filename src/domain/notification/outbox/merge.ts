@@ -1,4 +1,5 @@
-import type { Message, MessageLevel } from '../message.ts';
+import { gravestLevel } from '../level.ts';
+import type { Message } from '../message.ts';
 import type { OutboxEntry } from './outbox.ts';
 import type { OutboxRecord } from './record.ts';
 
@@ -29,21 +30,9 @@ function mergedText(messages: readonly Message[]): Message {
     title: last?.title ?? '',
     text: said.map(({ text }) => text.trimEnd()).join('\n\n'),
     ...markdown,
-    level: gravest(messages.map(({ level }) => level)),
+    level: gravestLevel(messages),
     lines: said.flatMap(({ lines }) => lines),
     createdAtMs: last?.createdAtMs ?? 0,
     isRepeat: false,
   };
-}
-
-const order: readonly MessageLevel[] = ['debug', 'info', 'warn', 'error'];
-
-/** `debug` for none. */
-export function gravest(levels: readonly MessageLevel[]): MessageLevel {
-  return order[Math.max(0, ...levels.map((level) => order.indexOf(level)))] ?? 'debug';
-}
-
-/** Whether a message of that level is wanted by who asked for at least the other. */
-export function isAtLeast(level: MessageLevel, least: MessageLevel): boolean {
-  return order.indexOf(level) >= order.indexOf(least);
 }

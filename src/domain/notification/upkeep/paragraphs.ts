@@ -1,7 +1,7 @@
-import { formatDuration } from '../../duration.ts';
-import { familiarReference, tryParseImageReference } from '../../image-reference.ts';
-import { printable } from '../../printable.ts';
-import type { ContainerOutcome, OutcomeKind } from '../../session.ts';
+import { formatDuration } from '../../text/duration.ts';
+import { familiarReference, tryParseImageReference } from '../../reference/image-reference.ts';
+import { printable } from '../../text/printable.ts';
+import type { ContainerOutcome, OutcomeKind } from '../../run/session.ts';
 import type { MessageLevel } from '../message.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { linksOf } from './links.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ContainerOutcome } from '../../session.ts';
+import type { ContainerOutcome } from '../../run/session.ts';
 import type { RunFacts, StartFacts } from '../run-facts.ts';
 import { linksOf, versionOf } from './links.ts';
 import { escapeMarkdown } from './markdown.ts';

@@ -1,11 +1,11 @@
-import { formatDuration } from '../../duration.ts';
-import { printable } from '../../printable.ts';
-import type { OutcomeKind } from '../../session.ts';
+import { formatDuration } from '../../text/duration.ts';
+import { printable } from '../../text/printable.ts';
+import type { OutcomeKind } from '../../run/session.ts';
 import type { MessageLevel, MessageLine } from '../message.ts';
-import { gravest, isAtLeast } from '../outbox/merge.ts';
 import type { Composer, Draft, RunFacts, StartFacts } from '../run-facts.ts';
 import { formatMoment } from '../template/time/format.ts';
 import { Moment } from '../template/time/moment.ts';
+import { gravestLevel, isAtLeast } from '../level.ts';
 import { messageTitle } from '../watchtower/title.ts';
 import { escapeMarkdown } from './markdown.ts';
 import { type Paragraph, type Section, sectionsOf } from './paragraphs.ts';
@@ -60,7 +60,7 @@ function runDraft(facts: RunFacts, sections: readonly Section[], title: string):
     title,
     text: [summary, ...sections.flatMap(plainSection)].join('\n'),
     markdown: [escapeMarkdown(summary), ...sections.flatMap(markdownSection)].join('\n'),
-    level: gravest([first, ...lines].map((line) => line.level)),
+    level: gravestLevel([first, ...lines]),
     lines: [first, ...lines],
   };
 }

@@ -1,4 +1,4 @@
-import type { ContainerOutcome } from '../../session.ts';
+import type { ContainerOutcome } from '../../run/session.ts';
 import type { RunFacts } from '../run-facts.ts';
 
 /** A state of the family's report. It has no word for a rollback, nor for what was put off. */

@@ -1,5 +1,5 @@
-import { shortId } from '../../container.ts';
-import type { ContainerOutcome } from '../../session.ts';
+import { shortId } from '../../container/container.ts';
+import type { ContainerOutcome } from '../../run/session.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { categoryOf, latestOf } from './category.ts';
 import type { Entry } from './entry.ts';

@@ -1,6 +1,6 @@
-import { familiarReference, tryParseImageReference } from '../../image-reference.ts';
-import type { ContainerOutcome } from '../../session.ts';
-import { shortId } from '../../container.ts';
+import { familiarReference, tryParseImageReference } from '../../reference/image-reference.ts';
+import type { ContainerOutcome } from '../../run/session.ts';
+import { shortId } from '../../container/container.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { Item, type Value } from '../template/values/value.ts';
 import { type Category, categoryOf, latestOf } from './category.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ContainerOutcome, OutcomeKind } from '../../session.ts';
+import type { ContainerOutcome, OutcomeKind } from '../../run/session.ts';
 import type { RunFacts, StartFacts } from '../run-facts.ts';
 import { sayDuration } from './start-entries.ts';
 import { createWatchtowerComposer, type WatchtowerTextOptions } from './texts.ts';

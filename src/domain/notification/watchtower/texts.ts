@@ -1,6 +1,6 @@
 import type { MessageLevel, MessageLine } from '../message.ts';
 import { madeUpRun, madeUpStart } from '../made-up-run.ts';
-import { gravest, isAtLeast } from '../outbox/merge.ts';
+import { gravestLevel, isAtLeast } from '../level.ts';
 import type { Composer, Draft, RunFacts, StartFacts } from '../run-facts.ts';
 import { defaultLimits } from '../template/limits.ts';
 import { parseTemplate, renderTemplate, type Template } from '../template/render.ts';
@@ -35,7 +35,7 @@ export function createWatchtowerComposer(options: WatchtowerTextOptions): Compos
   function compose(said: Said): Draft | undefined {
     const text = say(said);
     if (text.trim() === '') return undefined;
-    const level = said.report !== undefined && said.report.failed > 0 ? 'error' : gravest(levelsOf(said.entries));
+    const level = said.report !== undefined && said.report.failed > 0 ? 'error' : gravestLevel(said.entries);
     const isOwnText = own === undefined && !options.report;
     return { title: messageTitle(options), text, level, lines: isOwnText ? linesOf(said.entries, options) : [] };
   }
@@ -72,11 +72,6 @@ function runSaid(facts: RunFacts, least: MessageLevel, options: WatchtowerTextOp
   const isReported = options.report && facts.purpose === 'update';
   const entries = filtered(entriesOf(facts), least);
   return { entries, report: isReported ? reportOf(facts) : undefined, atMs: facts.endedAtMs };
-}
-
-/** `info` of no entries. */
-function levelsOf(entries: readonly Entry[]): readonly MessageLevel[] {
-  return entries.length === 0 ? ['info'] : entries.map(({ level }) => level);
 }
 
 function builtIn(name: string): Template {

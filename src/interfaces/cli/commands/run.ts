@@ -1,12 +1,12 @@
-import type { Settings } from '../../../config/settings.ts';
-import type { Schedule } from '../../../domain/schedule.ts';
-import { exitCodes, type CommandContext } from '../context.ts';
-import { codesOfSession, type FindingCode, gravest } from '../exit-code.ts';
-import { logEvents } from '../log-events.ts';
-import { printOutcomes } from '../porcelain.ts';
-import { recoverFirst, tellRecovered } from '../recover-first.ts';
-import { recoverWhenReachable } from '../recover-when-reachable.ts';
-import { refuseStrayNames, warnOfStrayNames } from '../stray-names.ts';
+import type { Settings } from '../../../config/read/settings.ts';
+import type { Schedule } from '../../../domain/schedule/schedule.ts';
+import { exitCodes, type CommandContext } from '../context/context.ts';
+import { codesOfSession, type FindingCode, gravest } from '../context/exit-code.ts';
+import { logEvents } from '../render/log-events.ts';
+import { printOutcomes } from '../render/porcelain.ts';
+import { recoverFirst, tellRecovered } from './recover-first.ts';
+import { recoverWhenReachable } from './recover-when-reachable.ts';
+import { refuseStrayNames, warnOfStrayNames } from './stray-names.ts';
 
 /** `upkeep run`: the service. It speaks through the log; asked to stop, it ends at the next safe point. */
 export async function run(context: CommandContext): Promise<number> {

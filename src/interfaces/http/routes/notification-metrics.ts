@@ -1,6 +1,6 @@
 import type { TargetStatus } from '../../../domain/notification/status.ts';
-import type { HttpParts } from '../parts.ts';
-import { defineRoute, type Route } from '../route.ts';
+import type { HttpParts } from '../service/parts.ts';
+import { defineRoute, type Route } from './route.ts';
 
 /**
  * `GET /v1/metrics/notifications`: on a path apart, because collectors of the Watchtower family split each line of

@@ -1,8 +1,8 @@
 import type { TargetStatus } from '../../../domain/notification/status.ts';
-import type { HttpParts } from '../parts.ts';
-import { defineRoute, type Route } from '../route.ts';
-import { array, integer, object, stamped, summarySchema, text, time, truth } from '../schemas.ts';
-import { stamp } from '../stamp.ts';
+import type { HttpParts } from '../service/parts.ts';
+import { defineRoute, type Route } from './route.ts';
+import { array, integer, object, stamped, summarySchema, text, time, truth } from '../replies/schemas.ts';
+import { stamp } from '../replies/stamp.ts';
 import { toTimestamp } from '../../json/timestamps.ts';
 
 /** `GET /v1/status`: how the last update went, and when the next one is due. */

@@ -1,5 +1,5 @@
-import { printable } from '../../../../domain/printable.ts';
-import { readNetworkError } from '../../../oci/network-errors.ts';
+import { printable } from '../../../../domain/text/printable.ts';
+import { readNetworkError } from '../../../oci/transport/network-errors.ts';
 import { Refused } from '../../wire/refused.ts';
 
 /** What a mail server or the connection to it has said: https://www.rfc-editor.org/rfc/rfc5321.html#section-4.2 */

@@ -1,4 +1,4 @@
-import { parseDuration } from '../../../../domain/duration.ts';
+import { parseDuration } from '../../../../domain/text/duration.ts';
 import { choice, flag, list, text, type Parameter } from '../../url/parameters.ts';
 import { UrlProblem } from '../../url/problem.ts';
 import { needed, serverOf } from '../address.ts';

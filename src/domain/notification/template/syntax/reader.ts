@@ -1,4 +1,4 @@
-import { printable } from '../../../printable.ts';
+import { printable } from '../../../text/printable.ts';
 import { TemplateFault } from '../fault.ts';
 import type { Token, TokenKind } from './lex.ts';
 

@@ -1,5 +1,5 @@
-import { shortId } from '../../../container.ts';
-import { nearest } from '../../../edit-distance.ts';
+import { shortId } from '../../../container/container.ts';
+import { nearest } from '../../../text/edit-distance.ts';
 import { TemplateFault } from '../fault.ts';
 import { Moment } from '../time/moment.ts';
 import { momentMethods } from '../time/methods.ts';

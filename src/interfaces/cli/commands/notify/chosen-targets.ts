@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../../domain/errors.ts';
 import type { Target } from '../../../../domain/notification/message.ts';
-import { quoted } from '../../../../domain/printable.ts';
+import { quoted } from '../../../../domain/text/printable.ts';
 import type { NotifyContext } from './notify.ts';
 
 /** The targets that are named, or all of them; throws for a name that is none, and where there are none at all. */

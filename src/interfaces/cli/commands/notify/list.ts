@@ -1,8 +1,8 @@
 import { applyRecords, emptyOutbox, type OutboxEntry } from '../../../../domain/notification/outbox/outbox.ts';
-import { printable } from '../../../../domain/printable.ts';
+import { printable } from '../../../../domain/text/printable.ts';
 import { toTimestamp } from '../../../json/timestamps.ts';
-import { exitCodes } from '../../context.ts';
-import { printDocument, printLines, printTable, styleFor } from '../../print.ts';
+import { exitCodes } from '../../context/context.ts';
+import { printDocument, printLines, printTable, styleFor } from '../../render/print.ts';
 import { problemLines } from './chosen-targets.ts';
 import type { NotifyContext } from './notify.ts';
 

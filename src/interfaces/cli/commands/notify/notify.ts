@@ -1,9 +1,9 @@
 import type { Target } from '../../../../domain/notification/message.ts';
 import type { OutboxRecord } from '../../../../domain/notification/outbox/record.ts';
 import type { Composer } from '../../../../domain/notification/run-facts.ts';
-import { quoted } from '../../../../domain/printable.ts';
-import { exitCodes, type LookContext, type LookFunction } from '../../context.ts';
-import { printLines } from '../../print.ts';
+import { quoted } from '../../../../domain/text/printable.ts';
+import { exitCodes, type LookContext, type LookFunction } from '../../context/context.ts';
+import { printLines } from '../../render/print.ts';
 import { list } from './list.ts';
 import { preview } from './preview.ts';
 import { test } from './test-targets.ts';

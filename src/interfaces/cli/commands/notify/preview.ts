@@ -1,7 +1,7 @@
-import { printable } from '../../../../domain/printable.ts';
+import { printable } from '../../../../domain/text/printable.ts';
 import type { Draft } from '../../../../domain/notification/run-facts.ts';
-import { exitCodes } from '../../context.ts';
-import { printDocument, printLines, styleFor } from '../../print.ts';
+import { exitCodes } from '../../context/context.ts';
+import { printDocument, printLines, styleFor } from '../../render/print.ts';
 import { madeUpRun, madeUpStart, quietRun } from '../../../../domain/notification/made-up-run.ts';
 import type { NotifyContext } from './notify.ts';
 

@@ -1,7 +1,7 @@
 import type { Message, Target } from '../../../../domain/notification/message.ts';
-import { printable } from '../../../../domain/printable.ts';
-import { exitCodes } from '../../context.ts';
-import { printDocument, printLines, styleFor } from '../../print.ts';
+import { printable } from '../../../../domain/text/printable.ts';
+import { exitCodes } from '../../context/context.ts';
+import { printDocument, printLines, styleFor } from '../../render/print.ts';
 import { chosenTargets, problemLines } from './chosen-targets.ts';
 import type { NotifyContext } from './notify.ts';
 

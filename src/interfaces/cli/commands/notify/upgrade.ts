@@ -1,5 +1,5 @@
-import { exitCodes } from '../../context.ts';
-import { printDocument, printLines } from '../../print.ts';
+import { exitCodes } from '../../context/context.ts';
+import { printDocument, printLines } from '../../render/print.ts';
 import { problemLines } from './chosen-targets.ts';
 import type { NotifyContext } from './notify.ts';
 
