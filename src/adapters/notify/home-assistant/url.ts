@@ -4,6 +4,7 @@ import { shownUrl } from '../url/print.ts';
 import { UrlProblem } from '../url/problem.ts';
 import { queryPairs, readQuery } from '../url/query.ts';
 import { serverOf } from '../services/address.ts';
+import { unknownKeysOf } from '../services/service.ts';
 
 /** How Home Assistant is reached, through its broker. */
 export type HomeAssistantSettings = {
@@ -61,6 +62,6 @@ export function readHomeAssistant(parts: UrlParts): HomeAssistantSettings {
     shown: shownUrl({ ...parts, query: queryPairs(homeAssistantParameters, { ...query, others: [] }) }, [
       parts.password,
     ]),
-    unknownKeys: query.others.map(([key]) => key),
+    unknownKeys: unknownKeysOf(query),
   };
 }
