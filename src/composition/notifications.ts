@@ -4,16 +4,19 @@ import type { ServiceStart } from '../interfaces/cli/context/context.ts';
 import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
 import type { Command } from './command.ts';
 import type { Service } from './service.ts';
+import { showAtHome } from './show-at-home.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** Sends messages about runs, until `close`. */
 export async function openNotifications(
-  { engine }: Pick<Service, 'engine'>,
+  { engine, application }: Pick<Service, 'engine' | 'application'>,
   settings: Settings,
   surroundings: Surroundings,
+  signal: AbortSignal,
 ) {
   const { clock, log } = surroundings;
-  const { targets, problems, warnings, composer } = await openTargets(settings, surroundings);
+  const opened = await openTargets(settings, surroundings);
+  const { targets, homeAssistants, problems, warnings, composer, contextFor } = opened;
   for (const problem of problems) log.error(problem);
   for (const warning of warnings) log.warn(warning);
   const { openNotifications: open } = await import('../application/notify/open-notifications.ts');
@@ -32,10 +35,14 @@ export async function openNotifications(
     chance: Math.random,
     dataOfRun: runEventData,
   });
+  const closeHomeAssistants = await showAtHome(homeAssistants, {
+    ...{ application, settings, contextFor, clock, log, signal },
+    version: surroundings.program.version,
+  });
   return {
     ...notifications,
     close: async () => {
-      await notifications.close();
+      await Promise.all([notifications.close(), closeHomeAssistants()]);
       await Promise.all(targets.map((target) => target.close()));
     },
     announceStart: async (start: ServiceStart) => {
@@ -68,6 +75,7 @@ export async function runNotify(
   const targets = openTargets(settings, surroundings);
   const notify = createNotify(async () => ({
     ...(await targets),
+    homes: (await targets).homeAssistants.map(({ shown }) => shown),
     outbox: async () => (folder === undefined ? [] : createOutboxFile(folder, surroundings.log).peek()),
     newId: () => crypto.randomUUID(),
     version: surroundings.program.version,
@@ -103,5 +111,5 @@ async function openTargets({ notifications, registry }: Settings, { clock, log, 
     timeZone: notifications.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
     onTemplateFailure: (reason) => log.error('The template of notifications failed', { reason }),
   });
-  return { ...parseTargets(notifications.urls, deps), composer };
+  return { ...parseTargets(notifications.urls, deps), composer, contextFor: deps.contextFor };
 }

@@ -37,7 +37,7 @@ export async function runCommand(configuration: Command, program: Program): Prom
     const { application } = service;
     const { signal } = interrupt;
     application.subscribe(interrupt.underWay.hear);
-    const told = isNotified(settings) ? await openNotifications(service, settings, surroundings) : undefined;
+    const told = isNotified(settings) ? await openNotifications(service, settings, surroundings, signal) : undefined;
     if (told !== undefined) application.subscribe(told.hear);
     const http = command === 'demo' ? await demoApi(settings.http) : settings.http;
     // Lines of the log would tear the table that the demonstration draws.

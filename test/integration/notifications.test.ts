@@ -41,7 +41,7 @@ describeInLab('notifications of what happens on a real engine', (lab) => {
     expect(run?.title).toContain('nas');
     expect(run?.text).toMatch(/^1 rolled back, 1 updated of 2 containers/);
     expect(run?.text).toMatch(/Rolled back:\n- api .*did not hold: .+/);
-    expect(run?.text).toMatch(/Updated:\n- web .*\n  Release notes: https:\/\/example\.test\/app/);
+    expect(run?.text).toMatch(/Updated:\n- web .*v1 → v2.*\n  About it: https:\/\/example\.test\/app/);
     expect(run?.text).toContain('upkeep rollback web');
   });
 
@@ -109,6 +109,31 @@ describeInLab('notifications of what happens on a real engine', (lab) => {
     await once(notified.url, '--include-stopped', '--monitor-only');
     expect(notified.taken()).toHaveLength(1);
     for (const name of names) expect(textsOf(notified)[0]).toContain(name);
+  });
+
+  test('in quiet hours failures alone are told of, and the rest stays for their end', async () => {
+    const notified = await receiver();
+    const folder = stateDir();
+    const hour = (offset: number) => `${(new Date().getUTCHours() + 24 + offset) % 24}:00`;
+    const quiet = ['--notification-quiet-hours', `${hour(-1)}-${hour(2)}`, '--state-dir', folder];
+    await stale('web');
+    await once(notified.url, ...quiet);
+    expect(notified.asked).toEqual([]);
+    await stale('api', { next: catalogue.crash });
+    await once(notified.url, ...quiet);
+    expect(textsOf(notified)).toEqual([expect.stringContaining('Rolled back:\n- api')]);
+    const list = await runUpkeep([
+      'notify',
+      'list',
+      '--json',
+      '--state-dir',
+      folder,
+      '--notification-url',
+      notified.url,
+    ]);
+    expect(JSON.parse(list.stdout)).toMatchObject({ targets: [{ waiting: 1 }] });
+    await once(notified.url, '--state-dir', folder);
+    expect(notified.taken()).toHaveLength(1);
   });
 
   test('a container chooses who hears of it by its own label, and split messages are one for each', async () => {

@@ -9,7 +9,7 @@ import { problemLines } from './chosen-targets.ts';
 /** `upkeep notify list`: each target, and what waits for it where --state-dir tells. */
 export async function list(context: NotifyContext): Promise<number> {
   const { setup, settings, terminal } = context;
-  const { targets, problems } = setup;
+  const { targets, homes, problems } = setup;
   const waiting = [...applyRecords(emptyOutbox, await setup.outbox()).entries.values()];
   const rows = targets.map((target) => ({ target, waiting: waiting.filter((entry) => entry.target === target.name) }));
   if (settings.output.json) {
@@ -19,12 +19,12 @@ export async function list(context: NotifyContext): Promise<number> {
       url: shown,
       ...waitingEntry(entries),
     }));
-    printDocument(terminal, { targets: entries, problems });
+    printDocument(terminal, { targets: entries, home_assistants: homes, problems });
     return problems.length > 0 ? exitCodes.failed : exitCodes.done;
   }
   printLines(terminal.err, problemLines(context));
-  if (targets.length === 0) printLines(terminal.out, ['No target of notifications is set up']);
-  else
+  if (targets.length === 0 && homes.length === 0) printLines(terminal.out, ['No target of notifications is set up']);
+  else if (targets.length > 0)
     printTable(
       terminal,
       {
@@ -43,6 +43,10 @@ export async function list(context: NotifyContext): Promise<number> {
       },
       styleFor(terminal.out, settings),
     );
+  printLines(
+    terminal.out,
+    homes.map((home) => `Containers are shown in Home Assistant: ${printable(home, 300)}`),
+  );
   return problems.length > 0 ? exitCodes.failed : exitCodes.done;
 }
 

@@ -6,6 +6,8 @@ import type { LookContext } from '../../context/context.ts';
 /** What is set up for notifications. */
 export type NotifySetup = {
   readonly targets: readonly Target[];
+  /** Home Assistants, as they may be printed: they show containers and get no messages. */
+  readonly homes: readonly string[];
   /** Why URLs, or parts of them, cannot be used; without secrets. */
   readonly problems: readonly string[];
   /** Of those that can be used all the same. */

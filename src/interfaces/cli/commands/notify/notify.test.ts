@@ -21,6 +21,7 @@ async function notify(argv: readonly string[], setup: Partial<NotifySetup> = {},
   const targets = [createTestTarget('ops'), createTestTarget('mail', () => gone)];
   const command = createNotify(async () => ({
     targets,
+    homes: [],
     problems: [],
     warnings: [],
     composer,
