@@ -64,7 +64,7 @@ function campaignTable(rows) {
   });
   return table(
     'Campaigns',
-    ['', 'What happens at every call', 'Engine', 'Shapes', 'Points', 'Lost', 'By the engine'],
+    ['', 'Fault at every call', 'Engine', 'Shapes', 'Points', 'Lost', 'By the engine'],
     lines,
   );
 }
