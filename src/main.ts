@@ -4,18 +4,20 @@ import * as nodeModule from 'node:module';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import type { Application } from './application/application.ts';
-import type { CommandName } from './config/commands.ts';
-import type { Configuration } from './config/load.ts';
-import type { Settings, StateSettings } from './config/settings.ts';
-import type { HttpSettings, TokenSource } from './domain/http-settings.ts';
-import type { Clock, Log, Outside } from './domain/outside.ts';
-import { defaultSettings, type ServiceSettings } from './domain/settings.ts';
-import type { RunningService } from './domain/running-service.ts';
+import type { CommandName } from './config/declaration/commands.ts';
+import type { Configuration } from './config/read/load.ts';
+import type { Settings, StateSettings } from './config/read/settings.ts';
+import type { HttpSettings, TokenSource } from './domain/settings/http-settings.ts';
+import type { Clock, Engine, Log, Outside } from './domain/outside/outside.ts';
+import { defaultSettings, type ServiceSettings } from './domain/settings/settings.ts';
+import type { MessageLevel } from './domain/notification/message.ts';
+import type { TargetStatus } from './domain/notification/status.ts';
+import type { RunningService } from './domain/run/running-service.ts';
 import type { commandFunctions, lookFunctions } from './interfaces/cli/cli.ts';
-import type { CommandContext, CommandFunction } from './interfaces/cli/context.ts';
-import type { Interrupt } from './interfaces/cli/interrupt.ts';
-import type { createUnderWay } from './interfaces/cli/under-way.ts';
-import type { Terminal } from './interfaces/cli/terminal.ts';
+import type { CommandContext, CommandFunction, ServiceStart } from './interfaces/cli/context/context.ts';
+import type { Interrupt } from './interfaces/cli/terminal/interrupt.ts';
+import type { createUnderWay } from './interfaces/cli/terminal/under-way.ts';
+import type { Terminal } from './interfaces/cli/terminal/terminal.ts';
 
 // Since Node 22.1, which the types do not know: https://nodejs.org/api/module.html#moduleenablecompilecachecachedir
 (nodeModule as { readonly enableCompileCache?: () => unknown }).enableCompileCache?.();
@@ -38,14 +40,14 @@ void main(process.argv.slice(2))
 async function main(argv: readonly string[]): Promise<number> {
   // A reader that has gone, as in `upkeep update | head -1`, is no reason to leave a container half replaced.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-  const { loadConfiguration } = await import('./config/load.ts');
+  const { loadConfiguration } = await import('./config/read/load.ts');
   const configuration = loadConfiguration(argv);
   switch (configuration.kind) {
     case 'version':
       process.stdout.write(`${version()}\n`);
       return 0;
     case 'help': {
-      const { helpText } = await import('./config/help.ts');
+      const { helpText } = await import('./config/show/help.ts');
       process.stdout.write(helpText(configuration.command, process.stdout.columns || 100));
       return 0;
     }
@@ -77,6 +79,7 @@ async function runCommand(configuration: Command): Promise<number> {
   for (const warning of warnings) log.warn(warning);
   if (aliases.length > 0) log.info(`Variables of the Watchtower family are in effect: ${aliases.join(', ')}`);
 
+  if (command === 'notify') return runNotify(configuration, surroundings, await hearSignals(surroundings, false));
   if (isLook(command)) return runLook(command, configuration, surroundings, await hearSignals(surroundings, false));
   const { dryRun, verify } = settings.request;
   const changes = command !== 'check' && (!dryRun || verify);
@@ -87,14 +90,25 @@ async function runCommand(configuration: Command): Promise<number> {
     const { application } = service;
     const { signal } = interrupt;
     application.subscribe(interrupt.underWay.hear);
+    const told = await openNotifications(service, settings, surroundings);
+    if (told !== undefined) application.subscribe(told.hear);
     const http = command === 'demo' ? await demoApi(settings.http) : settings.http;
     // Lines of the log would tear the table that the demonstration draws.
     const apiLog = command === 'demo' && terminal.out.isTerminal ? { ...log, info: log.debug } : log;
-    const parts = { application, clock: surroundings.clock, log: apiLog };
+    const parts = { application, clock: surroundings.clock, log: apiLog, ...(told && { notifications: told.status }) };
     const serve = http.groups.length > 0 ? apiOf(http, configuration, parts) : undefined;
     const isAttended = isatty(0) || isatty(1);
-    const context = { application, settings, ...surroundings, isAttended, signal, ...(serve && { serve }) };
+    const context = {
+      application,
+      settings,
+      ...surroundings,
+      isAttended,
+      signal,
+      ...(serve && { serve }),
+      ...(told && { announceStart: told.announceStart, announceFailure: told.failed }),
+    };
     const code = await carryOut(service.command, context);
+    await told?.close();
     await service.close();
     const runsUntilAsked = command === 'demo' || (command === 'run' && !settings.run.once);
     return runsUntilAsked ? code : (interrupt.exitCode() ?? code);
@@ -102,6 +116,100 @@ async function runCommand(configuration: Command): Promise<number> {
     tell(error);
     return 1;
   }
+}
+
+/** Undefined where nobody is to be told. */
+async function openNotifications({ engine }: Service, settings: Settings, surroundings: Surroundings) {
+  if (settings.notifications.urls.length === 0 || settings.run.healthCheck || settings.run.finishUpdate !== undefined)
+    return undefined;
+  const { clock, log } = surroundings;
+  const { targets, problems, warnings, composer } = await openTargets(settings, surroundings);
+  for (const problem of problems) log.error(problem);
+  for (const warning of warnings) log.warn(warning);
+  const { openNotifications: open } = await import('./application/notify/open-notifications.ts');
+  const { createOutboxFile } = await import('./adapters/files/outbox-file.ts');
+  const { runEventData } = await import('./interfaces/json/run-event.ts');
+  const { folder } = settings.state;
+  const notifications = await open({
+    targets,
+    settings: settings.notifications,
+    composer,
+    store: folder === undefined ? undefined : createOutboxFile(folder, log),
+    engine,
+    clock,
+    log,
+    newId: () => crypto.randomUUID(),
+    chance: Math.random,
+    dataOfRun: runEventData,
+  });
+  return {
+    ...notifications,
+    close: async () => {
+      await notifications.close();
+      await Promise.all(targets.map((target) => target.close()));
+    },
+    announceStart: async (start: ServiceStart) => {
+      const engineApiVersion = await engine.info(AbortSignal.timeout(2000)).then(
+        ({ apiVersion }) => apiVersion,
+        () => '',
+      );
+      notifications.started({
+        ...start,
+        engineApiVersion,
+        version: version(),
+        services: targets.map(({ service }) => service),
+        scope: settings.service.scope ?? '',
+        atMs: clock.nowMs(),
+      });
+    },
+  };
+}
+
+/** Reaches the services that are notified, and neither engine nor registry. */
+async function runNotify({ settings }: Command, surroundings: Surroundings, interrupt: Interrupt): Promise<number> {
+  const cli = await import('./interfaces/cli/cli.ts');
+  const { createNotify } = await import('./interfaces/cli/commands/notify/notify.ts');
+  const { createOutboxFile } = await import('./adapters/files/outbox-file.ts');
+  const { folder } = settings.state;
+  const targets = openTargets(settings, surroundings);
+  const notify = createNotify(async () => ({
+    ...(await targets),
+    outbox: async () => (folder === undefined ? [] : createOutboxFile(folder, surroundings.log).peek()),
+    newId: () => crypto.randomUUID(),
+    version: version(),
+  }));
+  const code = await cli.carryOut(notify, { settings, ...surroundings, signal: interrupt.signal });
+  await targets.then(
+    (opened) => Promise.all(opened.targets.map((target) => target.close())),
+    () => undefined,
+  );
+  return interrupt.exitCode() ?? code;
+}
+
+/** The targets of notifications, and whose words they get. */
+async function openTargets({ notifications, registry }: Settings, { clock, log, terminal }: Surroundings) {
+  const { hostname } = await import('node:os');
+  const { parseTargets } = await import('./adapters/notify/targets.ts');
+  const { createAuthorities } = await import('./adapters/oci/transport/authorities.ts');
+  const { createProxyChoice } = await import('./adapters/oci/transport/proxy-choice.ts');
+  const { createComposer } = await import('./application/notify/create-composer.ts');
+  const hostName = notifications.hostname ?? hostname();
+  const { proxy, tlsMinVersion, extraCa } = registry;
+  const deps = {
+    hostName,
+    version: version(),
+    nowMs: clock.nowMs,
+    proxyFor: createProxyChoice(proxy),
+    contextFor: createAuthorities({ tlsMinVersion, extraCa, certsFolder: undefined }),
+    writeLog: (text: string, level: MessageLevel) =>
+      notifications.logStdout ? terminal.out.write(`${text}\n`) : log[level](text),
+  };
+  const composer = createComposer(notifications, {
+    hostname: hostName,
+    timeZone: notifications.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+    onTemplateFailure: (reason) => log.error('The template of notifications failed', { reason }),
+  });
+  return { ...parseTargets(notifications.urls, deps), composer };
 }
 
 type LookName = keyof typeof lookFunctions;
@@ -137,8 +245,8 @@ async function runLook(
   }
 
   async function openLocal(): Promise<RunningService> {
-    const { createLocalService } = await import('./interfaces/cli/local-service.ts');
-    const { shownConfiguration } = await import('./config/shown-configuration.ts');
+    const { createLocalService } = await import('./interfaces/cli/context/local-service.ts');
+    const { shownConfiguration } = await import('./config/show/shown-configuration.ts');
     const configuration = shownConfiguration(settings.service, options, '');
     return createLocalService({ open: () => openService('check', settings, surroundings), configuration, clock });
   }
@@ -159,7 +267,7 @@ async function healthCheckInPlace(): Promise<Error> {
 type Surroundings = { readonly terminal: Terminal; readonly clock: Clock; readonly log: Log };
 
 async function openSurroundings(settings: Settings): Promise<Surroundings> {
-  const { createTerminal } = await import('./interfaces/cli/terminal.ts');
+  const { createTerminal } = await import('./interfaces/cli/terminal/terminal.ts');
   const { createSystemClock } = await import('./adapters/process/clock.ts');
   const { createLog } = await import('./adapters/process/log.ts');
   const terminal = createTerminal(process.stdout, process.stderr);
@@ -173,6 +281,8 @@ async function openSurroundings(settings: Settings): Promise<Surroundings> {
       textOf(settings.http.token),
       textOf(settings.http.eventsToken),
       settings.remote.token,
+      ...settings.notifications.urls.map((url) => url.replace(/^[^:/]*=/, '')),
+      ...settings.notifications.legacySecrets,
     ].filter((secret) => secret !== undefined),
     nowMs: clock.nowMs,
   });
@@ -182,8 +292,8 @@ async function openSurroundings(settings: Settings): Promise<Surroundings> {
 type HeardInterrupt = Interrupt & { readonly underWay: ReturnType<typeof createUnderWay> };
 
 async function hearSignals({ terminal, clock }: Surroundings, hasSafePoints: boolean): Promise<HeardInterrupt> {
-  const { createInterrupt } = await import('./interfaces/cli/interrupt.ts');
-  const { createUnderWay } = await import('./interfaces/cli/under-way.ts');
+  const { createInterrupt } = await import('./interfaces/cli/terminal/interrupt.ts');
+  const { createUnderWay } = await import('./interfaces/cli/terminal/under-way.ts');
   const underWay = createUnderWay();
   const say = (line: string) => terminal.err.write(`${line}\n`);
   const interrupt = createInterrupt({
@@ -202,6 +312,7 @@ async function hearSignals({ terminal, clock }: Surroundings, hasSafePoints: boo
 
 type Service = {
   readonly application: Application;
+  readonly engine: Engine;
   readonly command: CommandFunction;
   readonly close: () => Promise<void>;
 };
@@ -216,6 +327,7 @@ async function openService(
   const { engine, registry } = await reachEngineAndRegistries(settings, clock, log);
   const prober = createProber();
   return {
+    engine,
     application: await createService({ engine, registry, prober, clock, log }, settings.service, settings.state),
     command: cli.commandFunctions[command],
     close: async () => {
@@ -227,10 +339,11 @@ async function openService(
 /** The only way to the engine in memory: no real command can reach it by accident. */
 async function openDemo({ clock, log }: Surroundings): Promise<Service> {
   const { createDemo } = await import('./interfaces/cli/commands/demo.ts');
-  const { createDemoWorld, demoSettings } = await import('./adapters/sandbox/demo-world.ts');
+  const { createDemoWorld, demoSettings } = await import('../sandbox/demo/demo-world.ts');
   const world = await createDemoWorld(clock);
   const { engine, registry, prober } = world;
   return {
+    engine,
     application: await createService({ engine, registry, prober, clock, log }, { ...defaultSettings, ...demoSettings }),
     command: createDemo(world),
     close: () => Promise.resolve(world.close()),
@@ -258,7 +371,7 @@ async function reachEngineAndRegistries(
   clock: Clock,
   log: Log,
 ): Promise<Pick<Outside, 'engine' | 'registry'>> {
-  const { findEngineHost } = await import('./config/engine-host.ts');
+  const { findEngineHost } = await import('./config/read/engine-host.ts');
   const { createDockerEngine } = await import('./adapters/docker/engine.ts');
   const { createOciRegistry } = await import('./adapters/oci/registry.ts');
   const engine = createDockerEngine({
@@ -279,19 +392,24 @@ async function reachEngineAndRegistries(
   return { engine, registry };
 }
 
-type ApiParts = { readonly application: Application; readonly clock: Clock; readonly log: Log };
+type ApiParts = {
+  readonly application: Application;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly notifications?: () => readonly TargetStatus[];
+};
 
 /** The HTTP API and the metrics it shows, loaded when they are served. */
 function apiOf(
   http: HttpSettings,
   { command, settings: { service, run }, options }: Command,
-  { application, clock, log }: ApiParts,
+  { application, clock, log, notifications }: ApiParts,
 ): NonNullable<CommandContext['serve']> {
   return async () => {
-    const { createHttpServer } = await import('./interfaces/http/server.ts');
-    const { listen } = await import('./interfaces/http/listen.ts');
+    const { createHttpServer } = await import('./interfaces/http/server/server.ts');
+    const { listen } = await import('./interfaces/http/server/listen.ts');
     const { createMetrics } = await import('./interfaces/metrics/metrics.ts');
-    const { shownConfiguration } = await import('./config/shown-configuration.ts');
+    const { shownConfiguration } = await import('./config/show/shown-configuration.ts');
     const updatesAvailable = () => application.status().updatesAvailable;
     const metrics = createMetrics({ clock, updatesAvailable, version: version() });
     application.subscribe(metrics.hear);
@@ -312,6 +430,7 @@ function apiOf(
         },
       },
       metrics: metrics.text,
+      ...(notifications && { notifications }),
       assetsFolder: fileURLToPath(new URL('./swagger-ui/', import.meta.url)),
     });
     // A list that is asked for right after the start should be there; an engine that is away must not keep us.
@@ -339,7 +458,7 @@ function apiOf(
 /** Everything on, for this machine alone unless told otherwise, with tokens made up where none are given. */
 async function demoApi(http: HttpSettings): Promise<HttpSettings> {
   const { randomBytes } = await import('node:crypto');
-  const { endpointGroups } = await import('./domain/http-settings.ts');
+  const { endpointGroups } = await import('./domain/settings/http-settings.ts');
   const madeUp = (): TokenSource => ({ kind: 'value', value: randomBytes(12).toString('base64url') });
   return {
     ...http,

@@ -1,14 +1,14 @@
-import type { CheckReport } from './check.ts';
-import type { EventLog } from './event-log.ts';
-import type { HistoryEntry } from './history.ts';
-import type { RecoveryOrder, RecoveryReport } from './recover.ts';
-import type { Rehearsal } from './rehearse.ts';
+import type { CheckReport } from './check/check.ts';
+import type { EventLog } from './events/event-log.ts';
+import type { HistoryEntry } from './events/history.ts';
+import type { RecoveryOrder, RecoveryReport } from './recovery/recover.ts';
+import type { Rehearsal } from './transaction/rehearse.ts';
 import type { ServiceError } from '../domain/errors.ts';
-import type { ServiceEvent } from '../domain/event.ts';
-import type { Inventory } from '../domain/inventory.ts';
-import type { Schedule } from '../domain/schedule.ts';
-import type { Session, SessionSummary, Trigger } from '../domain/session.ts';
-import type { UpdatePlan } from '../domain/update-plan.ts';
+import type { ServiceEvent } from '../domain/run/event.ts';
+import type { Inventory } from '../domain/inventory/inventory.ts';
+import type { Schedule } from '../domain/schedule/schedule.ts';
+import type { Session, SessionSummary, Trigger } from '../domain/run/session.ts';
+import type { UpdatePlan } from '../domain/plan/update-plan.ts';
 
 /** Which of the watched containers a request is about; both empty: all of them. Items of a kind are OR, the kinds AND. */
 export type Request = {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse as readYaml } from 'yaml';
-import { endpointGroups } from '../../src/domain/http-settings.ts';
+import { endpointGroups } from '../../src/domain/settings/http-settings.ts';
 import { type HttpScene, startHttp } from '../support/http-scene.ts';
 import { createScriptedService } from '../support/scripted-service.ts';
 

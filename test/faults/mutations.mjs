@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const transaction = 'src/domain/transaction.ts';
+const transaction = 'src/domain/transaction/transaction.ts';
 
 /** `find` stands in the file exactly once. */
 const mutations = [
@@ -201,7 +201,7 @@ async function countBroken({ name, file, find, replace }) {
 /** The campaigns in memory, the model of all interleavings, and the tests of single cases. */
 const suites = [
   ...['interrupted', 'boot', 'races'].map((name) => `test/faults/${name}.test.ts`),
-  'src/domain/transaction.test.ts',
+  'src/domain/transaction/transaction.test.ts',
   'src/application/',
 ];
 

@@ -5,9 +5,9 @@ import type {
   HostConfig,
   Image,
   MountPoint,
-} from '../../src/domain/container.ts';
-import type { ContainerRecipe } from '../../src/domain/container-recipe.ts';
-import type { Network } from '../../src/domain/outside.ts';
+} from '../../src/domain/container/container.ts';
+import type { ContainerRecipe } from '../../src/domain/container/recipe/container-recipe.ts';
+import type { Network } from '../../src/domain/outside/outside.ts';
 import { idOf, runningState } from './builders.ts';
 
 export type EngineTraits = {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { connectedEngine } from '../../../test/support/connected-engine.ts';
 import type { Answer } from '../../../test/support/scripted-engine.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Engine, EngineEvent } from '../../domain/outside.ts';
+import type { Engine, EngineEvent } from '../../domain/outside/outside.ts';
 
 const id = 'a'.repeat(64);
 const soon = { deadlines: { readMs: 300, changeMs: 300 } };

@@ -1,4 +1,4 @@
-import type { LogFields } from '../../domain/outside.ts';
+import type { LogFields } from '../../domain/outside/outside.ts';
 import { remembering } from './remembering.ts';
 
 /** Takes out of messages and fields what must not be written down. */

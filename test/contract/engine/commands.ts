@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ContainerCommand } from '../../../src/domain/outside.ts';
+import type { ContainerCommand } from '../../../src/domain/outside/outside.ts';
 import { create, inspect, run, statusOf, type GetFixture } from './fixture.ts';
 
 const shell = (line: string, more: Partial<ContainerCommand> = {}): ContainerCommand => ({

@@ -1,4 +1,4 @@
-import { text, texts } from '../wire.ts';
+import { text, texts } from '../transport/wire.ts';
 
 /** What a command line of Podman says that no API shows of the container it made. */
 export type CommandLine = {

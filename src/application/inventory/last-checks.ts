@@ -1,0 +1,99 @@
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import { isImageId } from '../../domain/check/container-reference.ts';
+import { familiarReference, tryParseImageReference } from '../../domain/reference/image-reference.ts';
+import type { LastCheck, TrackedContainer } from '../../domain/inventory/inventory.ts';
+import type { CheckedContainer } from '../check/check.ts';
+
+/** What the last checks found, for as long as the container runs the image that was checked. */
+export type LastChecks = {
+  readonly noteChecked: (containers: readonly CheckedContainer[], atMs: number) => void;
+  /** What has just been updated runs the newest. */
+  readonly hear: (event: ServiceEvent) => void;
+  readonly of: (container: Pick<TrackedContainer, 'id' | 'name' | 'image' | 'imageId'>) => LastCheck;
+  /** Another number whenever there is something new. */
+  readonly revision: () => number;
+};
+
+/**
+ * A check belongs to a container, whatever that is called by now; and, when it has been created anew
+ * of the same image and reference, to whichever has its name. What is shown as its reference may change
+ * while it is there: a container runs what it was created from.
+ */
+export function createLastChecks(): LastChecks {
+  const byId = new Map<string, Known>();
+  const byName = new Map<string, Known>();
+  let revision = 0;
+
+  const of: LastChecks['of'] = ({ id, name, image, imageId }) => {
+    const same = byId.get(id);
+    if (same?.imageId === imageId) return same.check;
+    const known = byName.get(name);
+    return known?.imageId === imageId && isSameReference(known.image, image, imageId) ? known.check : notChecked;
+  };
+
+  return {
+    noteChecked(containers, atMs) {
+      revision += 1;
+      for (const container of containers) {
+        const { id, name, image, imageId } = container;
+        const known = { image, imageId, check: checkOf(container, of(container), atMs) };
+        remember(byId, id, known);
+        remember(byName, name, known);
+      }
+    },
+    hear(event) {
+      if (event.kind !== 'update_completed' || event.outcome.outcome !== 'updated') return;
+      const { name, image: text, newImageId: imageId, newDigest: latestDigest } = event.outcome;
+      const reference = tryParseImageReference(text);
+      const image = reference === undefined ? text : familiarReference(reference);
+      revision += 1;
+      const before = byName.get(name)?.check.latestDigest ?? '';
+      const isEarlier = latestDigest !== '' && before !== '' && before !== latestDigest;
+      const found = isEarlier ? { ...updatedHalfway, latestDigest: before } : { ...justUpdated, latestDigest };
+      remember(byName, name, { image, imageId, check: { ...notChecked, ...found, checkedAtMs: event.atMs } });
+    },
+    of,
+    revision: () => revision,
+  };
+}
+
+/** The engine shows a bare id of a container whose tag has moved on, until somebody asks what it was created from. */
+function isSameReference(one: string, other: string, imageId: string): boolean {
+  return one === other || isImageId(one, imageId) || isImageId(other, imageId);
+}
+
+type Known = { readonly image: string; readonly imageId: string; readonly check: LastCheck };
+
+const notChecked: LastCheck = {
+  staleness: undefined,
+  stale: false,
+  updateAvailable: false,
+  latestDigest: '',
+  reason: '',
+  checkedAtMs: undefined,
+};
+
+const justUpdated = { staleness: 'fresh', reason: 'Was updated to the newest image of its tag' } as const;
+
+/** To what a moving tag was before, because what it is now is too young. */
+const updatedHalfway = {
+  staleness: 'held',
+  reason: 'Was updated to an earlier image of its tag, because the newest is too young for the cooldown',
+  updateAvailable: true,
+} as const;
+
+/** A check that failed tells nothing new about what there is. */
+function checkOf(container: CheckedContainer, before: LastCheck, checkedAtMs: number): LastCheck {
+  const { status: staleness, reason, updateAvailable, latestDigest = '' } = container;
+  if (staleness === 'unknown') return { ...before, staleness, reason, stale: false, checkedAtMs };
+  return { staleness, reason, stale: staleness === 'stale', updateAvailable, latestDigest, checkedAtMs };
+}
+
+/** More containers than an engine runs; beyond, the one that was checked longest ago is forgotten. */
+const mostRemembered = 10_000;
+
+function remember(map: Map<string, Known>, key: string, known: Known): void {
+  map.delete(key);
+  map.set(key, known);
+  if (map.size > mostRemembered) for (const oldest of map.keys()) return void map.delete(oldest);
+}

@@ -1,0 +1,46 @@
+import { ServiceError } from '../../domain/errors.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { orStopped } from '../async/stopped.ts';
+
+/**
+ * Asks the engine for a sign of life, once for all who want to know at the same time; throws why there
+ * is none. One that was asked and said nothing may have been replaced since: it is asked anew every
+ * second, on a connection of its own, so that an old silence does not outlast it.
+ */
+export function createReadiness({
+  engine,
+  clock,
+}: Pick<Outside, 'engine' | 'clock'>): (signal?: AbortSignal) => Promise<void> {
+  let asking: Promise<void> | undefined;
+
+  async function ask(): Promise<void> {
+    const answered = new AbortController();
+    const late = new AbortController();
+    const passed = (ms: number) => clock.sleep(ms, answered.signal).catch(() => undefined);
+    const asked: Promise<void>[] = [];
+    try {
+      for (let waitedMs = 0; waitedMs < longestWaitMs; waitedMs += askAgainMs) {
+        asked.push(engine.ping(late.signal));
+        const isAnswered = await Promise.race([Promise.any(asked).then(() => true), passed(askAgainMs)]);
+        if (isAnswered === true) return;
+      }
+      throw new ServiceError('timeout', 'Cannot reach the engine: it does not answer');
+    } catch (error) {
+      throw error instanceof AggregateError ? error.errors.at(-1) : error;
+    } finally {
+      answered.abort();
+      late.abort();
+      for (const each of asked) each.catch(() => undefined);
+    }
+  }
+
+  return (signal) => {
+    asking ??= ask().finally(() => (asking = undefined));
+    return orStopped(asking, 'reach the engine', signal);
+  };
+}
+
+/** What `/readyz` promises: docs/http-api.md. */
+const longestWaitMs = 5000;
+
+const askAgainMs = 1000;

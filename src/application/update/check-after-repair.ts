@@ -1,0 +1,71 @@
+import type { Outside } from '../../domain/outside/outside.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import { isParkedName } from '../../domain/transaction/transaction-names.ts';
+import { openMarksOf } from '../../domain/transaction/open-mark.ts';
+import type { Check, CheckReport } from '../check/check.ts';
+import {
+  type RecoveredTransaction,
+  recoverTransactions,
+  type RecoveryOrder,
+  type RecoveryReport,
+} from '../recovery/recover.ts';
+
+/**
+ * A check that, where it lists the remains of an update, finishes or undoes that first and looks
+ * again: a process that runs for months must not leave to its next start what it could not end. Only
+ * for whoever holds the lock, because a repair changes containers.
+ */
+export function checkAfterRepair(
+  outside: Outside,
+  settings: ServiceSettings,
+  check: Check,
+  { onRepair, leftAlone }: { readonly onRepair?: RecoveryOrder['onRepair']; readonly leftAlone: LeftAlone },
+): Check {
+  return async (order, signal) => {
+    const report = await check(order, signal);
+    if (!(await hasRemains(outside, report)) || signal?.aborted) return report;
+    const { transactions } = await recoverTransactions(outside, settings, signal, { onRepair });
+    for (const transaction of transactions) {
+      const { containers, result, reason } = transaction;
+      if (!leftAlone.isNews(transaction)) continue;
+      const level = result === 'failed' ? 'error' : 'info';
+      outside.log[level]('What an earlier update left was looked at', { containers, result, reason });
+    }
+    const isChanged = transactions.some(({ result }) => result === 'finished' || result === 'undone');
+    const { onSelected: _, ...again } = order;
+    return isChanged ? check(again, signal) : report;
+  };
+}
+
+async function hasRemains({ engine }: Outside, { unwatched }: CheckReport): Promise<boolean> {
+  if (unwatched.some(({ name }) => isParkedName(name))) return true;
+  return openMarksOf(await engine.listImages()).length > 0;
+}
+
+/** Containers that a repair leaves alone are told of once, not at every run. */
+export type LeftAlone = {
+  readonly note: (report: RecoveryReport) => void;
+  /** True for everything but what was told before; notes it. */
+  readonly isNews: (transaction: RecoveredTransaction) => boolean;
+};
+
+export function createLeftAlone(): LeftAlone {
+  const told = new Set<string>();
+  function isNews({ containers, result, isPending }: RecoveredTransaction): boolean {
+    if (result !== 'left') return true;
+    const key = JSON.stringify([containers, isPending]);
+    if (told.has(key)) return false;
+    if (told.size >= mostTold) told.clear();
+    told.add(key);
+    return true;
+  }
+  return {
+    note: ({ transactions }) => {
+      for (const transaction of transactions) isNews(transaction);
+    },
+    isNews,
+  };
+}
+
+/** More than an engine has containers that are called so by chance. */
+const mostTold = 1000;

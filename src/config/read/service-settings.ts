@@ -1,0 +1,60 @@
+import { parseHealthProbe } from '../../domain/settings/health-probe.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { SelfUpdate } from '../../domain/self-update/self-update.ts';
+import type { Given } from './settings.ts';
+
+/** What the service itself wants to know. The names on the command line are what `run` watches, and what other commands are about. */
+export function serviceSettings(
+  { command, names, values }: Given,
+  { servesApi }: { readonly servesApi: boolean },
+): ServiceSettings {
+  return {
+    names: command === 'run' ? names : [],
+    labelEnable: values.labelEnable,
+    disableContainers: values.disableContainers,
+    monitorImageNames: values.monitorImageNames,
+    skipImageNames: values.skipImageNames,
+    enableContainersByLabel: values.enableContainersByLabel,
+    disableContainersByLabel: values.disableContainersByLabel,
+    scope: values.scope,
+    includeStopped: values.includeStopped,
+    includeRestarting: values.includeRestarting,
+    reviveStopped: values.reviveStopped,
+    monitorOnly: values.monitorOnly,
+    noPull: values.noPull,
+    labelTakesPrecedence: values.labelTakesPrecedence,
+    noRestart: values.noRestart,
+    updateAutoRemove: values.updateAutoRemove,
+    startFirst: values.startFirst,
+    keepOldMs: values.keepOldMs,
+    rollingRestart: values.rollingRestart,
+    selfUpdate: selfUpdate(command, values, servesApi),
+    cleanup: values.cleanup,
+    removeVolumes: values.removeVolumes,
+    cooldownMs: values.cooldownMs,
+    stopTimeoutMs: values.stopTimeoutMs,
+    gateWindowMs: values.gateWindowMs,
+    gateTimeoutMs: values.gateTimeoutMs,
+    healthProbe: parseHealthProbe(values.healthProbe) ?? { kind: 'none' },
+    pullTimeoutMs: values.pullTimeoutMs,
+    updateConcurrency: values.updateConcurrency,
+    checkConcurrency: values.checkConcurrency,
+    useComposeDependsOn: values.useComposeDependsOn,
+    cpuCopyMode: values.cpuCopyMode,
+    disableMemorySwappiness: values.disableMemorySwappiness,
+    lifecycleHooks: values.lifecycleHooks,
+    lifecycleUserId: values.lifecycleUserId,
+    lifecycleGroupId: values.lifecycleGroupId,
+  };
+}
+
+/** Only the service is begun again by its successor. The HTTP API and published ports together keep it from replacing itself. */
+function selfUpdate(
+  command: Given['command'],
+  { noSelfUpdate, runOnce }: Given['values'],
+  servesApi: boolean,
+): SelfUpdate {
+  if (command !== 'run' || runOnce) return 'not-by-this-command';
+  if (noSelfUpdate) return 'off';
+  return servesApi ? 'unless-published' : 'on';
+}

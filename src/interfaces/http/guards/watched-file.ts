@@ -1,0 +1,42 @@
+import { readFileSync, statSync } from 'node:fs';
+import type { Log } from '../../../domain/outside/outside.ts';
+import { describeError } from '../../../domain/errors.ts';
+
+/**
+ * What one or more files say together, made anew when one of them changes: it looks each time it is
+ * asked, which costs microseconds, so a rotated secret counts from the next request on. What cannot be
+ * read or used leaves the last good content in force, with a warning. Throws when the first reading fails.
+ */
+export function watchFiles<Content>(
+  paths: readonly string[],
+  { read, log }: { readonly read: (texts: readonly string[]) => Content; readonly log: Log },
+): () => Content {
+  let seen = versionOf(paths);
+  let content = read(paths.map((path) => readFileSync(path, 'utf8')));
+
+  return () => {
+    const version = versionOf(paths);
+    if (version === seen) return content;
+    seen = version;
+    try {
+      content = read(paths.map((path) => readFileSync(path, 'utf8')));
+      log.info('Read again, because it has changed', { files: paths });
+    } catch (error) {
+      log.warn('A file has changed and cannot be used; what was read before stays in force', {
+        files: paths,
+        error: describeError(error),
+      });
+    }
+    return content;
+  };
+}
+
+/** Changes when a file is written, replaced, or what its links lead to is. */
+function versionOf(paths: readonly string[]): string {
+  return paths
+    .map((path) => {
+      const stat = statSync(path, { throwIfNoEntry: false });
+      return stat === undefined ? 'none' : `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`;
+    })
+    .join(' ');
+}
