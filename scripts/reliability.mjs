@@ -62,11 +62,7 @@ function campaignTable(rows) {
     const sum = (field) => group.reduce((total, row) => total + row[field], 0);
     return [campaign, title, engine, group.length, sum('points'), sum('lost'), sum('byEngine')];
   });
-  return table(
-    'Campaigns',
-    ['', 'What happens at every call', 'Engine', 'Shapes', 'Points', 'Lost', 'By the engine'],
-    lines,
-  );
+  return table('Campaigns', ['', 'Fault at every call', 'Engine', 'Shapes', 'Points', 'Lost', 'By the engine'], lines);
 }
 
 function shapeTable(rows) {

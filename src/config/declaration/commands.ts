@@ -157,18 +157,18 @@ export const commands = [
   {
     name: 'notify',
     usage: '[list|test|preview|upgrade] [TARGET…]',
-    summary: 'show, try and convert what notifications are set up',
+    summary: 'list, test, preview and convert notifications',
     meaning:
-      'list: where messages go, and what waits there with --state-dir. test: sends a message to all targets, or to those named, and says what their services answered. preview: prints the messages of a made-up run. upgrade: prints URLs in place of the options of old, secrets included',
+      'list: lists the targets, with --state-dir also the waiting messages. test: sends a message to all targets or to the named ones, and prints the answers of the services. preview: prints the messages of a simulated run. upgrade: prints URLs that replace the deprecated options, secrets included',
     takesNames: true,
     exitCodes: [
       { code: 0, meaning: 'done' },
-      { code: 1, meaning: 'a service did not take the message, or a URL or the template cannot be used' },
+      { code: 1, meaning: 'a service refused the message, or a URL or the template is invalid' },
     ],
     examples: [
-      { line: 'upkeep notify test', meaning: 'of all targets in UPKEEP_NOTIFICATION_URL' },
-      { line: 'upkeep notify test ops', meaning: 'of the one that is given as ops=discord://…' },
-      { line: 'upkeep notify preview', meaning: 'with --template FILE, that of a template before it is used' },
+      { line: 'upkeep notify test', meaning: 'all targets in UPKEEP_NOTIFICATION_URL' },
+      { line: 'upkeep notify test ops', meaning: 'the target ops=discord://…' },
+      { line: 'upkeep notify preview', meaning: 'with --template FILE, to try a template' },
     ],
   },
   {

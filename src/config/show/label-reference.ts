@@ -67,10 +67,7 @@ const labels: Readonly<Record<LabelName, readonly [meaning: string, example: str
   'cooldown-delay': ['Like --cooldown-delay, for this container; 0 for none, 365d at most', '3d'],
   'health-window': ['Like --health-window, for this container; 1h at most', '30s'],
   'health-probe': ['Like --health-probe, for this container; none for no probe', 'http://:8080/healthz'],
-  notify: [
-    'Names of the targets of notifications that hear of this container, separated by commas; off for none',
-    'ops',
-  ],
+  notify: ['Names of the notification targets for this container, separated by commas; off for none', 'ops'],
   'health-timeout': ['Like --health-timeout, for this container; 1h at most', '5m'],
   'lifecycle.pre-check': [
     'Command to run in the container at the beginning of each run, with --enable-lifecycle-hooks',

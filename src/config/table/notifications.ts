@@ -9,7 +9,7 @@ const commands = ['run', 'notify'] as const;
  */
 export const notificationOptions = {
   notificationUrl: {
-    ...shared('notification-url', 'Where to send notifications, as Shoutrrr URLs', 'ops=discord://token@id'),
+    ...shared('notification-url', 'Notification targets, as Shoutrrr URLs', 'ops=discord://token@id'),
     kind: 'list',
     separators: 'url',
     default: [],
@@ -33,7 +33,7 @@ export const notificationOptions = {
   notificationTargetLevels: {
     ...shared(
       'notification-target-levels',
-      'The same for targets by name, in place of --notifications-level',
+      'The same for targets by name, instead of --notifications-level',
       'ops=error',
     ),
     kind: 'list',
@@ -44,14 +44,14 @@ export const notificationOptions = {
     },
     default: [],
   } satisfies ListOption,
-  notificationsDelayMs: delay('notifications-delay', 'How long to wait before a message is sent'),
-  notificationsHostname: text('notifications-hostname', 'The host that is named in the title', 'nas'),
+  notificationsDelayMs: delay('notifications-delay', 'Delay before a message is sent'),
+  notificationsHostname: text('notifications-hostname', 'Host name in the title', 'nas'),
   notificationTemplate: text(
     'notification-template',
-    'The template of messages, in the language of Go, or the name of one',
+    'Template of messages, as a Go template or the name of a template',
     '{{range .}}{{.Message}}{{end}}',
   ),
-  notificationTemplateFile: text('notification-template-file', 'A file with the template', '/etc/upkeep/message.tmpl'),
+  notificationTemplateFile: text('notification-template-file', 'File with the template', '/etc/upkeep/message.tmpl'),
   previewTemplate: {
     group: 'notifications',
     kind: 'text',
@@ -59,30 +59,34 @@ export const notificationOptions = {
     placeholder: 'FILE',
     default: undefined,
     defaultMeaning: '--notification-template-file',
-    meaning: 'The file with the template to be shown by "notify preview"',
+    meaning: 'File with a template for "notify preview"',
     example: 'message.tmpl',
     commands: ['notify'],
   },
-  notificationReport: flag('notification-report', 'Give the template the report of the session'),
+  notificationReport: flag('notification-report', 'Pass the report of the session to the template'),
   notificationSplitByContainer: flag('notification-split-by-container', 'Send one message for each container'),
   notificationTitleTag: text('notification-title-tag', 'A prefix of the title', 'home'),
   notificationSkipTitle: flag('notification-skip-title', 'Send no title'),
   notificationLogStdout: flag('notification-log-stdout', 'Write logger:// messages to standard output'),
   noStartupMessage: flag('no-startup-message', 'Send no message at the start'),
   notificationRepeat: {
-    ...flag('notification-repeat', 'Tell of the same finding at each run, and not only at the first'),
+    ...flag('notification-repeat', 'Repeat the same finding in each run'),
     defaultMeaning: 'only in the style of Watchtower',
   },
   notificationDigest: {
-    ...text('notification-digest', 'One message a day at this time; failures are told at once all the same', '08:00'),
+    ...text('notification-digest', 'Send one message a day at this time; failures are sent at once', '08:00'),
     accepts: { test: isDailyTime, expected: 'a time of the day such as 08:00' },
   },
   notificationQuietHours: {
-    ...text('notification-quiet-hours', 'When nothing but failures is sent; the rest comes after', '22:00-07:00'),
+    ...text(
+      'notification-quiet-hours',
+      'Time span in which only failures are sent; other messages are sent after it',
+      '22:00-07:00',
+    ),
     accepts: { test: isTimeSpan, expected: 'two different times of the day such as 22:00-07:00' },
   },
   notificationRetryMs: {
-    ...shared('notification-retry', 'How long to wait before a message is tried again; doubled each time', '1m'),
+    ...shared('notification-retry', 'Delay before a message is sent again; doubled after each attempt', '1m'),
     kind: 'duration',
     default: 30_000,
     minMs: 10,
@@ -100,7 +104,7 @@ export const notificationOptions = {
   emailFrom: old(text('notification-email-from', 'Sender of mails', 'upkeep@example.com')),
   emailTo: old(text('notification-email-to', 'Recipient of mails', 'me@example.com')),
   emailDelayMs: {
-    ...delay('notification-email-delay', 'How long to wait before a mail is sent'),
+    ...delay('notification-email-delay', 'Delay before a mail is sent'),
     deprecated: 'use --notifications-delay',
   },
   emailServer: old(text('notification-email-server', 'Mail server', 'mail.example.com')),

@@ -12,8 +12,7 @@ export const stateOptions = {
     placeholder: 'FOLDER',
     default: undefined,
     defaultMeaning: 'none',
-    meaning:
-      'Folder for persistent files: the key of --journal-key-file is created there, unsent notifications are kept there',
+    meaning: 'Folder for persistent files: the key of --journal-key-file, and notifications that are not sent yet',
     example: '/data',
     commands: [...commands, 'notify'],
   },
