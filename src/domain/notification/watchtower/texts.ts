@@ -2,7 +2,7 @@ import type { MessageLevel, MessageLine } from '../message.ts';
 import { madeUpRun, madeUpStart } from '../made-up-run.ts';
 import { gravestLevel, isAtLeast } from '../level.ts';
 import type { Composer, Draft, RunFacts, StartFacts } from '../run-facts.ts';
-import { defaultLimits } from '../template/limits.ts';
+import { defaultLimits } from '../template/values/limits.ts';
 import { parseTemplate, renderTemplate, type Template } from '../template/render.ts';
 import { Moment } from '../template/time/moment.ts';
 import type { Item } from '../template/values/value.ts';
