@@ -1,9 +1,13 @@
+import { homeAssistantForm, homeAssistantParameters } from './home-assistant/url.ts';
 import type { Service } from './service/service.ts';
 import { services } from './services/table.ts';
+import type { ParameterTable } from './url/parameters.ts';
 
 /** `docs/notifications.md`, whole, in Markdown. */
 export function notificationsPage(): string {
-  return [introduction, overview(), ...services.map(section), webhookSchema].join('\n\n').concat('\n');
+  return [introduction, overview(), ...[...services, homeAssistant].map(section), webhookSchema]
+    .join('\n\n')
+    .concat('\n');
 }
 
 const introduction = `# Where notifications go
@@ -29,17 +33,32 @@ function overview(): string {
   return `## Services\n\n${table(['Service', 'Scheme', 'Form'], rows)}`;
 }
 
-function section(service: Service): string {
-  const { title, form, about, example, parameters } = service;
-  const rows = Object.entries(parameters).map(([key, parameter]) => {
-    const { aliases, kind, fallback, isRequired, about: meaning } = parameter;
-    const names = [key, ...aliases].map(code).join(' ');
-    const usual = fallback === undefined ? '' : parameter.print(fallback);
-    return [names, escaped(kind), isRequired ? 'required' : usual === '' ? '' : code(usual), escaped(meaning)];
-  });
-  const keys = rows.length === 0 ? [] : [table(['Key', 'Value', 'Default', 'Meaning'], rows)];
+function section({ title, form, about, example, parameters }: Described): string {
+  const keys = Object.keys(parameters).length === 0 ? [] : [keyTable(parameters)];
   return [`### ${title}`, code(form), about, `    ${example}`, ...keys].join('\n\n');
 }
+
+type Described = Pick<Service, 'title' | 'form' | 'about' | 'example' | 'parameters'>;
+
+function keyTable(parameters: ParameterTable): string {
+  const rows = Object.entries(parameters).map(([key, parameter]) => {
+    const names = [key, ...parameter.aliases].map(code).join(' ');
+    const usual = parameter.fallback === undefined ? '' : parameter.print(parameter.fallback);
+    const shown = usual === '' ? '' : code(usual);
+    return [names, escaped(parameter.kind), parameter.isRequired ? 'required' : shown, escaped(parameter.about)];
+  });
+  return table(['Key', 'Value', 'Default', 'Meaning'], rows);
+}
+
+/** No target for messages, and described like one. */
+export const homeAssistant: Described = {
+  title: 'Home Assistant',
+  form: homeAssistantForm,
+  about:
+    'An `update` entity for each container, through the broker of the MQTT integration: installed and latest version, release notes, progress, and unavailable while Upkeep is away. Entities of containers that are gone are removed. With `install=yes` each has a button, except where a container is only monitored, and there is one to check now; the broker has to let the user publish and read below `upkeep/`, which is tried out before there are buttons.',
+  example: 'homeassistant+mqtt://upkeep:br0ker-Pa55@broker.example.com?install=yes',
+  parameters: homeAssistantParameters,
+};
 
 const webhookSchema = `## The body of a signed webhook
 

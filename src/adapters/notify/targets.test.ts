@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { canaryUrls } from '../../../test/support/notify-canaries.ts';
 import { startRig } from '../../../test/support/notify-rig.ts';
+import { listTargets } from './list.ts';
 import type { NotifyDeps } from './service/service.ts';
 import { services } from './services/table.ts';
 import { parseTargets, readTarget, type ParsedTargets } from './targets.ts';
@@ -34,7 +35,7 @@ describe('parseTargets()', () => {
           .toSorted(),
       ).toEqual(['discord', 'logger', 'smtp']);
     expect(named(parsed(a, b, c)).map(([, service]) => service)).toEqual(['logger', 'discord', 'smtp']);
-    expect(parsed('', '  ', ',')).toEqual({ targets: [], problems: [], warnings: [] });
+    expect(parsed('', '  ', ',')).toEqual({ targets: [], homeAssistants: [], problems: [], warnings: [] });
   });
 
   test('leaves a comma that begins no URL where it is', () => {
@@ -92,12 +93,36 @@ describe('parseTargets()', () => {
     ]);
   });
 
+  test('names no key that may be a secret', () => {
+    for (const query of ['sEcret', 's3cret=1', 'a=1&sEcret'])
+      expect(parsed(`discord://t@1?${query}`).warnings).toEqual([expect.stringContaining('some keys in its URL')]);
+  });
+
   test('says how to escape what cannot be read, and what has become of the connectors of Teams', () => {
     expect(parsed('smtp://me:pa#ss@h/?from=a@b.c&to=d@e.f').problems).toEqual([expect.stringContaining('# as %23')]);
     expect(parsed('teams://g@t/a/o?host=org.webhook.office.com').problems).toEqual([
       expect.stringContaining('make a workflow'),
     ]);
   });
+});
+
+test('parseTargets() keeps a Home Assistant apart, which gets no messages', () => {
+  const { targets, homeAssistants, warnings } = parsed('homeassistant+mqtts://me:s3cret@h?install=yes&x=1');
+  expect([targets, warnings]).toEqual([[], [expect.stringContaining('"x" in its URL means nothing to it')]]);
+  expect(homeAssistants).toMatchObject([{ host: 'h', port: 8883, isSecure: true, mayInstall: true, base: 'upkeep' }]);
+  expect(homeAssistants[0]?.shown).toBe('homeassistant+mqtts://[redacted]@h?install=yes');
+  expect(parsed('homeassistant://h').problems).toEqual([
+    expect.stringContaining('homeassistant: the scheme has no +mqtt'),
+  ]);
+});
+
+test('listTargets() shows name, service and what is no secret', () => {
+  const all = parsed('ops=gotify://push.example.com/T0kenT0ken logger:// homeassistant+mqtt://me:s3cret@h');
+  expect(listTargets(all)).toEqual([
+    { name: 'ops', service: 'Gotify', shown: 'gotify://push.example.com/[redacted]' },
+    { name: 'logger', service: 'The log', shown: 'logger://' },
+    { name: 'homeassistant', service: 'Home Assistant', shown: 'homeassistant+mqtt://[redacted]@h' },
+  ]);
 });
 
 describe('a URL of each service', () => {
@@ -208,6 +233,6 @@ describe('a malformed URL', () => {
 
 function printed(url: string): string {
   const outcome = readTarget(url);
-  if (outcome.kind === 'unusable') throw new Error(outcome.why);
+  if (outcome.kind !== 'usable') throw new Error(outcome.kind === 'unusable' ? outcome.why : outcome.kind);
   return outcome.read.whole;
 }

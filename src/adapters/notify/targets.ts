@@ -1,8 +1,10 @@
 import { describeError } from '../../domain/errors.ts';
 import { printable } from '../../domain/text/printable.ts';
+import { homeAssistantParameters, readHomeAssistant, type HomeAssistantSettings } from './home-assistant/url.ts';
 import { openTarget, type OpenTarget } from './open-target.ts';
 import type { NotifyDeps, ReadTarget, Service } from './service/service.ts';
 import { serviceOf, services } from './services/table.ts';
+import type { ParameterTable } from './url/parameters.ts';
 import { readParts } from './url/parts.ts';
 import { UrlProblem } from './url/problem.ts';
 import { writtenTargets, type WrittenTarget } from './url/values.ts';
@@ -11,6 +13,8 @@ import { createExchange } from './wire/exchange.ts';
 
 export type ParsedTargets = {
   readonly targets: readonly OpenTarget[];
+  /** Home Assistants: they show containers and get no messages; openHomeAssistant() begins. */
+  readonly homeAssistants: readonly HomeAssistantSettings[];
   /** Why some cannot be used, each a sentence for people without any secret. */
   readonly problems: readonly string[];
   /** Of those that are used all the same. */
@@ -25,6 +29,7 @@ export function parseTargets(values: readonly string[], deps: NotifyDeps): Parse
   const targets: OpenTarget[] = [];
   const problems: string[] = [];
   const warnings: string[] = [];
+  const homeAssistants: HomeAssistantSettings[] = [];
   const exchange = createExchange(deps);
   const names = new Set<string>();
   const written = expanded(values, problems);
@@ -36,6 +41,12 @@ export function parseTargets(values: readonly string[], deps: NotifyDeps): Parse
       problems.push(`Cannot use ${where}: ${outcome.why}`);
       continue;
     }
+    if (outcome.kind === 'home assistant') {
+      homeAssistants.push(outcome.settings);
+      const { unknownKeys: keys } = outcome.settings;
+      if (keys.length > 0) warnings.push(unknownKeys('homeassistant', keys, homeAssistantParameters));
+      continue;
+    }
     const { service, scheme, read } = outcome;
     if (one.name !== undefined && names.has(one.name)) {
       problems.push(`Cannot use ${where}: another target has that name`);
@@ -43,15 +54,17 @@ export function parseTargets(values: readonly string[], deps: NotifyDeps): Parse
     }
     const name = one.name ?? freeName(scheme, (taken) => names.has(taken) || reserved.has(taken));
     names.add(name);
-    if (read.unknownKeys.length > 0) warnings.push(unknownKeys(`${scheme} "${name}"`, read, service));
+    if (read.unknownKeys.length > 0)
+      warnings.push(unknownKeys(`${scheme} "${name}"`, read.unknownKeys, service.parameters));
     const naming = { name, service: scheme, hearsStart: service.hearsStart === true };
     targets.push(openTarget(read, naming, exchange, deps));
   }
-  return { targets, problems, warnings };
+  return { targets, homeAssistants, problems, warnings };
 }
 
 type Outcome =
   | { readonly kind: 'usable'; readonly scheme: string; readonly service: Service; readonly read: ReadTarget }
+  | { readonly kind: 'home assistant'; readonly settings: HomeAssistantSettings }
   | { readonly kind: 'unusable'; readonly why: string };
 
 /** Never throws; what it says holds no part of the URL but the scheme. */
@@ -60,6 +73,7 @@ export function readTarget(url: string): Outcome {
   try {
     const parts = readParts(recognised(url));
     ({ scheme } = parts);
+    if (scheme === 'homeassistant') return { kind: 'home assistant', settings: readHomeAssistant(parts) };
     const service = serviceOf(scheme);
     if (service === undefined) return { kind: 'unusable', why: unknownService(scheme) };
     if (parts.variant !== '' && service.variants?.includes(parts.variant) !== true)
@@ -71,7 +85,8 @@ export function readTarget(url: string): Outcome {
       return { kind: 'unusable', why: `${scheme}: ${error.message}; the form is ${service.form}` };
     }
   } catch (error) {
-    if (error instanceof UrlProblem) return { kind: 'unusable', why: error.message };
+    const about = scheme === 'homeassistant' ? `${scheme}: ` : '';
+    if (error instanceof UrlProblem) return { kind: 'unusable', why: `${about}${error.message}` };
     return { kind: 'unusable', why: `${shownScheme(scheme)}: it cannot be read` };
   }
 }
@@ -106,10 +121,9 @@ function shownScheme(scheme: string): string {
   return /^[a-z]{1,20}$/.test(scheme) ? `"${scheme}"` : 'its scheme';
 }
 
-function unknownKeys(what: string, { unknownKeys: keys }: ReadTarget, { parameters }: Service): string {
-  const shown = keys.every((key) => /^[a-z_]{1,24}$/i.test(key))
-    ? keys.map((key) => `"${key}"`).join(', ')
-    : 'some keys';
+function unknownKeys(what: string, keys: readonly string[], parameters: ParameterTable): string {
+  const isWord = keys.every((key) => /^[a-z_]{1,24}$/i.test(key));
+  const shown = isWord ? keys.map((key) => `"${key}"`).join(', ') : 'some keys';
   const known = Object.keys(parameters).join(', ');
   return `Notification target ${what}: ${shown} in its URL means nothing to it${known === '' ? '' : `; there are ${known}`}`;
 }

@@ -17,12 +17,12 @@ export type ExitCode = { readonly code: number; readonly meaning: string };
 
 const doneOrFailed: readonly ExitCode[] = [
   { code: 0, meaning: 'done' },
-  { code: 1, meaning: 'it could not be done, for the reason that is told' },
+  { code: 1, meaning: 'it failed; the message gives the reason' },
 ];
 
 const ofUpdate: readonly ExitCode[] = [
-  { code: 0, meaning: 'all is well' },
-  { code: 1, meaning: 'a container failed or was rolled back, or nothing could be done at all' },
+  { code: 0, meaning: 'all updates succeeded' },
+  { code: 1, meaning: 'a container failed or was rolled back, or the command failed' },
   { code: 3, meaning: 'nothing failed, but something could not be checked, or a repair is pending' },
 ];
 
@@ -32,11 +32,11 @@ export const commands = [
     usage: '[NAME…]',
     summary: 'keep containers up to date: the service itself (the default)',
     meaning:
-      'Checks the registries every --interval and replaces containers whose image has moved on. A successor must prove itself healthy, or the old container comes back',
+      'Checks the registries every --interval and replaces containers that have a newer image. A new container that fails its health check is rolled back',
     takesNames: true,
     exitCodes: [
-      { code: 0, meaning: 'it was asked to stop; with --run-once, all is well' },
-      { code: 1, meaning: 'it could not start; with --run-once also, a container failed or was rolled back' },
+      { code: 0, meaning: 'stopped on request; with --run-once, all updates succeeded' },
+      { code: 1, meaning: 'it could not start; with --run-once, also: a container failed or was rolled back' },
       {
         code: 3,
         meaning:
@@ -52,33 +52,33 @@ export const commands = [
   {
     name: 'check',
     usage: '[NAME…]',
-    summary: 'say what could be updated, and change nothing',
+    summary: 'list available updates and change nothing',
     meaning:
-      'Asks the registries once which containers have a newer image, and says why the others stay. Changes nothing and pulls nothing',
+      'Checks the registries once, lists the containers that have a newer image, and gives the reason for all others. Changes nothing and pulls nothing',
     takesNames: true,
     exitCodes: [
-      { code: 0, meaning: 'done; with --exit-code, nothing newer is there' },
-      { code: 1, meaning: 'it could not be done; with --exit-code also, something could not be checked' },
+      { code: 0, meaning: 'done; with --exit-code: no updates are available' },
+      { code: 1, meaning: 'it failed; with --exit-code, also: something could not be checked' },
       { code: 10, meaning: 'with --exit-code: updates are available' },
     ],
     examples: [
       { line: 'upkeep check', meaning: 'a table of all containers' },
-      { line: 'upkeep check --image nginx --json', meaning: 'all that run nginx, for machines' },
-      { line: 'upkeep check --exit-code', meaning: 'exit with 10 when there is something to update' },
+      { line: 'upkeep check --image nginx --json', meaning: 'containers of nginx, as JSON' },
+      { line: 'upkeep check --exit-code', meaning: 'exit with 10 if updates are available' },
     ],
   },
   {
     name: 'update',
     usage: '[NAME…]',
     summary: 'update now, once',
-    meaning: 'Checks, then replaces what is stale, in the order its dependencies ask for.',
+    meaning: 'Checks the registries, then updates the stale containers in the order of their dependencies',
     takesNames: true,
     exitCodes: ofUpdate,
     examples: [
       { line: 'upkeep update', meaning: 'all containers' },
-      { line: 'upkeep update --dry-run', meaning: 'print the plan instead of carrying it out' },
-      { line: 'upkeep update --dry-run --verify', meaning: 'and create the new containers aside, to compare them' },
-      { line: "upkeep update web 'api-.*'", meaning: 'by name, or by a pattern for the whole name' },
+      { line: 'upkeep update --dry-run', meaning: 'print the plan only' },
+      { line: 'upkeep update --dry-run --verify', meaning: 'also create the new containers, compare and remove them' },
+      { line: "upkeep update web 'api-.*'", meaning: 'by name, or by a pattern that matches the whole name' },
     ],
   },
   {
@@ -86,7 +86,7 @@ export const commands = [
     usage: 'NAME…',
     summary: 'go back to the image from before the last update',
     meaning:
-      'Replaces containers by ones of the image that they ran before their last update, as safely as an update does; what moved together goes back together. The version that is left does not come back by itself, but with update --retry-failed or when its tag moves on; another rollback goes forward to it again',
+      'Rolls containers back to the image before their last update, with the same protocol as an update. A group that was updated together is rolled back together. The version that was left is not tried again until its tag moves; to go forward to it, use update --retry-failed or a second rollback',
     takesNames: true,
     exitCodes: ofUpdate,
     examples: [{ line: 'upkeep rollback web', meaning: 'one container' }],
@@ -94,33 +94,33 @@ export const commands = [
   {
     name: 'recover',
     usage: '',
-    summary: 'finish or undo what interrupted updates left',
+    summary: 'finish or undo interrupted updates',
     meaning:
-      'Finishes or undoes updates that were interrupted, as every start and run does, and says what became of each. With --unsealed also those whose journal has no seal of this key, by the name of the container',
+      'Finishes or undoes interrupted updates, as every start and run does, and reports the result of each. With --unsealed NAME, also the update of this container if its journal has no seal of this key',
     takesNames: false,
     exitCodes: [
       { code: 0, meaning: 'nothing is left to repair' },
       { code: 1, meaning: 'a repair failed, or could not be tried' },
-      { code: 3, meaning: 'a repair is pending: its update may still be under way, or its journal has no seal' },
+      { code: 3, meaning: 'a repair is pending: its update may still be running, or its journal has no seal' },
     ],
     examples: [
-      { line: 'upkeep recover', meaning: 'what the next start would do' },
+      { line: 'upkeep recover', meaning: 'the repair of the next start, now' },
       { line: 'upkeep recover --unsealed web', meaning: 'also an update of web that was begun without the key' },
     ],
   },
   {
     name: 'containers',
     usage: '[NAME…]',
-    summary: 'list what is watched, without asking any registry',
+    summary: 'list the watched containers, without a check',
     meaning:
-      'Lists the watched containers: as a running service knows them with --url, with what its last check found; else as the engine shows them',
+      'Lists the watched containers of the engine. With --url, lists those of a running service with the result of its last check',
     takesNames: true,
     exitCodes: doneOrFailed,
     examples: [
-      { line: 'upkeep containers', meaning: "the engine's" },
+      { line: 'upkeep containers', meaning: 'containers of the engine' },
       {
         line: 'upkeep containers --url=http://server:8080',
-        meaning: "a running service's, with its token in UPKEEP_TOKEN",
+        meaning: 'containers of a running service; the token is in UPKEEP_TOKEN',
       },
     ],
   },
@@ -128,30 +128,30 @@ export const commands = [
     name: 'history',
     usage: '',
     summary: 'list the past updates of a running service',
-    meaning: 'Lists the updates that a running service has made since its start, oldest first; at most 500 are kept',
+    meaning: 'Lists the last 500 updates of a running service since its start, oldest first',
     takesNames: false,
     exitCodes: doneOrFailed,
     examples: [
       {
         line: 'upkeep history --url=http://server:8080',
-        meaning: 'a row for each update; the token is in UPKEEP_TOKEN',
+        meaning: 'one row per update; the token is in UPKEEP_TOKEN',
       },
     ],
   },
   {
     name: 'events',
     usage: '',
-    summary: 'follow what a running service does',
+    summary: 'follow the events of a running service',
     meaning:
-      'Follows the events of a running service until Ctrl-C. A connection that is lost is made again, and what was missed is caught up on',
+      'Follows the events of a running service until Ctrl-C. After a lost connection it reconnects and prints the missed events',
     takesNames: false,
     exitCodes: doneOrFailed,
     examples: [
       {
         line: 'upkeep events --url=http://server:8080',
-        meaning: 'a line for each; the events token is in UPKEEP_TOKEN',
+        meaning: 'one line per event; the events token is in UPKEEP_TOKEN',
       },
-      { line: 'upkeep events --json', meaning: 'a JSON document for each; the address is in UPKEEP_URL' },
+      { line: 'upkeep events --json', meaning: 'one JSON document per event; the URL is in UPKEEP_URL' },
     ],
   },
   {
@@ -174,22 +174,22 @@ export const commands = [
   {
     name: 'config',
     usage: '',
-    summary: 'show every option, its value and where that came from',
+    summary: 'show each option, its value and its source',
     meaning:
-      'Shows what "upkeep run" would work with, given the same options and variables; with --url what a running service works with. Secrets are not shown',
+      'Shows the configuration that "upkeep run" would use with the same options and variables. With --url, shows the configuration of a running service. Secrets are hidden',
     takesNames: false,
     exitCodes: doneOrFailed,
     examples: [
-      { line: 'upkeep config --cleanup', meaning: 'of this command line and environment' },
+      { line: 'upkeep config --cleanup', meaning: 'for this command line and environment' },
       { line: 'upkeep config --url=http://server:8080', meaning: 'of a running service' },
     ],
   },
   {
     name: 'demo',
     usage: '',
-    summary: 'watch it work on an engine of its own: no Docker needed',
+    summary: 'watch Upkeep work on a simulated engine: no Docker needed',
     meaning:
-      'Runs the whole service on a built-in engine and registry, with containers and a stream of releases, some of them bad. Reaches no real engine and no network',
+      'Runs the whole service on a simulated engine and registry, with containers and a stream of good and bad releases. Uses no real engine and no network',
     takesNames: false,
     exitCodes: doneOrFailed,
     examples: [

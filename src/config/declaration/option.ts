@@ -94,18 +94,18 @@ export function takesOption(command: CommandName, option: Option): boolean {
 }
 
 export const optionGroups = {
-  selection: 'Which containers',
-  update: 'How they are updated',
+  selection: 'Selection',
+  update: 'Updates',
   hooks: 'Lifecycle hooks',
-  when: 'When',
+  when: 'Schedule',
   state: 'State',
   engine: 'Engine',
   registry: 'Registries',
   http: 'HTTP API',
-  remote: 'A running service',
+  remote: 'Connection to a running service',
   notifications: 'Notifications',
   output: 'Output and logs',
-  accepted: 'Understood, and without effect',
+  accepted: 'Accepted without effect',
 } as const;
 
 export type OptionGroup = keyof typeof optionGroups;

@@ -23,7 +23,7 @@ describe('helpText()', () => {
 
   test.each(['update', 'rollback', 'run'] as const)('of %s says what each exit code means', (name) => {
     const text = helpText(name, 100);
-    expect(text).toMatch(/^Exit codes:\n {2}0 .*\bwell\n {2}1 .*failed or was rolled back/m);
+    expect(text).toMatch(/^Exit codes:\n {2}0 .*\bsucceeded\n {2}1 .*failed or was rolled back/m);
     expect(text).toMatch(/^ {2}2 .*\n {2}3 .*could not be checked/m);
   });
 

@@ -19,11 +19,7 @@ function overview(width: number): string[] {
     '',
     ...commands.flatMap(({ name, summary }) => entry(name, summary, 12, width)),
     '',
-    ...wrap(
-      'upkeep COMMAND --help lists the options of a command; upkeep --version says which version this is.',
-      0,
-      width,
-    ),
+    ...wrap('upkeep COMMAND --help lists the options of a command; upkeep --version prints the version.', 0, width),
     ...wrap('Without a command, upkeep runs the service.', 0, width),
   ];
 }
@@ -43,12 +39,12 @@ function commandHelp(command: Command & { readonly name: CommandName }, width: n
       .toSorted((one, other) => one.code - other.code)
       .flatMap(({ code, meaning }) => entry(`${code}`, meaning, 4, width)),
     '',
-    ...wrap('A flag wins over its variable. UPKEEP_* variables may also be spelt WATCHTOWER_*.', 0, width),
+    ...wrap('A flag overrides its variable. WATCHTOWER_* variables work like UPKEEP_* variables.', 0, width),
     ...acceptedHelp(used, width),
   ];
 }
 
-const usageCode: ExitCode = { code: 2, meaning: 'the command line cannot be understood; nothing was done' };
+const usageCode: ExitCode = { code: 2, meaning: 'the command line is wrong; nothing was done' };
 
 // The keys of the object that the type is made of.
 const groups = (Object.keys(optionGroups) as OptionGroup[]).filter((group) => group !== 'accepted');
@@ -62,7 +58,7 @@ function groupHelp(group: OptionGroup, used: readonly Option[], width: number): 
 function acceptedHelp(used: readonly Option[], width: number): string[] {
   const count = used.filter(({ group }) => group === 'accepted').length;
   if (count === 0) return [];
-  const line = `${count} more of the Watchtower family are understood and have no effect: docs/configuration.md lists them.`;
+  const line = `${count} Watchtower options are accepted without effect: docs/configuration.md lists them.`;
   return wrap(line, 0, width);
 }
 

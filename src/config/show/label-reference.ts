@@ -19,52 +19,52 @@ export function labelRows(): readonly (readonly string[])[] {
 /** Of labels that others write: the label and what is made of it. */
 export function foreignLabelRows(): readonly (readonly string[])[] {
   return [
-    [
-      code(`${watchtowerLabel}=true`),
-      'Marks an updater of the Watchtower family. Such a container is treated like any other',
-    ],
+    [code(`${watchtowerLabel}=true`), 'Marks an updater of the Watchtower family. It has no effect on the container'],
     [
       code(originalImageLabel),
-      'The image to update to, in place of the one that the container was created from; not heard from an image',
+      'Image to update to, instead of the image that the container was created from. Ignored on an image',
     ],
     [
       code('com.docker.compose.depends_on'),
-      'What a service of a compose file needs, unless --use-compose-depends-on is off',
+      'Dependencies of a compose service, unless --use-compose-depends-on is off',
     ],
     [
       code('com.docker.compose.project'),
-      'With the labels service and container-number: which containers those are, of one project.working_dir and with a project.config_files in common',
+      'With the labels service and container-number: identifies the containers of these dependencies, within one project.working_dir and with a common file in project.config_files',
     ],
-    [code('com.docker.swarm.task.id'), 'A task of a Swarm service: left to Swarm, which replaces it itself'],
+    [
+      code('com.docker.swarm.task.id'),
+      'Marks a task of a Swarm service, which Swarm replaces itself. Upkeep does not update it',
+    ],
   ];
 }
 
 /** What each label asks for, and an example of its value. */
 const labels: Readonly<Record<LabelName, readonly [meaning: string, example: string]>> = {
-  enable: ['false: leave this container alone; true: watch it also with --label-enable', 'false'],
+  enable: ['false: exclude this container; true: watch it also with --label-enable', 'false'],
   'monitor-only': [
-    'Report newer images, change nothing. false counts against --monitor-only with --label-take-precedence only',
+    'Report newer images, change nothing. false overrides --monitor-only only with --label-take-precedence',
     'true',
   ],
   'no-pull': [
-    'Ask no registry for this container. false counts against --no-pull with --label-take-precedence only',
+    'Contact no registry for this container. false overrides --no-pull only with --label-take-precedence',
     'true',
   ],
-  'start-first': [
-    'Like --start-first, for this container; true also where both would write to the same volumes',
-    'true',
-  ],
-  'keep-old': ['Like --keep-old, for this container; 0 for not at all, 90d at most', '2d'],
+  'start-first': ['Like --start-first, for this container; true also allows shared writable volumes', 'true'],
+  'keep-old': ['Like --keep-old, for this container; 0 for none, 90d at most', '2d'],
   'update-auto-remove': ['Like --update-auto-remove, for this container', 'true'],
-  'no-restart': ['Leave the new container stopped: it is created, and not proven', 'true'],
-  'depends-on': ['Names of the containers it needs, separated by commas; replaces what is found elsewhere', 'db,cache'],
+  'no-restart': ['Leave the new container stopped, without a health check', 'true'],
+  'depends-on': [
+    'Names of the containers that it depends on, separated by commas; replaces dependencies from other sources',
+    'db,cache',
+  ],
   scope: [
-    "Belongs to the instance that runs with this --scope; on Upkeep's own container, the scope it works in",
+    "Assigns the container to the instance with this --scope; on Upkeep's own container, sets its scope",
     'staging',
   ],
-  'stop-signal': ['The signal that asks it to stop', 'SIGINT'],
-  'stop-timeout': ['How long it may take to stop before it is killed; 1h at most', '90s'],
-  'cooldown-delay': ['An image must be at least so old before it is applied here; 0 for none, 365d at most', '3d'],
+  'stop-signal': ['Signal that stops the container', 'SIGINT'],
+  'stop-timeout': ['Time that it has to stop before it is killed; 1h at most', '90s'],
+  'cooldown-delay': ['Like --cooldown-delay, for this container; 0 for none, 365d at most', '3d'],
   'health-window': ['Like --health-window, for this container; 1h at most', '30s'],
   'health-probe': ['Like --health-probe, for this container; none for no probe', 'http://:8080/healthz'],
   notify: [
@@ -73,22 +73,22 @@ const labels: Readonly<Record<LabelName, readonly [meaning: string, example: str
   ],
   'health-timeout': ['Like --health-timeout, for this container; 1h at most', '5m'],
   'lifecycle.pre-check': [
-    'With --enable-lifecycle-hooks: a command to run in the container before each run',
+    'Command to run in the container at the beginning of each run, with --enable-lifecycle-hooks',
     '/hooks/check.sh',
   ],
   'lifecycle.pre-update': [
-    'Likewise before it is stopped for an update; exit code 75 puts the update off',
+    'Command to run before the container is stopped for an update; exit code 75 defers the update',
     '/hooks/backup.sh',
   ],
-  'lifecycle.post-update': ['Likewise after an update, once the new one has proved itself', '/hooks/warm-up.sh'],
-  'lifecycle.post-check': ['Likewise after each run', '/hooks/report.sh'],
+  'lifecycle.post-update': ['Command to run in the new container after its health check', '/hooks/warm-up.sh'],
+  'lifecycle.post-check': ['Command to run at the end of each run', '/hooks/report.sh'],
   'lifecycle.pre-check-timeout': [
-    'How long that is waited for, in minutes; 1 by default, an hour at most, which 0 means too',
+    'Timeout of pre-check in minutes; 1 by default, an hour at most; 0 means an hour',
     '2',
   ],
-  'lifecycle.pre-update-timeout': ['The same; when it has passed, the update fails', '10'],
-  'lifecycle.post-update-timeout': ['The same; when it has passed, the update goes on', '5'],
-  'lifecycle.post-check-timeout': ['The same', '30s'],
+  'lifecycle.pre-update-timeout': ['Timeout of pre-update; after it, the update fails', '10'],
+  'lifecycle.post-update-timeout': ['Timeout of post-update; after it, the update continues', '5'],
+  'lifecycle.post-check-timeout': ['Timeout of post-check', '30s'],
   'lifecycle.uid': ['Like --lifecycle-uid, for this container', '1000'],
   'lifecycle.gid': ['Like --lifecycle-gid, for this container', '1000'],
 };

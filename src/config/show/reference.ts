@@ -15,7 +15,7 @@ export function configurationPage(): string {
     ...groups.flatMap((group) => [`## ${optionGroups[group]}`, tableOfGroup(group)]),
     labelIntroduction,
     table(['Label', 'Drop-in alias', 'Meaning', 'Example'], labelRows()),
-    'Labels of others that are heard too:',
+    'Labels of other tools:',
     table(['Label', 'Meaning'], foreignLabelRows()),
     '## Exit codes',
     tableOfExitCodes(),
@@ -28,17 +28,17 @@ const introduction = `# Configuration
 
 <!-- Written by scripts/docs.mjs from src/config/table/options.ts: change it there. -->
 
-A flag wins over its \`UPKEEP_*\` variable, that over the \`WATCHTOWER_*\` variable of the same meaning, and that over the default. An empty variable counts as absent. The \`WATCHTOWER_*\` names are there so that a setup can be moved by changing the image alone; one line at the start lists those in use.
+A flag overrides its \`UPKEEP_*\` variable. The \`UPKEEP_*\` variable overrides the \`WATCHTOWER_*\` variable of the same meaning, which overrides the default. An empty variable counts as absent. \`WATCHTOWER_*\` variables exist so that a Watchtower setup works without changes; a line at the start lists the ones in use.
 
 - Booleans: \`true\`, \`t\`, \`1\`, \`false\`, \`f\`, \`0\`, in any case. On the command line \`--cleanup\`, \`--cleanup=false\` and \`--no-cleanup\`.
-- Durations: \`300ms\`, \`1.5s\`, \`1m30s\`, \`2h\`, \`3d\`, \`1w\`. A bare number counts seconds.
+- Durations: \`300ms\`, \`1.5s\`, \`1m30s\`, \`2h\`, \`3d\`, \`1w\`. A number without a unit means seconds.
 - Lists: separated by commas or spaces; a flag may also be repeated.
 
-Every fault is reported at once and stops the start before anything is touched. A variable that looks like ours and is none is warned about.`;
+Upkeep reports all invalid options together and does not start. It warns about unknown \`UPKEEP_*\` and \`WATCHTOWER_*\` variables.`;
 
 const labelIntroduction = `## Labels of containers
 
-A container states its own wishes with labels. \`${ownPrefix}*\` wins over the drop-in alias \`${dropInPrefix}*\`. Booleans are written as for options; an empty \`monitor-only\` or \`no-pull\` is false. A label under these prefixes that is not known, or whose value cannot be read, is warned about and not heard. Of the labels that a container has only from its image, [those count](security.md#labels-of-images) that dispose of nothing but that container.`;
+Labels set options for one container. \`${ownPrefix}*\` overrides the drop-in alias \`${dropInPrefix}*\`. Booleans have the same values as for options; an empty \`monitor-only\` or \`no-pull\` is false. Unknown labels with these prefixes, and labels with an invalid value, are ignored with a warning. For labels that come from the image, only [a safe subset](security.md#labels-of-images) counts.`;
 
 function tableOfExitCodes(): string {
   return table(
@@ -47,9 +47,10 @@ function tableOfExitCodes(): string {
       ['0', 'Done'],
       ['1', 'A container failed or was rolled back, a value is wrong, or the engine or the service cannot be used'],
       ['2', 'The command line is wrong'],
+      ['3', 'Nothing failed, but something could not be checked, or a repair is pending'],
       ['10', `${code('upkeep check --exit-code')}: updates are available`],
-      ['130', 'Ended by Ctrl-C, at a point where no container is half-replaced'],
-      ['141', 'The reader of what is shown has gone: `upkeep events` with `head`'],
+      ['130', 'Ended by Ctrl-C, at a safe point of the update'],
+      ['141', 'The reader of the output has closed it: `upkeep events` with `head`'],
       ['143', 'The same as 130, by SIGTERM; the service itself ends with 0'],
     ],
   );

@@ -14,7 +14,7 @@ export const remoteOptions = {
     defaultMeaning: 'none',
     accepts: { test: isBaseUrl, expected: 'an address such as http://server:8080, without query and fragment' },
     meaning:
-      'Ask the service that serves its HTTP API there; of an own authority, name the file with NODE_EXTRA_CA_CERTS',
+      'URL of the HTTP API of a running service. For your own certificate authority, set NODE_EXTRA_CA_CERTS to its file',
     example: 'http://server:8080',
     commands,
   },
@@ -28,7 +28,7 @@ export const remoteOptions = {
     defaultMeaning: 'none',
     mayNameFile: true,
     secret: true,
-    meaning: 'Its token, for events its events token, or a file with it',
+    meaning: 'Token of that service (for events, the events token), or a file with it',
     example: '/run/secrets/upkeep-token',
     commands,
   },

@@ -78,7 +78,7 @@ export type ReadTarget = {
   readonly shown: string;
   /** Reads back the same. */
   readonly whole: string;
-  /** Keys that mean nothing to the service. */
+  /** Keys that mean nothing to the service; empty for one that had better not be named. */
   readonly unknownKeys: readonly string[];
   readonly open: (deps: NotifyDeps) => Delivery;
 };
@@ -100,11 +100,16 @@ export function defineService<Table extends ParameterTable, Address>(
         secrets,
         shown: shownUrl({ ...parts, query: shownPairs }, [...secrets, ...(hiddenOf?.(given) ?? [])]),
         whole: wholeUrl({ ...parts, query: pairs }),
-        unknownKeys: otherKeys === 'told' ? query.others.map(([key]) => key) : [],
+        unknownKeys: otherKeys === 'told' ? unknownKeysOf(query) : [],
         open: (deps) => open(given, deps),
       };
     },
   };
+}
+
+/** A key without a value is as likely a secret that has slipped there, so its name is left out. */
+export function unknownKeysOf({ others }: Pick<Query<ParameterTable>, 'others'>): readonly string[] {
+  return others.map(([key, value]) => (value === '' ? '' : key));
 }
 
 function secretValues<Table extends ParameterTable>(parameters: Table, { values }: Query<Table>): readonly string[] {

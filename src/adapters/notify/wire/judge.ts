@@ -49,10 +49,20 @@ const goneWords =
 /** A judge for services whose body says `{"ok":true}` and the like: the field has to have the value. */
 export function expectField(name: string, wanted: unknown): Judge {
   return (answer) => {
+    if (answer.status >= 300) return undefined;
     const json = jsonOf(answer);
-    if (answer.status >= 300 || json === undefined) return undefined;
+    if (json === undefined) return stranger(answer);
     const value = fieldOf(json, name);
     if (value === wanted) return 'taken';
     return refusalByWords(answer, wordsOf(answer) || `${name} is ${JSON.stringify(value) ?? 'missing'}`);
   };
+}
+
+/** A judge for services that always answer with JSON. */
+export const expectJson: Judge = (answer) =>
+  answer.status < 300 && jsonOf(answer) === undefined ? stranger(answer) : undefined;
+
+/** A login page, say, of whoever stands before the service. */
+function stranger(answer: HttpAnswer): Refused {
+  return refusal(answer, 'rejected', 'somebody else has answered: this is not what the service says');
 }

@@ -1,6 +1,7 @@
 import { flag, integer, jsonObject, text } from '../../url/parameters.ts';
 import { UrlProblem } from '../../url/problem.ts';
 import { formOf, jsonPost, orNone } from '../../wire/bodies.ts';
+import { expectJson } from '../../wire/judge.ts';
 import { needed, pathOf, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { richText, titleOf } from '../../service/texts.ts';
@@ -32,6 +33,7 @@ export const gotify = defineService({
     const url = `${values.disabletls ? 'http' : 'https'}://${server}${path}/message${query}`;
     const headers = values.useheader ? { 'x-gotify-key': token } : {};
     return {
+      judge: expectJson,
       requests(message) {
         const marked = message.markdown === undefined ? {} : { 'client::display': { contentType: 'text/markdown' } };
         const extras = { ...marked, ...values.extras };

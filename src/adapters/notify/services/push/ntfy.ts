@@ -1,6 +1,7 @@
 import { choice, flag, list, text } from '../../url/parameters.ts';
 import { basicLogin, headerText } from '../../wire/headers.ts';
 import { messagePieces } from '../../wire/split.ts';
+import { expectJson } from '../../wire/judge.ts';
 import { needed, serverOf } from '../../service/address.ts';
 import { defineService, type Part } from '../../service/service.ts';
 import { richText, titleOf } from '../../service/texts.ts';
@@ -46,6 +47,7 @@ export const ntfy = defineService({
     const url = `${scheme}://${server}/${topic.split('/').map(encodeURIComponent).join('/')}`;
     const authorization = user + password === '' ? '' : basicLogin(user, password);
     return {
+      judge: expectJson,
       requests(message) {
         const isMarked = values.markdown || message.markdown !== undefined;
         const headers = given({
