@@ -47,9 +47,9 @@ export type OpenTransaction = {
   readonly members: readonly Member[];
   readonly liveRestore: boolean;
   readonly changesRestartPolicies: boolean;
-  /** Ids of successors by the id of what they replace: a hint that saves a search, filled by `readFacts`. */
+  /** Ids of successors by the id of the old container. `readFacts` fills it to save a search; it may be stale. */
   readonly successors: Map<string, string>;
-  /** Likewise of what stands in for old containers. */
+  /** The same for the auto-remove replicas of old containers. */
   readonly standIns: Map<string, string>;
   /** The tags that mark the transaction in the engine, by the old container's id: see `OpenMark`. */
   readonly marks: Map<string, string>;

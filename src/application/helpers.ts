@@ -40,7 +40,7 @@ export function isHelperOf(order: HelperOrder, { id, members }: Pick<FoundTransa
   return id === order.transaction || members.some(({ oldId }) => oldId === order.oldId);
 }
 
-/** Whoever acts on a helper's transaction has removed the helper first. Resolves to why it is still there. */
+/** Removes the helper; call it before you act on its transaction. Resolves to the reason why it is still there. */
 export async function dismissHelper(outside: Outside, { container, tag }: Helper): Promise<string | undefined> {
   const outcome = await outside.engine.removeContainer(container.id);
   if (outcome.kind === 'done' || outcome.kind === 'noop') {

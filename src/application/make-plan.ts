@@ -17,7 +17,6 @@ export type MadePlan = {
   readonly listing: readonly string[];
 };
 
-/** What a check found stale. */
 export function staleIn({ containers }: CheckReport): readonly StaleContainer[] {
   return containers
     .filter(({ status }) => status === 'stale')
@@ -68,12 +67,12 @@ export async function makePlan(
   };
 }
 
-/** What is not the container's own process would not be begun by its successor. */
+/** Upkeep's mode of self-update. A successor would not start this process unless it is the container's main process. */
 function ownSelfUpdate({ isMainProcess }: Outside['instance'], { selfUpdate }: ServiceSettings): SelfUpdate {
   return isMainProcess || selfUpdate === 'not-by-this-command' ? selfUpdate : 'not-main-process';
 }
 
-/** The list tells of a shared network what an inspection would; of other ties it does not. */
+/** True if the container shares this one's network. The list shows this tie; for other ties an inspection is needed. */
 function isNetworkOf({ id, name }: ContainerSummary, networkMode: string): boolean {
   return networkMode === `container:${id}` || networkMode === `container:${name}`;
 }

@@ -4,7 +4,7 @@ import type { ServiceSettings } from '../domain/settings.ts';
 import type { PlannedMember, UpdatePlan } from '../domain/update-plan.ts';
 import type { Outcomes } from './run-plan.ts';
 
-/** Whether remove-volumes is about this container: what is only re-created with another one keeps its volumes. */
+/** True if `remove-volumes` applies. A container that is re-created because of another one keeps its volumes. */
 export function getsFreshVolumes(
   { cause }: Pick<PlannedMember, 'cause'>,
   { removeVolumes }: Pick<ServiceSettings, 'removeVolumes'>,
@@ -13,8 +13,8 @@ export function getsFreshVolumes(
 }
 
 /**
- * Removes the anonymous volumes of containers whose update has succeeded; the engine refuses while
- * any container uses one. What an interruption leaves behind stays until somebody prunes it.
+ * Removes the anonymous volumes of updated containers; the engine refuses a volume in use. After an
+ * interruption the volumes stay until somebody prunes them.
  */
 export async function removeOldVolumes(
   { engine, log }: Outside,
