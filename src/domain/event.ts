@@ -88,7 +88,7 @@ export type ServiceEvent =
 /** A check only asks; an update may replace containers. Both begin with the same look at all of them. */
 export type ScanPurpose = 'check' | 'update';
 
-/** What a person watching an update sees it doing. */
+/** Phases of an update that its progress display shows. */
 export type UpdatePhase =
   | 'pulling'
   | 'preparing'

@@ -58,7 +58,7 @@ export function choosePlatform<Entry extends IndexEntry>(
   return best;
 }
 
-/** Whether an engine runs the image without emulation. What the image leaves open is no obstacle. */
+/** True if the engine runs the image without emulation. A field that the image leaves empty matches. */
 export function runsOn(image: ForeignPlatform, engine: ForeignPlatform): boolean {
   const own = normalisePlatform(engine);
   const asked = normalisePlatform({

@@ -11,11 +11,11 @@ import { isParkedName } from './transaction-names.ts';
 
 export type ReplacementContext = {
   readonly graph: DependencyGraph;
-  /** Ids of containers whose end others wait for. */
+  /** Ids of jobs that other containers wait for. */
   readonly jobs: ReadonlySet<string>;
   /** Ids of all images that the engine holds. */
   readonly imageIds: ReadonlySet<string>;
-  /** What is replaced in the same transaction, by id: how it is left. */
+  /** Members of the same transaction by id, with their state after it. */
   readonly moved: ReadonlyMap<string, Afterwards>;
   /** Of the container that we run in ourselves. */
   readonly ownId: string | undefined;
@@ -51,7 +51,7 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
   return held.map((dependency) => whyLost(container, dependency, context)).find((why) => why !== undefined);
 }
 
-/** A stand-in can only come back for what runs, and nobody else could hold on to it. */
+/** An auto-remove replica can replace only a running container that no other container holds on to. */
 function whyNotByStandIn(container: Container, { moved, settings }: ReplacementContext): string | undefined {
   const wishes = wishesOf(container);
   const what = 'is removed by the engine as soon as it stops (--rm)';
@@ -73,9 +73,9 @@ const whatIsShared: Readonly<Record<HardDependency['kind'], string>> = {
 };
 
 /**
- * A container runs on after what it holds on to is gone or stopped, but once it stops too, neither
- * it nor a successor can start ("cannot join network of a non running container"): there would be no
- * way back. Volumes are there also when the container is not running from which they come.
+ * A container runs on when the owner of its network is gone or stopped. Once it stops too, neither it nor
+ * its successor can start ("cannot join network of a non running container"), so there is no way back.
+ * Volumes of a stopped container stay available.
  */
 function whyLost(
   container: Container,

@@ -1,6 +1,6 @@
 import type { UpdatePhase } from './event.ts';
 
-/** What began a run. */
+/** Cause of a run. */
 export type Trigger = 'command' | 'schedule' | 'start' | 'http';
 
 /**

@@ -2,7 +2,7 @@ import type { Container, Image } from '../container.ts';
 import type { Network } from '../outside.ts';
 import type { Platform } from '../platform.ts';
 
-/** What `recipeFor()` makes a recipe from. */
+/** Input of `recipeFor()`. */
 export type RecipeRequest = {
   readonly container: Container;
   /** The image that the container was created from; undefined when the engine no longer holds it. */
@@ -17,7 +17,7 @@ export type RecipeRequest = {
   /** The engine's own name, which containers on its network bear as theirs. */
   readonly engineName: string;
   readonly enginePlatform: Platform;
-  /** Those that exist now. */
+  /** Networks that exist now. */
   readonly networks: readonly Network[];
   /**
    * From the id of each container that is replaced in the same transaction to the id of its
@@ -32,5 +32,5 @@ export type RecipeRequest = {
   readonly leftOut?: ReadonlySet<string>;
 };
 
-/** A request whose old image is known: nothing can be told from the image's defaults without it. */
+/** A request with the old image. Inherited values can be recognised only with it. */
 export type KnownRequest = RecipeRequest & { readonly oldImage: Image };

@@ -36,7 +36,7 @@ export type Target = {
   readonly name: string;
   /** The scheme, lower case. */
   readonly service: string;
-  /** `scheme://[redacted]` with what is no secret of it. */
+  /** The target's address without secrets: `scheme://[redacted]`. */
   readonly shown: string;
   /** Resolves in every case within 10 s plus the abort; never throws. */
   readonly send: (message: Message, signal: AbortSignal) => Promise<SendOutcome>;
