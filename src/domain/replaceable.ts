@@ -51,7 +51,10 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
   return held.map((dependency) => whyLost(container, dependency, context)).find((why) => why !== undefined);
 }
 
-/** An auto-remove replica can replace only a running container that no other container holds on to. */
+/**
+ * An auto-remove container can be updated if the option is on, it runs before and after the update, and no
+ * other container moves with it. On failure a replica takes its place.
+ */
 function whyNotByStandIn(container: Container, { moved, settings }: ReplacementContext): string | undefined {
   const wishes = wishesOf(container);
   const what = 'is removed by the engine as soon as it stops (--rm)';

@@ -58,7 +58,7 @@ function withoutSpent(seen: readonly Sighting[], untilMs: number): readonly Sigh
 
 const mostSightings = 64;
 
-/** Thins the sightings where they are closest together, so that every age keeps some. */
+/** Drops the sighting with the closest neighbours in time, so that every age keeps some. */
 function thinned(seen: readonly Sighting[]): readonly Sighting[] {
   if (seen.length <= mostSightings) return seen;
   const gapAt = (place: number) => (seen[place + 1]?.atMs ?? 0) - (seen[place - 1]?.atMs ?? 0);

@@ -9,7 +9,7 @@ import { readInspected } from './reads.ts';
 import { readContainer, readContainerSummary } from './translate.ts';
 import { isDefined, pathSegment } from './wire.ts';
 
-/** The engine filters first, to send less; what passes is looked at again, because engines differ in how they match. */
+/** The engine filters first, to send less. The result is filtered again, because engines match differently. */
 export async function listContainers(
   client: Client,
   filter: ContainerFilter = {},

@@ -1,4 +1,4 @@
-/** Tells, once for each, what lists have left out because it is too large. */
+/** Logs each entry that a list left out as too large, once. */
 export type LeftOutTeller = (thing: string, names: readonly string[]) => void;
 
 export function createLeftOutTeller(warn: (message: string) => void): LeftOutTeller {

@@ -30,7 +30,7 @@ function isAnother(after: Container, was: MountPoint | undefined, is: MountPoint
   return is.Type === 'volume' && is.RW === was?.RW && volumeAt(after, is.Destination) !== gone;
 }
 
-/** Fields of a mount that count; the engine adds `z` to a volume with a name. */
+/** Compared fields of a mount. Mode `z` is left out for a volume: engines add it to a named one. */
 function described(container: Container, mount: MountPoint | undefined): readonly unknown[] | undefined {
   if (mount === undefined) return undefined;
   const { Type, Source, Destination, Mode, RW } = mount;
