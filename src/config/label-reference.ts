@@ -39,7 +39,7 @@ export function foreignLabelRows(): readonly (readonly string[])[] {
   ];
 }
 
-/** What each label asks for, and an example of its value. */
+/** Meaning of each label, with an example. */
 const labels: Readonly<Record<LabelName, readonly [meaning: string, example: string]>> = {
   enable: ['false: leave this container alone; true: watch it also with --label-enable', 'false'],
   'monitor-only': [

@@ -3,7 +3,10 @@ import type { ServiceSettings } from '../domain/settings.ts';
 import type { SelfUpdate } from '../domain/self-update.ts';
 import type { Given } from './settings.ts';
 
-/** What the service itself wants to know. The names on the command line are what `run` watches, and what other commands are about. */
+/**
+ * Settings of the service. Names on the command line select the containers that `run` watches; for other
+ * commands they are the request's filters.
+ */
 export function serviceSettings(
   { command, names, values }: Given,
   { servesApi }: { readonly servesApi: boolean },

@@ -3,8 +3,8 @@ import { printable } from '../../domain/printable.ts';
 import type { Style } from './style.ts';
 
 /**
- * What a person reads when a command cannot go on: what, why and what to do about it. Of a bug only
- * that it is one, and how to report it: a stack trace helps nobody but us.
+ * Error text of a failed command: action, cause and remedy. For a bug it says only that it is one and how
+ * to report it, without a stack trace.
  */
 export function failureLines(error: unknown, style: Style): readonly string[] {
   const message = describeError(error)

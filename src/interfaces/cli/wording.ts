@@ -4,7 +4,7 @@ import type { UnfinishedUpdate } from '../../domain/unfinished-update.ts';
 import type { Staleness } from '../../domain/verdict.ts';
 import type { StyleName } from './style.ts';
 
-/** What a person reads for a state, and in which colour. */
+/** Text and colour of a state. */
 export type Wording = { readonly text: string; readonly style: StyleName };
 
 export const statusWording: Readonly<Record<Staleness, Wording>> = {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { formatIpAddress, type IpRange, isInRange, parseIpAddress, parseIpRange } from '../../domain/ip-range.ts';
 import type { HttpSettings } from '../../domain/http-settings.ts';
 
-/** Who really asks, and how: through proxies that may be believed, or directly. */
+/** Client of a request, direct or behind trusted proxies. */
 export type Caller = {
   /** The one spelling of its IP address; empty for a socket that has none any more. */
   readonly address: string;

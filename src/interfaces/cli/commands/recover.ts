@@ -5,7 +5,7 @@ import { codesOfRecovery, gravest } from '../exit-code.ts';
 import { printDocument, printLines } from '../print.ts';
 import { recoveryLine } from '../recover-first.ts';
 
-/** `upkeep recover`: what every start does first, on its own. */
+/** `upkeep recover`: the recovery of every start, as a command. */
 export async function recover({ application, settings, terminal, signal }: CommandContext): Promise<number> {
   const { unsealed } = settings.state;
   const report = await application.recover(signal, { unsealed });
