@@ -61,8 +61,8 @@ export type OpenTransaction = {
 type FactsContext = { readonly outside: Outside; readonly settings: ServiceSettings };
 
 /**
- * What the engine says about a transaction now, as one snapshot. Between the stop of the old
- * container and the start of the new one this is downtime: two inspect calls a member, no list.
+ * The engine's facts about a transaction, as one snapshot. Between the old container's stop and the new
+ * one's start this is downtime: two inspect calls per member, no list.
  */
 export async function readFacts(
   { outside, settings }: FactsContext,

@@ -51,8 +51,8 @@ export async function dismissHelper(outside: Outside, { container, tag }: Helper
 }
 
 /**
- * Removes the helper whose transaction has ended, and tells how that was, once: by what runs under
- * the name now. Only for the Upkeep that runs there.
+ * Removes the helper of a finished transaction and logs the result once, from the container that now has
+ * the name. Only the Upkeep in that container does so.
  */
 export async function concludeHelper(outside: Outside, helper: Helper, own: ContainerSummary): Promise<void> {
   const { engine, log } = outside;

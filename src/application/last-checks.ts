@@ -4,10 +4,10 @@ import { familiarReference, tryParseImageReference } from '../domain/image-refer
 import type { LastCheck, TrackedContainer } from '../domain/inventory.ts';
 import type { CheckedContainer } from './check.ts';
 
-/** What the last checks found, for as long as the container runs the image that was checked. */
+/** Results of the last checks; each counts while the container runs the checked image. */
 export type LastChecks = {
   readonly noteChecked: (containers: readonly CheckedContainer[], atMs: number) => void;
-  /** What has just been updated runs the newest. */
+  /** Notes that an updated container runs the newest image. */
   readonly hear: (event: ServiceEvent) => void;
   readonly of: (container: Pick<TrackedContainer, 'id' | 'name' | 'image' | 'imageId'>) => LastCheck;
   /** Another number whenever there is something new. */

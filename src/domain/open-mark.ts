@@ -42,7 +42,7 @@ export function openMarkTag(order: MarkOrder, seal = ''): string {
   return `${repository}:${openMarkText(order)}${seal === '' ? '' : `.${seal.slice(0, sealDigits)}`}`;
 }
 
-/** Those that images are tagged with. */
+/** Open marks among the engine's tags. */
 export function openMarksOf(images: readonly Pick<ImageSummary, 'id' | 'tags'>[]): readonly OpenMark[] {
   return images.flatMap(({ id, tags }) => tags.flatMap((tag) => parseTag(tag, id) ?? []));
 }
@@ -92,7 +92,7 @@ export function helperMarkTag(helperId: string, transaction: string, seal = ''):
   return `${repository}:${text}${seal === '' ? '' : `.${seal.slice(0, sealDigits)}`}`;
 }
 
-/** Those that images are tagged with. */
+/** Helper marks among the engine's tags. */
 export function helperMarksOf(images: readonly Pick<ImageSummary, 'tags'>[]): readonly HelperMark[] {
   return images.flatMap(({ tags }) =>
     tags.flatMap((tag) => {
