@@ -163,7 +163,7 @@ async function whyHelperStays(
   const { container, order } = helper;
   const hasBegun = own?.id !== order.oldId || own.name !== order.name;
   const isOverdue = waitedMs > (hasBegun ? longestTransactionMs : longestTakeUpMs);
-  if (isAlive(container.status) && !isOverdue) return `its helper "${container.name}" is at it`;
+  if (isAlive(container.status) && !isOverdue) return `its helper "${container.name}" is updating it`;
   const words = await lastWordsOf(outside, container.id);
   const why = await dismissHelper(outside, helper);
   const fields = { helper: container.name, status: container.status, log: words };

@@ -149,7 +149,7 @@ async function previousOf(
   const digest = parseDigest(oldDigest);
   const held = await engine.inspectImage(oldImageId, signal);
   if (held === undefined && digest === undefined)
-    throw refuse(name, 'the engine no longer holds the image that it ran before, and it came from no registry');
+    throw refuse(name, 'the engine no longer has its former image, and no registry can supply that image');
   return { id, name, reference, digest, imageId: oldImageId };
 }
 

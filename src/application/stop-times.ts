@@ -33,7 +33,7 @@ async function readOffset({
   try {
     return (await engine.info()).nowMs - askedAtMs;
   } catch (error) {
-    log.debug('the engine does not tell its time', { error: describeError(error) });
+    log.debug("cannot read the engine's time", { error: describeError(error) });
     return undefined;
   }
 }

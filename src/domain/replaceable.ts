@@ -61,9 +61,9 @@ function whyNotByStandIn(container: Container, { moved, settings }: ReplacementC
   if (!(wishes.updateAutoRemove ?? settings.updateAutoRemove)) {
     return `${what}, so it is updated only where update-auto-remove is on`;
   }
-  if (moved.size > 1) return `${what}, and others could not hold on to what comes back in its place`;
+  if (moved.size > 1) return `${what}, and the containers that depend on it could not join its replacement`;
   const isService = container.state.status === 'running' && moved.get(container.id) === 'running';
-  return isService ? undefined : `${what}, and does not run, or is not to run afterwards`;
+  return isService ? undefined : `${what}, and does not run now or after the update`;
 }
 
 const whatIsShared: Readonly<Record<HardDependency['kind'], string>> = {
@@ -91,7 +91,7 @@ function whyLost(
   if (isParkedName(target.name)) return `${whose}, which belongs to an update that is not finished`;
   if (kind === 'volumes') return undefined;
   if (moved.get(target.id) === 'stopped' && moved.get(container.id) !== 'stopped') {
-    return `${whose}, which is to be left stopped, so that it could not be started`;
+    return `${whose}, which stays stopped, so it could not be started`;
   }
   if (container.state.status !== 'running') return undefined;
   const { status } = target.state;

@@ -64,7 +64,7 @@ function isWithin(version: Version, { newest, oldest }: SpokenVersions): boolean
 export function notAnEngine(host: string, cause?: unknown): ServiceError {
   return new ServiceError(
     'engine-unreachable',
-    `Cannot reach the container engine at "${host}": what listens there is not a container engine`,
+    `Cannot reach the container engine at "${host}": the program at this address is not a container engine`,
     {
       remedy: 'Check --host (DOCKER_HOST)',
       cause,

@@ -95,7 +95,7 @@ export function refusal({ base, path, status, said, retryAfterMs }: Refusal): Se
     return new ServiceError('service-denied', `${cannot}: the token is missing or wrong`, { remedy });
   }
   if (status === 404) {
-    const remedy = `Start the service with --http-api-endpoints ${group}, beside those that it serves already`;
+    const remedy = `Add ${group} to --http-api-endpoints of the service and start it again`;
     return new ServiceError('not-found', `${cannot}: it does not serve that`, { remedy });
   }
   const why = `status ${status}${said === undefined ? '' : `, ${printable(said, 300)}`}`;

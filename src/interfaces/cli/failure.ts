@@ -17,5 +17,5 @@ export function failureLines(error: unknown, style: Style): readonly string[] {
   ];
 }
 
-const bugRemedy = 'This is a bug in Upkeep. Run the same again with --log-level debug and report what it prints';
+const bugRemedy = 'This is a bug in Upkeep. Run the command again with --log-level debug and report its output';
 const longestLine = 2000;

@@ -50,8 +50,8 @@ export type AccessLog = {
 };
 
 /**
- * Kind of a reply that costs its client nothing: a refusal, a mistake or a preflight, none of which the
- * rate limit slows down.
+ * Kind of an uninteresting reply, logged by count after the first: errors 4xx, and preflights, which the
+ * rate limit does not count.
  */
 function refusalOf(status: number, method: string): RefusalKind | undefined {
   if (mistakes.has(status)) return 'mistake';

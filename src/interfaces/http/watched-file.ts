@@ -22,7 +22,7 @@ export function watchFiles<Content>(
       content = read(paths.map((path) => readFileSync(path, 'utf8')));
       log.info('Read again, because it has changed', { files: paths });
     } catch (error) {
-      log.warn('A file has changed and cannot be used; what was read before stays in force', {
+      log.warn('A changed file cannot be used; its former content stays in effect', {
         files: paths,
         error: describeError(error),
       });

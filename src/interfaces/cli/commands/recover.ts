@@ -13,7 +13,7 @@ export async function recover({ application, settings, terminal, signal }: Comma
   for (const name of unsealed) {
     if (!transactions.some(({ containers }) => containers.includes(name)))
       throw new ServiceError('not-found', `Cannot repair ${quoted(name)}: no interrupted update names it`, {
-        remedy: 'upkeep recover lists what it finds, with the name to give',
+        remedy: 'upkeep recover lists the interrupted updates with their names',
       });
   }
   if (settings.output.json) printDocument(terminal, { transactions });
