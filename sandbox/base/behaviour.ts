@@ -1,6 +1,6 @@
 /**
- * What the processes of an image do, as data: a stand-in for the program in a real image.
- * The default is a well-mannered service: it runs until it is told to stop, and stops at once.
+ * Behaviour of an image's processes, as data in place of a program. By default a process runs until it is
+ * told to stop, and stops at once.
  */
 export type Behaviour = {
   /** Ends by itself so long after its start; undefined: never. */
@@ -13,13 +13,13 @@ export type Behaviour = {
   readonly stopExitCode?: number;
   /** Must be killed, like a process 1 without a signal handler. */
   readonly ignoresTerm?: boolean;
-  /** What the probe of a HEALTHCHECK finds; without a HEALTHCHECK nobody asks. Healthy at once unless told. */
+  /** Result of the HEALTHCHECK's probe, used only with a HEALTHCHECK; healthy at once by default. */
   readonly health?: HealthBehaviour;
   /** The engine cannot start it, in these words of its runtime. */
   readonly startError?: string;
   /** Written at every start. */
   readonly logLines?: readonly LogLine[];
-  /** What its shell makes of command lines; one that is not here is not found. */
+  /** Results of command lines in its shell; an unlisted command is not found. */
   readonly commands?: Readonly<Record<string, CommandBehaviour>>;
   /** Where it listens; nowhere unless told. */
   readonly listens?: readonly ListenBehaviour[];
@@ -51,7 +51,7 @@ export type HealthBehaviour =
 
 export type LogLine = { readonly stream: 'stdout' | 'stderr'; readonly text: string };
 
-/** Programs that tests and the demo share, named for what is special about them. */
+/** Behaviours that tests and the demo share. */
 export const behaviours = {
   good: {},
   crashesAtStart: { exitsAfterMs: 0, exitCode: 3, logLines: [{ stream: 'stderr', text: 'boom' }] },

@@ -28,8 +28,8 @@ export function createEventBus(): EventBus {
 }
 
 /**
- * A listener that does not keep up loses what waits and is told `connected` again, which says that
- * anything may have happened.
+ * Longest queue of a listener. A slower listener loses the queue and gets `connected` again: anything may
+ * have happened.
  */
 const longestQueue = 10_000;
 

@@ -9,7 +9,7 @@ export function createIdSource(seed: string): IdSource {
   return { next: (kind) => hex(`${seed}/${kind}/${count++}`) };
 }
 
-/** The digest of what the data says, whoever asks and however often. */
+/** Digest of the data's content, the same for every caller. */
 export function digestOf(data: unknown): Digest {
   return `sha256:${hex(JSON.stringify(data))}`;
 }

@@ -1,4 +1,7 @@
-/** Where versions of Docker differ in what an updater sees; both measured, by the contracts in `test/contract/`. */
+/**
+ * Differences between versions of Docker that an updater sees; both versions measured by the contracts in
+ * `test/contract/`.
+ */
 export type EngineProfile = {
   readonly version: string;
   readonly apiVersion: string;
@@ -12,15 +15,15 @@ export type EngineProfile = {
   readonly hasEndpointsOfItsOwn: boolean;
   /** An alias on the default bridge is refused at create, not only at start. */
   readonly refusesBridgeAliasAtCreate: boolean;
-  /** What is stored for settings that nobody gave. */
+  /** Stored values of settings that were not given. */
   readonly notGiven: { readonly restartPolicy: '' | 'no'; readonly networkMode: 'default' | 'bridge' };
   /** Without host settings the runtime is noted only at the first start. */
   readonly notesRuntimeLate: boolean;
   /** A start makes the process before it sets up the network, so that other things go wrong first. */
   readonly setsUpNetworkLast: boolean;
-  /** A start is refused with this when the container whose network it is to join is not there. */
+  /** Status of a refused start, when the owner of the shared network is missing. */
   readonly statusOfMissingNeighbour: 404 | 500;
-  /** And with this when the one whose memory or processes it is to share does not run. */
+  /** Status of a refused start, when the owner of the shared memory or processes does not run. */
   readonly statusOfIdleNeighbour: 409 | 500;
   /** Between two tries of its restart policy a container has no network, and is not renamed. */
   readonly refusesRenameBetweenTries: boolean;

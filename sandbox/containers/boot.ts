@@ -23,8 +23,8 @@ export function goDown(world: World, kind: RestartKind): void {
 }
 
 /**
- * What a start finds and does, before the first call is answered. The rules are Docker's, where its
- * documentation is silent as measured (`test/contract/boot.ts`):
+ * The engine's start, before it answers the first call. The rules are Docker's; where its documentation is
+ * silent, they are measured (`test/contract/boot.ts`):
  * https://docs.docker.com/engine/containers/start-containers-automatically/
  */
 export function comeUp(world: World): void {
@@ -70,5 +70,5 @@ function stopCode({ behaviour }: SandboxContainer): number {
   return behaviour.ignoresTerm === true ? killed : (behaviour.stopExitCode ?? 0);
 }
 
-/** What the engine writes for a process whose end it did not see. */
+/** Exit code that the engine records for a process whose end it did not see. */
 const lostPower = 255;

@@ -9,11 +9,11 @@ export type CreateBody = {
   readonly endpoints: Readonly<Record<string, Endpoint>>;
 };
 
-/** Refuses what contradicts itself, before anything is looked up. */
+/** Refuses contradictory settings before any lookup. */
 export function readCreateBody(body: Readonly<Record<string, unknown>>, profile: EngineProfile): CreateBody {
   if (typeof body['Image'] !== 'string')
     throw new Refusal(400, 'Config cannot be empty in order to create a container');
-  // Bodies come from our own code: what it got wrong shows as a container that is not as it should be.
+  // Bodies come from our own code; an error in them shows as a wrong container.
   const config = { ...emptyConfig, ...known(body, configFields), Image: body['Image'] } as ContainerConfig;
   const given = body['HostConfig'] as HostConfig | undefined;
   const networking = (body['NetworkingConfig'] ?? {}) as { readonly EndpointsConfig?: Record<string, Endpoint> | null };
@@ -106,7 +106,7 @@ function mapValues<A, B>(record: Readonly<Record<string, A>>, map: (value: A) =>
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
 }
 
-/** What `GET /containers/{id}/json` shows of a container that was created from nothing but an image. */
+/** Fields of `GET /containers/{id}/json` for a container that was created with an image only. */
 const emptyConfig = {
   Hostname: '',
   Domainname: '',

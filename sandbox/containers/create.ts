@@ -133,7 +133,7 @@ function firstMac(
   return MacAddress === undefined ? {} : { MacAddress };
 }
 
-/** What was mounted for a container that cannot be linked goes again. */
+/** Removes the mounts again if a container cannot be linked. */
 function linksOf(
   world: World,
   { Links: links }: HostConfig,

@@ -1,8 +1,8 @@
 import type { ContainerConfig, Healthcheck, ImageConfig } from '../../src/domain/container/container.ts';
 
 /**
- * What a container is, from what was asked for and what its image says; the rules that
- * https://docs.docker.com/reference/dockerfile/ gives for each instruction at run time.
+ * Settings of a container from its request and its image, by the rules of
+ * https://docs.docker.com/reference/dockerfile/ for each instruction at run time.
  */
 export function withImageDefaults(asked: ContainerConfig, image: ImageConfig): ContainerConfig {
   const program = programOf(asked, image);

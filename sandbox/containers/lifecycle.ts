@@ -36,7 +36,7 @@ export async function stopContainer(world: World, container: SandboxContainer, o
   return 'done';
 }
 
-/** `POST /containers/{id}/restart`: what is stopped is only started. */
+/** `POST /containers/{id}/restart`: a stopped container is only started. */
 export async function restartContainer(world: World, container: SandboxContainer, options: StopOptions): Promise<void> {
   await stopContainer(world, container, options);
   startContainer(world, container);
@@ -55,7 +55,7 @@ export function updateRestartPolicy(world: World, container: SandboxContainer, p
   announceContainer(world, 'update', container);
 }
 
-/** Resolves when it is not running any more, whoever stopped it. */
+/** Resolves when the container no longer runs, for any reason. */
 export function whenStopped(container: SandboxContainer): Promise<void> {
   return container.process?.ended ?? Promise.resolve();
 }

@@ -4,7 +4,10 @@ import { Refusal } from '../base/refusal.ts';
 import { ensureVolume } from '../world/volumes.ts';
 import type { SandboxMount, World } from '../world/world.ts';
 
-/** What a container mounts: others' volumes first, then binds, mounts, and an anonymous volume for each path left. */
+/**
+ * Mounts of a container, in this order: volumes of others, binds, mounts, and an anonymous volume for each
+ * path left.
+ */
 export function createMounts(world: World, config: ContainerConfig, hostConfig: HostConfig): readonly SandboxMount[] {
   const mounts = new Map<string, SandboxMount>();
   const add = (mount: SandboxMount) => mounts.set(mount.point.Destination, mount);

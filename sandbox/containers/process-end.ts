@@ -11,7 +11,7 @@ export function loseProcess(world: World, container: SandboxContainer, exitCode:
   process.settle();
 }
 
-/** Calls off what the process would still have done; its ports are free. Docker shows `unhealthy` once nobody probes any more. */
+/** Cancels the timers of the process and frees its ports. Docker shows `unhealthy` once the probes have ended. */
 export function releaseProcess(world: World, container: SandboxContainer, exitCode: number): void {
   for (const callOff of container.process?.callOff.splice(0) ?? []) callOff();
   container.hostPorts = [];

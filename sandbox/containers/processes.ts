@@ -46,7 +46,7 @@ function makeProcess(world: World, container: SandboxContainer): void {
   if (world.condition.diskFull && container.state.startedAt === undefined) throw new Refusal(500, noSpaceLeft);
 }
 
-/** The end of a process, however it came; what the restart policy says about it follows. */
+/** Ends a process and applies the restart policy. */
 export function endProcess(world: World, container: SandboxContainer, exitCode: number): void {
   const { process, hostConfig } = container;
   if (process === undefined) return;
@@ -86,7 +86,7 @@ function run(world: World, container: SandboxContainer): void {
   process.callOff.push(world.later.in(exitsAfterMs, () => endProcess(world, container, exitCode)));
 }
 
-/** A process that the restart policy brings back keeps those waiting who waited for the end of the last. */
+/** A process that the restart policy starts also satisfies callers that wait for the end of the last one. */
 function createProcess(world: World, earlier: SandboxProcess | undefined): SandboxProcess {
   const startedAtMs = world.clock.monotonicMs();
   if (earlier !== undefined) return { ...earlier, startedAtMs, dying: false, callOff: [] };
@@ -122,7 +122,10 @@ function removeSoon(world: World, container: SandboxContainer): void {
 /** A `--rm` container can still be inspected right after its stop; measured: some milliseconds. */
 const autoRemoveMs = 5;
 
-/** What a shell says of a command that could not be run (127), and Docker of a container that could not be started (128). */
+/**
+ * Exit codes: 127 of a shell for a command that cannot be run, 128 of Docker for a container that cannot
+ * be started.
+ */
 function failStart(world: World, container: SandboxContainer, { message }: Refusal): void {
   const exitCode = container.behaviour.startError === message ? 127 : 128;
   leaveNetworks(world, container);

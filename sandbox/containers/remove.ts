@@ -2,7 +2,7 @@ import { loseProcess } from './process-end.ts';
 import { removeOrphanedVolumes } from '../world/volumes.ts';
 import { announceContainer, type SandboxContainer, type World } from '../world/world.ts';
 
-/** Kills what runs and deletes the container; its volumes only where asked, and never one that another uses. */
+/** Kills the process and deletes the container; its volumes only on request, and never one in use. */
 export function removeContainer(
   world: World,
   container: SandboxContainer,

@@ -41,7 +41,7 @@ export const demoContainers: readonly DemoContainer[] = [
   { name: 'tools', image: 'tools:dev', from: 'build' },
 ];
 
-/** What happens in the world before a check. */
+/** Events of the demo before a check. */
 export type DemoRound = {
   readonly releases: readonly DemoRelease[];
   /** From this round to the next. */

@@ -16,7 +16,7 @@ export type DemoWorld = {
   readonly engine: Engine;
   readonly registry: Registry;
   readonly prober: Prober;
-  /** Publishes what the next round brings; tells it, one line each. */
+  /** Publishes the releases of the next round; returns one line for each. */
   readonly nextRound: () => readonly string[];
   readonly census: () => { readonly containers: number; readonly running: number };
   readonly close: () => void;

@@ -12,7 +12,7 @@ import { Refusal } from '../base/refusal.ts';
 import type { World } from '../world/world.ts';
 import type { RestartKind } from '../containers/boot.ts';
 
-/** One caller's way to the engine: numbers what it changes, and lets happen what was planned to go wrong. */
+/** Calls of one caller: numbers the changing ones, and triggers the planned faults. */
 export type Calls = {
   /** In the order in which they were made. */
   readonly made: readonly SandboxCall[];
@@ -72,7 +72,7 @@ export function createCalls({ world, restart, faults, latencyMs, unreachable }: 
     if (!world.condition.up || closed.signal.aborted) return notSent;
     if (fault?.kind === 'send-twice') await answerOf(effect);
     const running = answerOf(effect);
-    // Who is killed now never hears of it.
+    // A killed caller never gets the answer.
     running.catch(() => undefined);
     if (fault?.kind === 'crash' && fault.when === 'during') crash();
     const answer = await orLost(

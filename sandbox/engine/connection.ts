@@ -27,7 +27,7 @@ import { inspectContainer, listContainers } from '../world/view.ts';
 import { removeVolume } from '../world/volumes.ts';
 import { noSpaceLeft, engineNowMs, type SandboxContainer, type World } from '../world/world.ts';
 
-/** An `Engine` over the sandbox: what one caller sees and does through its own connection. */
+/** An `Engine` over the sandbox: the connection of one caller. */
 export function createConnection(world: World, calls: Calls): Engine {
   /** A change to one container. Writing its settings needs room on the disk. */
   function onContainer(

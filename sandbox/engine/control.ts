@@ -14,7 +14,7 @@ import { takeSnapshot, type Snapshot } from '../world/snapshot.ts';
 import { ensureVolume } from '../world/volumes.ts';
 import type { SandboxExecution, World } from '../world/world.ts';
 
-/** What others do to the engine, and what only a test may know. Nothing here is counted as a call. */
+/** Actions of other people on the engine, and facts for tests. These are not counted as calls. */
 export type SandboxControl = {
   /** Puts an image into the engine without a registry, as `docker load` and `docker build` do. */
   readonly addImage: (reference: string, release: Release) => SandboxImage;
@@ -28,7 +28,7 @@ export type SandboxControl = {
   readonly startContainer: (idOrName: string) => void;
   /** `docker stop`; `docker kill` with a timeout of 0. */
   readonly stopContainer: (idOrName: string, timeoutSeconds?: number) => Promise<void>;
-  /** Its process ends by itself: what follows is the restart policy's matter. */
+  /** Ends its process from inside; the restart policy applies. */
   readonly endProcess: (idOrName: string, exitCode: number) => void;
   readonly renameContainer: (idOrName: string, name: string) => void;
   /** `docker rm -f`, with `-v` where asked. */

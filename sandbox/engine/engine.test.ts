@@ -3,7 +3,7 @@ import { createFakeClock } from '../../test/support/fake-clock.ts';
 import { behaviours, type Behaviour } from '../base/behaviour.ts';
 import { createSandboxEngine, realisticLatencyMs, type SandboxEngineOptions } from './engine.ts';
 
-/** What the contract cannot see, because a real engine does not show it or takes too long. */
+/** Behaviour outside the contract: a real engine does not show it, or takes too long. */
 
 function setUp(options: Partial<SandboxEngineOptions> = {}) {
   const clock = createFakeClock();

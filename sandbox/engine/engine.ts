@@ -28,7 +28,7 @@ export type SandboxConnection = {
   readonly engine: Engine;
   /** Asks its containers at their addresses. */
   readonly prober: Prober;
-  /** What this caller has changed, or tried to. */
+  /** Changing calls of this caller, failed ones included. */
   readonly calls: readonly SandboxCall[];
   readonly plan: (fault: PlannedFault) => void;
   /** Kills the caller: every call from now on throws `SandboxCrash` and has no effect. */
@@ -53,7 +53,7 @@ export type SandboxEngineOptions = ConnectionOptions & {
 
 export type ConnectionOptions = {
   readonly faults?: readonly PlannedFault[];
-  /** How long the engine takes for a call, beside what containers take; 0 unless told. */
+  /** Latency of the engine's calls, without the containers' own time; 0 by default. */
   readonly latencyMs?: Partial<Readonly<Record<CallKind, number>>>;
 };
 
@@ -75,7 +75,7 @@ export const realisticLatencyMs: Readonly<Record<CallKind, number>> = {
   runCommand: 80,
 };
 
-/** No engine is back at once: whoever is at work with it meets its absence. */
+/** A restarting engine is away for this time, so that callers meet its absence. */
 const bootMs = 100;
 
 export function createSandboxEngine(options: SandboxEngineOptions): SandboxEngine {

@@ -21,13 +21,13 @@ export type SandboxCall = {
   /** From 1, per connection. */
   readonly number: number;
   readonly kind: CallKind;
-  /** The name, then, of what the call was about; an image's reference. */
+  /** Name of the call's object at that time; for an image its reference. */
   readonly target: string;
-  /** What was asked for beside the target: a new name, a policy, an image. */
+  /** Second argument of the call: a new name, a policy, an image. */
   readonly detail: string;
 };
 
-/** What goes wrong with one call, and who does so in the real world. */
+/** A fault of one call, with its cause in the real world. */
 export type Fault =
   /** The engine answers with an error, and nothing has changed. */
   | { readonly kind: 'refuse'; readonly status: number; readonly message?: string }
@@ -72,7 +72,7 @@ export function createFaultPlan(planned: readonly PlannedFault[]): FaultPlan {
   };
 }
 
-/** Thrown by every call of a connection whose process has been killed: the code that sees it does not exist any more. */
+/** Thrown by every call of a killed process: the calling code no longer exists. */
 export class SandboxCrash extends Error {
   override readonly name = 'SandboxCrash';
 }

@@ -17,7 +17,7 @@ export function blankEndpoint({ hasEndpointsOfItsOwn: isNewer }: EngineProfile, 
   };
 }
 
-/** Refuses what the network cannot give to anybody. */
+/** Refuses endpoint settings that the network does not support. */
 export function checkEndpoint(network: SandboxNetwork, endpoint: Endpoint): void {
   if (isBuiltIn(network) && endpoint.Aliases?.length)
     throw new Refusal(400, 'network-scoped alias is supported only for containers in user defined networks');

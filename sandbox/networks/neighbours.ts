@@ -23,7 +23,7 @@ export function checkLinks({ links }: SandboxContainer): void {
   }
 }
 
-/** Those whose memory or processes it shares, and those it has links to, must run. */
+/** Refuses unless the owners of its shared namespaces and the targets of its links run. */
 export function meetNeighbours(world: World, { name, links, hostConfig }: SandboxContainer): void {
   for (const [alias, linked] of links) {
     if (!linked.process)

@@ -46,7 +46,7 @@ export function joinNetworks(world: World, container: SandboxContainer): void {
   }
 }
 
-/** Gives the addresses back; what was asked for stays. */
+/** Releases the addresses; the configured values stay. */
 export function leaveNetworks(world: World, container: SandboxContainer): void {
   for (const [name, endpoint] of container.endpoints) {
     const network = world.networks.get(name);

@@ -9,24 +9,24 @@ import { ServiceError } from '../../src/domain/errors.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
 import { buildRelease, type Manifest, type Release } from './release.ts';
 
-/** All registries of the world in one: what they hold, and how they misbehave. */
+/** All registries of the world, their content and their faults. */
 export type RegistryStore = {
   /** Moves the tag to the release, which stays there by its digest for ever. */
   readonly publish: (reference: string, release: Release) => Manifest;
-  /** Deletes the tag; what it pointed at stays. */
+  /** Deletes the tag; its manifest stays. */
   readonly untag: (reference: string) => void;
   /** From now on; `target` is a host or `host/repository`, the narrower wins. */
   readonly misbehave: (target: string, misbehaviour: Misbehaviour) => void;
   readonly behaveAgain: (target: string) => void;
-  /** One request for a manifest; throws what a registry adapter throws. */
+  /** One request for a manifest; throws the errors of a registry adapter. */
   readonly fetch: (reference: ImageReference, visitor?: Visitor) => Promise<Manifest>;
-  /** What goes wrong in the middle of a pull. */
+  /** Fault in the middle of a pull. */
   readonly pullFault: (reference: ImageReference) => PullFault | undefined;
   /** How many requests have been made since the start. */
   readonly requests: () => number;
 };
 
-/** Who asks, and until when. */
+/** Caller of a request, and its signal. */
 export type Visitor = {
   readonly credentials?: RegistryCredentials | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -38,7 +38,7 @@ export type PullFault = { readonly kind: 'breaks'; readonly message: string } | 
 export type Misbehaviour =
   /** Nobody may, as Docker Hub answers 401 and ghcr.io 403. */
   | { readonly kind: 'denied' }
-  /** Whoever brings this password may. */
+  /** Open to requests with this login. */
   | { readonly kind: 'private'; readonly username: string; readonly password: string }
   | { readonly kind: 'not-found' }
   /** Docker Hub: so many manifests in a window, then 429 until it ends. */

@@ -10,7 +10,7 @@ import type { Manifest, SandboxImage } from './release.ts';
 
 export type SandboxRegistry = {
   readonly registry: Registry;
-  /** What the registries hold; give it to an engine so that it pulls from there. */
+  /** Content of the registries; give it to an engine for its pulls. */
   readonly store: RegistryStore;
 };
 

@@ -4,7 +4,7 @@ import type { Platform } from '../../src/domain/reference/platform.ts';
 import type { Behaviour } from '../base/behaviour.ts';
 import { digestOf } from '../base/ids.ts';
 
-/** What somebody builds and pushes. */
+/** A pushed build. */
 export type Release = {
   /** Shown as label `org.opencontainers.image.version`; releases that say the same are the same. */
   readonly version?: string;
@@ -30,7 +30,7 @@ export type SandboxImage = {
   readonly layers: readonly LayerSize[];
 };
 
-/** What a tag points at. */
+/** A tag's manifest. */
 export type Manifest =
   | { readonly kind: 'image'; readonly digest: Digest; readonly image: SandboxImage }
   | { readonly kind: 'index'; readonly digest: Digest; readonly images: readonly SandboxImage[] };

@@ -1,7 +1,7 @@
 import type { EngineEvent, PastEventsQuery } from '../../src/domain/outside/engine-reader.ts';
 import { engineNowMs, type World } from './world.ts';
 
-/** `GET /events` with an `until`: what comes before that has passed is told too. */
+/** `GET /events` with an `until`; events between the call and `until` are included. */
 export async function pastEvents(
   world: World,
   { ids, sinceMs, untilMs }: PastEventsQuery,

@@ -9,7 +9,7 @@ export type Snapshot = {
   /** Image ids by tag. */
   readonly tags: Readonly<Record<string, string>>;
   readonly imageIds: readonly string[];
-  /** What was written into each volume, by name. */
+  /** Content of each volume, by name. */
   readonly volumes: Readonly<Record<string, string>>;
   readonly networks: readonly string[];
 };

@@ -18,8 +18,8 @@ import type { RegistryStore } from '../registry/registry-store.ts';
 import type { SandboxImage } from '../registry/release.ts';
 
 /**
- * All that an engine knows. Data under way lives here and nowhere else, so that a restart of the
- * engine can lose exactly what a real one loses.
+ * The engine's whole state. Data in flight is only here, so that a restart loses exactly the data that a
+ * real engine loses.
  */
 export type World = {
   readonly clock: Clock;
@@ -30,7 +30,7 @@ export type World = {
   readonly clockSkewMs: number;
   readonly ids: IdSource;
   readonly events: EventBus;
-  /** What happens to processes: goes on while the engine is down. */
+  /** Timers of processes; they go on while the engine is down. */
   readonly later: Later;
   readonly registries: RegistryStore | undefined;
   /** Between the steps of a pull. */
@@ -122,7 +122,7 @@ export type SandboxProcess = {
   readonly startedAtMs: number;
   /** A signal to stop has been sent and will have its effect. */
   dying: boolean;
-  /** Calls off what would still happen to it. */
+  /** Cancel the timers of the process. */
   readonly callOff: (() => void)[];
 };
 
@@ -156,7 +156,7 @@ export type SandboxNetwork = {
 export type SandboxVolume = {
   readonly name: string;
   readonly anonymous: boolean;
-  /** What tests put in to find it again. */
+  /** Content by which tests recognise the volume. */
   marker: string;
 };
 
@@ -186,7 +186,7 @@ export function announce(
 /** https://github.com/moby/moby/blob/v28.5.2/daemon/events/events.go */
 const mostPastEvents = 256;
 
-/** Attributes as the engine gives them: labels, image and name, and what the action adds. */
+/** The engine's event attributes: labels, image, name, and those of the action. */
 export function announceContainer(
   world: World,
   action: string,

@@ -13,11 +13,11 @@ import type { Inventory } from '../domain/inventory/inventory.ts';
 import type { Session } from '../domain/run/session.ts';
 import type { UpdatePlan } from '../domain/plan/update-plan.ts';
 
-/** What the service can do: the table of contents. Commands and routes know nothing else of us. */
+/** The service's use cases. Commands and routes call only these. */
 export type Application = {
-  /** Asks the registries; changes nothing. What an abort leaves unanswered is `unknown` in the report. */
+  /** Asks the registries; changes nothing. After an abort, unanswered containers are `unknown` in the report. */
   readonly check: (request: CheckRequest, signal?: AbortSignal) => Promise<CheckReport>;
-  /** What an update would do now; changes nothing, pulls nothing. */
+  /** The steps of an update now; changes nothing, pulls nothing. */
   readonly plan: (
     request: Request & Pick<UpdateRequest, 'retryFailed'>,
     signal?: AbortSignal,
@@ -35,9 +35,9 @@ export type Application = {
     readonly rehearsals: readonly Rehearsal[];
   }>;
   /**
-   * Replaces what is stale, one run at a time: without filters it throws `busy` when another runs or
-   * waits, and waits for the end of a repair; with filters it waits for its turn. An abort is heard while it waits and at safe points: it
-   * never leaves a container half-replaced.
+   * Replaces stale containers, one run at a time. Without filters it throws `busy` while another run works
+   * or waits, and waits for the end of a repair. With filters it waits for its turn. An abort takes effect
+   * during the wait and at safe points; it never leaves a container half-replaced.
    */
   readonly update: (request: UpdateRequest, signal?: AbortSignal) => Promise<Session>;
   /**
@@ -47,8 +47,8 @@ export type Application = {
    */
   readonly rollBack: (names: readonly string[], signal?: AbortSignal) => Promise<Session>;
   /**
-   * Finishes or undoes what an interrupted update left in the engine. Every start begins with it. Where
-   * a helper is replacing our own container it waits for the end of that.
+   * Finishes or undoes interrupted updates. Every start begins with it. While a helper replaces our own
+   * container, it waits for the end of that.
    */
   readonly recover: (signal?: AbortSignal, order?: Pick<RecoveryOrder, 'unsealed'>) => Promise<RecoveryReport>;
   /** As the helper that was made for it: brings one update of our own container to its end. */
@@ -58,11 +58,14 @@ export type Application = {
   /** Returns the way to stop listening. A listener that throws is logged and kept. */
   readonly subscribe: (listener: (event: ServiceEvent) => void) => () => void;
 
-  /** Updates all when the schedule says so, until the signal aborts and what runs then has come to a safe point. */
+  /**
+   * Updates all containers on the schedule. After an abort it resolves when the current run has reached a
+   * safe point.
+   */
   readonly keepUpdating: (order: KeepUpdating, signal: AbortSignal) => Promise<void>;
   /** Begins to keep the inventory in step with the engine, until `close`; resolves once it is known. */
   readonly follow: (signal?: AbortSignal) => Promise<void>;
-  /** From memory, whatever the engine does: without `follow` it stays unknown and empty. */
+  /** The inventory from memory; it asks the engine nothing. It is unknown and empty before `follow`. */
   readonly inventory: () => Inventory;
   /** Why the inventory cannot be believed now: its engine cannot be reached, and tells of no changes; undefined when it can. */
   readonly inventoryFailure: () => ServiceError | undefined;
@@ -70,10 +73,10 @@ export type Application = {
   readonly history: () => readonly HistoryEntry[];
   readonly status: () => ServiceStatus;
   readonly eventLog: EventLog;
-  /** What the containers of the engine are called, watched or not; of one that an update has renamed, its own name. */
+  /** Names of all containers, watched or not. A container that an update has renamed has its own name here. */
   readonly containerNames: (signal?: AbortSignal) => Promise<readonly string[]>;
   /** Resolves when the engine answers; throws why it does not after 5 s at most. */
   readonly ready: (signal?: AbortSignal) => Promise<void>;
-  /** Ends what goes on by itself: what `follow` began, and the watch over a helper. */
+  /** Ends the following that `follow` began, and the watch over a helper. */
   readonly close: () => Promise<void>;
 };

@@ -1,6 +1,6 @@
 /**
- * The closed list of what can go wrong for reasons outside our code. An error that is not a
- * `ServiceError` is a bug: users read "internal error", operators the whole of it.
+ * The closed list of causes outside our code. An error that is not a `ServiceError` is a bug: users read
+ * "internal error", operators its full text.
  */
 export type ErrorCode =
   | 'invalid-input'
@@ -23,7 +23,7 @@ export type ErrorCode =
   | 'service-invalid';
 
 export type ServiceErrorDetails = {
-  /** What a person can do about it; a sentence without a final period. */
+  /** Remedy; a sentence without a final period. */
   readonly remedy?: string;
   /** How long the other side asked us to wait, in milliseconds. */
   readonly retryAfterMs?: number;
@@ -51,7 +51,7 @@ export function describeError(error: unknown): string {
   return error instanceof Error ? `internal error: ${error.message}` : `internal error: ${String(error)}`;
 }
 
-/** The same, and behind it what a person can do about it, where that is known: for places that hold one text. */
+/** The same text with the remedy, for places that hold one text. */
 export function describeWithRemedy(error: unknown): string {
   const remedy = error instanceof ServiceError ? (error.remedy ?? '') : '';
   const [first = ''] = remedy;

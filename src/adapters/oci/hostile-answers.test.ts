@@ -110,7 +110,7 @@ async function serveRaw(text: string): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket.on('error', () => undefined));
-    // What begins with this byte is a handshake of TLS: https://www.rfc-editor.org/rfc/rfc8446#section-5.1
+    // A TLS handshake begins with this byte: https://www.rfc-editor.org/rfc/rfc8446#section-5.1
     socket.on('data', (request) => (request[0] === 0x16 ? socket.end('no TLS') : socket.write(text)));
   });
   await new Promise<void>((resolve) => {

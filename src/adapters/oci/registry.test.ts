@@ -150,7 +150,7 @@ describe('resolve()', () => {
     const error = await failureOf(rig.registry().resolve(at(server)));
     expect(error).toMatchObject({ code: 'registry-invalid' });
     expect(error.message).toBe(
-      `Cannot check "${server.host}/team/app:1" at "${server.host}": what it sent is not ${sha256('other')}`,
+      `Cannot check "${server.host}/team/app:1" at "${server.host}": its content does not have the digest ${sha256('other')}`,
     );
   });
 
@@ -332,7 +332,9 @@ describe('describe()', () => {
       });
       const error = await failureOf(rig.registry().describe({ reference: at(server), digest, platform: linux }));
       expect(error.code).toBe('registry-invalid');
-      expect(error.message).toContain(`what it sent is not ${tampered === 'blobs' ? configDigest : digest}`);
+      expect(error.message).toContain(
+        `its content does not have the digest ${tampered === 'blobs' ? configDigest : digest}`,
+      );
     }
   });
 

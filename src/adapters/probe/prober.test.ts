@@ -33,8 +33,8 @@ describe('createProber()', () => {
   });
 
   test.each([
-    ['not HTTP', 'SSH-2.0-OpenSSH_9.2\r\n', 'what it answers is not HTTP'],
-    ['a head without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(100_000)}`, 'what it answers is not HTTP'],
+    ['not HTTP', 'SSH-2.0-OpenSSH_9.2\r\n', 'its answer is not HTTP'],
+    ['a head without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(100_000)}`, 'its answer is not HTTP'],
     ['nothing', '', 'it closed the connection without an answer (ECONNRESET)'],
   ])('takes %s for no answer', async (_, words, reason) => {
     const { port } = await serverThatSays(words);

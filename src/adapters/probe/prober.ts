@@ -50,9 +50,7 @@ function askHttp({ address, port, path }: ProbeQuestion, signal: AbortSignal): P
 /** Node's codes, with words for those that people meet: https://nodejs.org/api/errors.html#common-system-errors */
 function describeSocketError(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-  return (
-    words.get(code) ?? (code.startsWith('HPE_') ? 'what it answers is not HTTP' : `it cannot be reached (${code})`)
-  );
+  return words.get(code) ?? (code.startsWith('HPE_') ? 'its answer is not HTTP' : `it cannot be reached (${code})`);
 }
 
 const words: ReadonlyMap<string, string> = new Map([

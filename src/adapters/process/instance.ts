@@ -8,12 +8,12 @@ export type InstanceOptions = {
   readonly containerId?: string | undefined;
   /** Its own and its parent's, as the process sees them. */
   readonly pids?: readonly [number, number];
-  /** Where the kernel and the system tell who we are; other places are for tests. */
+  /** Directories of the kernel's and the system's files; tests use others. */
   readonly procDir?: string;
   readonly machineIdFile?: string;
 };
 
-/** Who this process is, from what the kernel tells: https://man7.org/linux/man-pages/man5/proc.5.html */
+/** Identity of this process, from the kernel: https://man7.org/linux/man-pages/man5/proc.5.html */
 export function createInstance(options: InstanceOptions = {}): Instance {
   const { containerId, procDir = '/proc', machineIdFile = '/etc/machine-id' } = options;
   const { pids = [process.pid, process.ppid] } = options;
@@ -29,7 +29,8 @@ export function createInstance(options: InstanceOptions = {}): Instance {
   return {
     owner,
     containerId,
-    // Itself, or below a small init or a shell. What `docker exec` begins has the parent 0.
+    // PID 1 is this process or its ancestor (a small init or a shell). A process of `docker exec` has the
+    // parent 0.
     isMainProcess: containerId !== undefined && pids.includes(1),
     ownerState(other) {
       if (other === owner) return 'self';
@@ -66,7 +67,7 @@ function parse(owner: string): Identity | undefined {
 
 type State = ReturnType<Instance['ownerState']>;
 
-/** A machine has one boot at a time, and a container one life: who belongs to an earlier one of ours is dead. */
+/** A machine has one boot at a time and a container one life: a process from an earlier one of ours is dead. */
 function stateOf(other: Identity, self: Identity, procDir: string): State {
   const sameContainer = other.container !== '' && other.container === self.container;
   const sameMachine = other.machine === self.machine;

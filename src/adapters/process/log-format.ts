@@ -39,7 +39,7 @@ function json({ atMs, level, message, fields }: LogLine): string {
 /** A field that would hide one of the line's own three gets an underscore. */
 const keyInJson = remembering((name) => `,${inJson(ownNames.has(name) ? `${name}_` : name)}:`);
 
-/** What most values are needs no escape. */
+/** Most values need no escape, so a plain text skips `JSON.stringify`. */
 function inJson(value: unknown): string {
   return typeof value === 'string' && plainInJson.test(value) ? `"${value}"` : printableJson(JSON.stringify(value));
 }

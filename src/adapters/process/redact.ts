@@ -1,7 +1,7 @@
 import type { LogFields } from '../../domain/outside/outside.ts';
 import { remembering } from './remembering.ts';
 
-/** Takes out of messages and fields what must not be written down. */
+/** Removes secrets from messages and fields. */
 export type Redaction = {
   readonly text: (text: string) => string;
   /** Names and values, which are plain data: at most four levels deep and 50 entries wide. */
@@ -31,7 +31,7 @@ const deepest = 4;
 const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/)[^\s/@:]{0,256}:[^\s/@]{0,1024}@/gi;
 const tellingName = /pass(?:word|wd)?$|secret|token|authorization|credential|cookie|api-?key/i;
 
-/** A field's name; what stands under a telling one is a secret. */
+/** A field's name. The value of a telling name, such as `password`, is a secret. */
 type Name = { readonly shown: string; readonly isTelling: boolean };
 
 type Redact = { readonly text: (raw: string) => string; readonly name: (raw: string) => Name };

@@ -1,4 +1,4 @@
-/** The same function, which remembers what it said about the first texts it was asked about: for few texts that come again and again. */
+/** Caches a function's results for its first few texts; for callers with few, repeated texts. */
 export function remembering<Value>(answer: (text: string) => Value): (text: string) => Value {
   const known = new Map<string, Value>();
   return (text) => {

@@ -66,7 +66,7 @@ function readKey(file: string, remedy: string): string {
   throw refusal('use', file, new Error(why), remedy);
 }
 
-/** As many as a seal in a tag has: a shorter key would be easier to guess than what it makes. */
+/** Length of a seal in a tag: a shorter key would be easier to guess than the seal. */
 const leastKeyBytes = 16;
 
 function refusal(doing: string, file: string, error: unknown, remedy: string): ServiceError {

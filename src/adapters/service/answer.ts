@@ -41,7 +41,7 @@ async function readText(response: IncomingMessage, base: string, most: number): 
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Undefined for what is not in the words of the API. */
+/** Undefined if the text is not in the API's format. */
 function parse(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);

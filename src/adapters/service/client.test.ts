@@ -197,7 +197,7 @@ async function take(service: RunningService, count: number): Promise<unknown[]> 
 
 type Waits = { readonly waitMs: number; readonly patienceMs: number; readonly clock: Clock };
 
-/** What they write as warnings is counted; waits are short. */
+/** Counts the warnings; waits are short. */
 async function serve(
   listener: RequestListener,
   { waitMs = 300, patienceMs = 300, clock = createSystemClock() }: Partial<Waits> = {},

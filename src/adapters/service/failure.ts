@@ -7,7 +7,7 @@ export function isPassing(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === 'service-unreachable' || error.code === 'busy');
 }
 
-/** What Node says about a connection, in words. */
+/** Node's connection error in words. */
 export function connectionFailure(error: unknown, base: string): ServiceError {
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (code.startsWith('HPE_')) return notUpkeep(base, 'its answer is not HTTP');
@@ -53,7 +53,7 @@ function meaningOf(code: string, error: unknown): Meaning {
   return { why: `the connection failed (${printable(code === '' ? String(error) : code, 100)})` };
 }
 
-/** Whoever answered is no service of ours. */
+/** The answer does not come from Upkeep. */
 export function notUpkeep(base: string, why: string): ServiceError {
   return new ServiceError('service-invalid', `Cannot use the answer of ${quoted(base)}: ${why}`, {
     remedy: 'Check the address: it does not look like that of an Upkeep',
@@ -65,16 +65,17 @@ export type Refusal = {
   /** `/v1/history` */
   readonly path: string;
   readonly status: number;
-  /** What the service says itself; undefined where the answer is not in its words. */
+  /** The service's own message; undefined if the answer is not in its format. */
   readonly said: string | undefined;
   readonly retryAfterMs: number | undefined;
 };
 
-/** Any answer but 200, in words and with what to do about it. */
+/** The error for any answer but 200, with a remedy. */
 export function refusal({ base, path, status, said, retryAfterMs }: Refusal): ServiceError {
   const cannot = `Cannot read ${path} of the service at ${quoted(base)}`;
   const group = path.split('/')[2] ?? '';
-  // The limiter answers without a body, whoever it is: https://www.rfc-editor.org/rfc/rfc6585#section-4
+  // A rate limiter answers without a body, ours or a proxy's:
+  // https://www.rfc-editor.org/rfc/rfc6585#section-4
   if (status === 429) {
     const wait = retryAfterMs === undefined ? '' : `; try again in ${formatDuration(retryAfterMs)}`;
     return new ServiceError(
@@ -94,11 +95,11 @@ export function refusal({ base, path, status, said, retryAfterMs }: Refusal): Se
     return new ServiceError('service-denied', `${cannot}: the token is missing or wrong`, { remedy });
   }
   if (status === 404) {
-    const remedy = `Start the service with --http-api-endpoints ${group}, beside those that it serves already`;
+    const remedy = `Add ${group} to --http-api-endpoints of the service and start it again`;
     return new ServiceError('not-found', `${cannot}: it does not serve that`, { remedy });
   }
   const why = `status ${status}${said === undefined ? '' : `, ${printable(said, 300)}`}`;
-  // 502 to 504 are also what a proxy says of a service that is starting.
+  // A proxy also answers 502 to 504 while the service starts.
   return new ServiceError(
     status >= 502 && status <= 504 ? 'service-unreachable' : 'service-refused',
     `${cannot}: ${why}`,

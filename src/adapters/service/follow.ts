@@ -15,8 +15,8 @@ export type Following = {
 };
 
 /**
- * The first connection must succeed: what is wrong with it is the user's to know. A later one is made
- * anew by the id of the last event, for as long as the failures may pass and patience lasts.
+ * Follows the events. An error of the first connection goes to the user. A later connection resumes after
+ * the last event's id, while the errors may be temporary and the patience lasts.
  */
 export async function* follow(
   { base, clock, log, connect, patienceMs }: Following,

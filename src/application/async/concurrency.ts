@@ -1,6 +1,6 @@
 /**
- * Calls `work` for every item, at most `limit` at once, and answers in the order of the items. The
- * first failure is thrown once what is under way has ended; nothing is begun after it.
+ * Calls `work` for every item, at most `limit` at once, and returns the results in the order of the items.
+ * After a failure no further item begins; the error is thrown once the running calls have ended.
  */
 export async function mapConcurrently<Item, Result>(
   items: readonly Item[],
@@ -27,7 +27,7 @@ export async function mapConcurrently<Item, Result>(
   return results;
 }
 
-/** Runs what it is given, at most `limit` at once, the others in the order in which they came. */
+/** Runs functions, at most `limit` at once; the others wait in order of arrival. */
 export type Slots = { readonly run: <Result>(work: () => Promise<Result>) => Promise<Result> };
 
 export function createSlots(limit: number): Slots {

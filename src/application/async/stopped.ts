@@ -7,14 +7,14 @@ export function stopCode(signal: AbortSignal): Extract<ErrorCode, 'timeout' | 'c
   return reason instanceof Error && reason.name === 'TimeoutError' ? 'timeout' : 'cancelled';
 }
 
-/** `what` is what could not be done: `check containers`. */
+/** `what` is the failed action, for the message: `check containers`. */
 export function stoppedError(signal: AbortSignal, what: string): ServiceError {
   const code = stopCode(signal);
   const why = code === 'timeout' ? 'it did not end in time' : 'it was cancelled';
   return new ServiceError(code, `Cannot ${what}: ${why}`, { cause: signal.reason });
 }
 
-/** Stops waiting when the signal aborts; what was waited for goes on. */
+/** Stops waiting when the signal aborts; the work itself goes on. */
 export function orStopped<Result>(
   work: Promise<Result>,
   what: string,

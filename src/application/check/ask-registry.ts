@@ -26,9 +26,9 @@ export type AskOptions = {
 };
 
 /**
- * Settles questions by asking registries: each distinct reference once for its digest, and where
- * that is new to the engine, once for each platform what it is made of. A failure is the verdict of
- * those it concerns. An abort leaves the rest unsettled.
+ * Asks the registries: each distinct reference once for its digest; for a new digest, once per platform
+ * for its manifest and config. A failure becomes the verdict of every question about that reference. After
+ * an abort the rest stay unsettled.
  */
 export async function askRegistries(questions: readonly Question[], options: AskOptions): Promise<void> {
   const groups = new Map<string, Question[]>();
@@ -79,7 +79,7 @@ async function askAbout(group: readonly Question[], platformOf: PlatformReader, 
   }
 }
 
-/** Asks what the running image is made of only where that can make the difference. */
+/** Reads the running image's layers only if they can decide the verdict. */
 async function judgeWhole(
   subject: Subject,
   content: Content,
@@ -98,8 +98,8 @@ async function judgeWhole(
 }
 
 /**
- * The registry need not keep what its tag no longer points at. And the id of an image that is gone
- * from the engine may be that of a config, where docker-registry answers with 500.
+ * The registry may have deleted the manifest that its tag pointed at before. For an image missing in the
+ * engine, the id may be a config's; docker-registry answers such a request with 500.
  */
 function isNoAnswer({ code }: ServiceError, { image }: Subject): boolean {
   return code === 'registry-not-found' || image === undefined;
@@ -116,7 +116,7 @@ function createDescriber(reference: ImageReference, { outside, signal }: AskOpti
 
 type PlatformReader = (imageId: string) => Promise<Platform>;
 
-/** A container's platform is its engine's, unless its image runs there emulated: then it stays what it is. */
+/** A container's platform is its engine's. An emulated image keeps its own. */
 function createPlatformReader({ outside: { engine }, signal }: AskOptions): PlatformReader {
   const engineInfo = remember(
     () => engine.info(signal),

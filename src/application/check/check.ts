@@ -33,9 +33,9 @@ import { createUpdaterWarnings, type UpdaterWarnings } from './updater-warnings.
 export type CheckReport = {
   /** In listing order. */
   readonly containers: readonly CheckedContainer[];
-  /** What a request named in vain. */
+  /** Filters of the request that match no container. */
   readonly unmatched: readonly UnmatchedFilter[];
-  /** What is not watched, with the reason, which follows the name: `is stopped`. */
+  /** Containers that are not watched. The reason follows the name: `is stopped`. */
   readonly unwatched: readonly { readonly name: string; readonly reason: string }[];
   /** Of those that a request is about, watched containers that an update has not come to an end with. */
   readonly unfinished: readonly UnfinishedContainer[];
@@ -50,7 +50,7 @@ export type CheckedContainer = {
   readonly name: string;
   /** The reference it was created from, as people write it. */
   readonly image: string;
-  /** The same verbatim: what a successor is created from. */
+  /** The same reference verbatim; the successor is created from it. */
   readonly reference: string;
   readonly imageId: string;
   /** The registry digest of its image; undefined for a local build. */
@@ -63,9 +63,9 @@ export type CheckedContainer = {
   readonly latestDigest: Digest | undefined;
   /** The newer image's id when the engine holds it already. */
   readonly latestImageId: string | undefined;
-  /** What an update would pull; undefined where there is nothing to pull (no-pull takes what the engine holds). */
+  /** Digest that an update pulls; undefined when it pulls nothing (`no-pull` uses the engine's image). */
   readonly pullDigest: Digest | undefined;
-  /** When a cooldown that holds it ends, milliseconds since the epoch; undefined when none does. */
+  /** End of the cooldown, milliseconds since the epoch; undefined without a cooldown. */
   readonly eligibleAtMs: number | undefined;
   /** Present when the check failed; then the status is `unknown`. */
   readonly error: string | undefined;
@@ -79,20 +79,20 @@ export type UnfinishedContainer = Pick<UnfinishedUpdate, 'name' | 'state' | 'rea
 
 export type CheckOrder = ContainerFilters & {
   readonly runId: string;
-  /** A check tells what there is; only an update minds how young it is. */
+  /** False for a check, which reports every new version; true for an update, which holds young ones back. */
   readonly applyCooldown: boolean;
   /** Versions that failed in a container are not held back. */
   readonly retryFailed?: boolean;
-  /** Told what the check is about, and waited for before any registry is asked. */
+  /** Called with the selected containers, and awaited before the first registry request. */
   readonly onSelected?: (selected: readonly WatchedContainer[]) => Promise<void>;
 };
 
 export type Check = (order: CheckOrder, signal?: AbortSignal) => Promise<CheckReport>;
 
 /**
- * Lists containers and images, one call each, selects, and asks the registries about the rest.
- * Throws when the engine cannot be listed; what fails for one container is its own verdict. After an
- * abort the listed containers are reported, those without an answer as `unknown`.
+ * Lists containers and images with one call each, selects, and asks the registries. Throws when the engine
+ * cannot be listed; a failure for one container becomes its verdict. After an abort the containers without
+ * an answer are `unknown`.
  */
 export function createCheck(
   outside: ReadOnlyOutside,

@@ -5,7 +5,7 @@ import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { WatchedContainer } from '../../domain/check/selection.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 
-/** What a container was created from, or the error that kept the engine from telling. */
+/** Reference that a container was created from, or the engine's error. */
 export type ReadReference =
   | ContainerReference
   | { readonly kind: 'failed'; readonly text: string; readonly error: unknown };
@@ -20,8 +20,8 @@ export type ReferenceReader = (
 ) => Promise<ContainerReferences>;
 
 /**
- * Reads what containers were created from. The engine's list tells, except for a container whose tag
- * has moved on: that one is inspected, once for as long as it is watched, because it cannot change.
+ * Reads the references that containers were created from. The engine's list shows them, except when the
+ * tag has moved on: such a container is inspected once, because its reference cannot change.
  */
 export function createReferenceReader({ engine }: Pick<ReadOnlyOutside, 'engine'>): ReferenceReader {
   const inspected = new Map<string, string>();

@@ -1,7 +1,7 @@
 import type { Log } from '../../domain/outside/outside.ts';
 import type { Selection } from '../../domain/check/selection.ts';
 
-/** Logs what is wrong with containers' labels, each thing once in the life of the process. */
+/** Logs errors in containers' labels, each once in the life of the process. */
 export function createLabelWarnings(log: Log): (selection: Selection) => void {
   const said = new Set<string>();
   return ({ watched, unwatched }) => {

@@ -15,7 +15,7 @@ type Life = {
   readonly running: () => Promise<string>;
   /** Publishes a release as of now, or of a date that is given. */
   readonly release: (version: string, createdAtMs?: number, behaviour?: Behaviour) => void;
-  /** A run, and what it says of the container. */
+  /** Runs an update and returns the container's outcome. */
   readonly run: () => Promise<string>;
 };
 

@@ -9,7 +9,7 @@ import { judgeInstead, seenSince } from '../../domain/check/staleness.ts';
 import type { Subject, Verdict } from '../../domain/check/verdict.ts';
 
 export type MovingTag = {
-  /** Oldest first; the last is what the tag is now. */
+  /** Digests of the tag, oldest first; the last is the current one. */
   readonly seen: readonly Sighting[];
   readonly platform: Platform;
   readonly images: ImageIndex;
@@ -17,7 +17,10 @@ export type MovingTag = {
   readonly signal: AbortSignal | undefined;
 };
 
-/** Finds what may be applied in place of a tag's newest digest, so that a tag that never rests does not hold a container back for ever. */
+/**
+ * Finds an older version of the tag that is past its cooldown, so that a tag that moves often does not
+ * hold a container back for ever.
+ */
 export async function judgeMovingTag(
   { engine, clock }: ReadOnlyOutside,
   subject: Subject,
@@ -50,7 +53,7 @@ export async function judgeMovingTag(
 /** A registry that keeps none of the last few keeps no older ones either. */
 const mostTries = 3;
 
-/** The registry need not keep what its tag no longer points at. */
+/** The registry may have deleted a manifest that its tag no longer points at. */
 function undefinedWhenGone(error: unknown): undefined {
   if (error instanceof ServiceError && error.code === 'registry-not-found') return undefined;
   throw error;

@@ -1,9 +1,9 @@
 import type { Digest } from '../../domain/reference/digest.ts';
 import { type Sighting, withSighting } from '../../domain/check/sightings.ts';
 
-/** What was seen behind tags since this process began. */
+/** Digests seen behind each tag since this process began. */
 export type TagWatch = {
-  /** Notes what is there now; returns all that was seen there, oldest first. */
+  /** Notes the current digest; returns all digests of the tag, oldest first. */
   readonly see: (
     reference: string,
     digest: Digest,

@@ -12,15 +12,14 @@ import type { CheckedContainer } from '../check/check.ts';
 export type Reached = {
   readonly plan: UpdatePlan;
   readonly outcomes: Outcomes;
-  /** What the run was about. */
+  /** Containers that the run checked. */
   readonly checked: readonly CheckedContainer[];
 };
 
 /**
- * Removes the images that updated containers ran before, and what an earlier update of the same
- * containers did not come to remove: by id, never by force, and only those that no container uses, a
- * stopped one included, and that nobody has tagged otherwise. Nothing that it cannot do is an error: the
- * image stays.
+ * Removes the images that updated containers ran before, and those that an earlier clean-up of the same
+ * containers left. Removal is by id and never forced. An image stays if a container uses it, running or
+ * stopped, or if it has another tag. A failed removal is not an error: the image stays.
  */
 export async function cleanUpImages(
   outside: Pick<Outside, 'engine' | 'log' | 'seal'>,

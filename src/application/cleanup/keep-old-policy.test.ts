@@ -56,7 +56,7 @@ async function updatedScene(): Promise<SandboxScene> {
 
 type Work<Result> = (application: Application) => Promise<Result>;
 
-/** What a new process of the service does; it is gone afterwards. */
+/** Runs one action in a new process of the service, which is gone afterwards. */
 async function as<Result>(scene: SandboxScene, work: Work<Result>): Promise<Result> {
   const { outside, connection } = scene.startProcess();
   try {

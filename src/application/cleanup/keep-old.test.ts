@@ -26,7 +26,7 @@ async function staleScene(body: object = { HostConfig }, next: Behaviour = {}, f
 
 type Work<Result> = (application: Application, outside: Outside) => Promise<Result>;
 
-/** What a new process of the service does; it is gone afterwards. */
+/** Runs one action in a new process of the service, which is gone afterwards. */
 async function as<Result>(
   { clock, sandbox, startProcess }: SandboxScene,
   work: Work<Result>,

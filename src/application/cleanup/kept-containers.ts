@@ -10,8 +10,8 @@ import { loneFailure } from '../engine/lone-failure.ts';
 import { untag } from '../transaction/facts/marks.ts';
 
 /**
- * Removes what earlier updates have kept and need not keep any longer, never its volumes, and with
- * `cleanup` its image. What cannot be done now is done the next time.
+ * Removes overdue kept containers, never their volumes, and with `cleanup` their images. A failed removal
+ * is repeated by the next run.
  */
 export async function removeOverdue(
   outside: Outside,
@@ -42,7 +42,7 @@ export async function removeOverdue(
 
 type Removal = { readonly because: string; readonly cleanup: boolean };
 
-/** What cannot be looked at stays, and keeps no other. */
+/** Keeps a container that cannot be inspected; the others are still removed. */
 async function removeUnlessBroken(
   outside: Outside,
   one: KeptContainer,

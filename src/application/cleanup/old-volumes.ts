@@ -4,8 +4,8 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 
 /**
- * Removes the anonymous volumes of containers whose update has succeeded; the engine refuses while
- * any container uses one. What an interruption leaves behind stays until somebody prunes it.
+ * Removes the anonymous volumes of updated containers; the engine refuses a volume in use. After an
+ * interruption the volumes stay until somebody prunes them.
  */
 export async function removeOldVolumes(
   { engine, log }: Outside,

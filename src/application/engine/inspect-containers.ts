@@ -5,7 +5,7 @@ import { loneFailure } from './lone-failure.ts';
 
 export type InspectedContainers = {
   readonly containers: readonly Container[];
-  /** Those that the engine lists but cannot show. */
+  /** Listed containers that the engine cannot inspect. */
   readonly unreadable: readonly ContainerSummary[];
 };
 

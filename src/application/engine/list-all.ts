@@ -6,7 +6,7 @@ import { mapConcurrently } from '../async/concurrency.ts';
 import { loneFailure } from './lone-failure.ts';
 import { stoppedError } from '../async/stopped.ts';
 
-/** What the engine holds, as far as a check needs it. */
+/** The engine's containers and images for a check. */
 export type Listing = {
   readonly containers: readonly ContainerSummary[];
   readonly images: ImageIndex;

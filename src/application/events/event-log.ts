@@ -3,7 +3,7 @@ import type { Log } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 import { createPublisher, type Listen } from './publisher.ts';
 
-/** What happened, as it can be told again later: less the bulk that concerns only its run. */
+/** An event as the history keeps it, without the bulk that only its run needs. */
 export type LoggedEvent = {
   readonly kind: TimedEvent['kind'];
   /** Of the first one 1, and one more each time. */
@@ -12,15 +12,15 @@ export type LoggedEvent = {
   readonly event: TimedEvent;
 };
 
-/** Those that say when: what people want to hear of later. The others are steps on the way. */
+/** Events with a time; the history keeps these. The others are intermediate steps. */
 export type TimedEvent = Extract<ServiceEvent, { readonly atMs: number }>;
 
 export type EventLog = {
   /** 0 before the first. */
   readonly lastId: () => number;
-  /** What came after the event of that id, as far as it is still kept, oldest first. */
+  /** Kept events after the one with that id, oldest first. */
   readonly since: (id: number) => readonly LoggedEvent[];
-  /** Whether something that came after the event of that id is no longer kept. */
+  /** True if an event after the one with that id has been dropped. */
   readonly isGone: (id: number) => boolean;
   /** A listener must not wait; one that throws is logged and kept. */
   readonly subscribe: Listen<LoggedEvent>;

@@ -2,7 +2,7 @@ import type { ServiceEvent } from '../../domain/run/event.ts';
 import { printable } from '../../domain/text/printable.ts';
 import type { ContainerOutcome, SessionSummary, Trigger } from '../../domain/run/session.ts';
 
-/** What is remembered of an update run; checks leave no entry. */
+/** History entry of an update run; checks leave none. */
 export type HistoryEntry = SessionSummary & {
   readonly runId: string;
   readonly trigger: Trigger;
@@ -11,7 +11,7 @@ export type HistoryEntry = SessionSummary & {
   readonly durationMs: number;
   /** Containers that are back on their old image; they count as failed too. */
   readonly rolledBack: number;
-  /** Those whose update failed, rolled back or not: at most the first 20. */
+  /** Containers with a failed update, rolled back or not: the first 20. */
   readonly failures: readonly PastFailure[];
 };
 
@@ -27,7 +27,7 @@ export type History = {
   readonly last: () => HistoryEntry | undefined;
 };
 
-/** Remembers the last runs, from what is announced of them. */
+/** Keeps the last runs, from their events. */
 export function createHistory(): History {
   const entries: HistoryEntry[] = [];
   return {
@@ -63,5 +63,5 @@ function failuresIn(containers: readonly ContainerOutcome[]): readonly PastFailu
     .map(({ name, outcome, reason }) => ({ name, outcome, reason: printable(reason, longestReason) }));
 }
 
-/** What the HTTP interface promises: docs/http-api.md. */
+/** Limit that docs/http-api.md documents. */
 const mostEntries = 500;

@@ -50,7 +50,10 @@ async function recipeOfHelper({ engine, instance }: Outside, order: HelperOrder)
   });
 }
 
-/** Why what has the helper's name stays; undefined when the name is free. Only a helper is removed. */
+/**
+ * Removes a former helper. Resolves to the reason why the name is still taken; undefined when it is free.
+ * Only a helper is removed.
+ */
 async function removeFormerHelper({ engine }: Outside, name: string): Promise<string | undefined> {
   const present = await engine.inspectContainer(name);
   if (present === undefined) return undefined;
@@ -62,7 +65,7 @@ async function removeFormerHelper({ engine }: Outside, name: string): Promise<st
     : `"${name}" cannot be removed: ${outcome.message}`;
 }
 
-/** Whatever becomes of the calls' answers, what counts is whether it runs. */
+/** The parts of a helper's start. It has started if it runs, even when a call's answer was lost. */
 type HelperParts = { readonly name: string; readonly recipe: ContainerRecipe; readonly order: HelperOrder };
 
 async function createAndStart(

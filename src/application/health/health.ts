@@ -93,7 +93,10 @@ async function pause(clock: Outside['clock'], ms: number, signal: AbortSignal | 
   }
 }
 
-/** Where the engine tells of no events, what is `--rm` leaves neither an exit code nor a log behind. */
+/**
+ * Verdict for a container with `--rm` that is gone: without events, the engine keeps neither its exit code
+ * nor its log.
+ */
 export const endedAndGone = {
   kind: 'failed',
   reason: 'it ended, and the engine removed it (--rm)',
@@ -159,7 +162,7 @@ function failureOf(
   return undefined;
 }
 
-/** A reason is one line, and goes to whoever reads the history. */
+/** Probe output for a reason: one line, bounded, without secrets, because the history shows it. */
 function probeWords(output: string, { Config }: ContainerSettings): string {
   return printable(hideSecrets(output, Config.Env ?? []).trim(), longestProbeWords);
 }

@@ -9,7 +9,7 @@ import { createApplication } from '../create-application.ts';
 
 const full: UpdateRequest = { trigger: 'command', images: [], containers: [] };
 
-/** What a shell in every container of these tests makes of command lines. */
+/** Results of command lines in every container's shell. */
 const commands: Readonly<Record<string, CommandBehaviour>> = {
   good: { output: 'all is well\n' },
   slow: { tookMs: 50_000 },

@@ -10,9 +10,8 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 
 /**
- * Runs the command that a running container wants run at that moment, and logs what it writes;
- * `passed` where there is none. Its command line is never logged: it may hold a password. Throws the
- * signal's reason after an abort.
+ * Runs the container's hook in it and logs its output; `passed` without a hook. The command line is never
+ * logged: it may hold a password. Throws the signal's reason after an abort.
  */
 export async function runHook(
   { engine, log }: Outside,
@@ -30,12 +29,12 @@ export async function runHook(
     for (const line of outputLines(outcome.output)) log.info('A lifecycle hook says', { ...about, line });
   const end = judgeHook(outcome, command);
   if (end.kind === 'passed') log.debug('A lifecycle hook ended with code 0', about);
-  // What became of an update tells of its own hook.
+  // The outcome of the update reports its own hook.
   else if (hook !== 'preUpdate') log.warn(`The ${titleOf(hook, container)} ${end.reason}`);
   return end;
 }
 
-/** `pre-check hook of "web"`: what did not pass, before the reason. */
+/** Name of the hook, as the subject of a reason: `pre-check hook of "web"`. */
 export function titleOf(hook: HookName, { name }: Pick<Container, 'name'>): string {
   return `${hookTitles[hook]} hook of ${quoted(name)}`;
 }
@@ -99,7 +98,7 @@ async function runCheckHooks(
 /** So that one which hangs does not keep all others waiting, and the engine is not flooded. */
 const hooksAtOnce = 4;
 
-/** For those who wonder why nothing happens. */
+/** Logs hooks that are disabled, so that nobody waits for them. */
 function tellUnwantedHooks({ log }: Outside, bearers: readonly HookBearer[]): void {
   for (const { container, wishes } of bearers) {
     if (Object.values(wishes.hooks).every((wish) => wish === undefined)) continue;

@@ -53,7 +53,7 @@ export async function askProbe(
   }
 }
 
-/** `health probe http://:8080/healthz`: what did not pass, before the reason. */
+/** The failed probe, as the subject of a reason: `health probe http://:8080/healthz`. */
 export function titleOfProbe(probe: HealthProbe): string {
   return `health probe ${probeTitle(probe)}`;
 }
@@ -109,7 +109,8 @@ function whyNotAnswered(answer: ProbeAnswer): ProbeFailure {
     case 'accepted':
       return undefined;
     case 'status':
-      // What Kubernetes takes for success, too: https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/
+      // Kubernetes has the same rule:
+      // https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/
       return answer.status >= 200 && answer.status < 400 ? undefined : `it answered with status ${answer.status}`;
     case 'silent':
       return answer.reason;

@@ -4,7 +4,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { runHook, titleOf } from './hooks.ts';
 
-/** What the hook of an update means for it. */
+/** The consequence of a hook's result for the update. */
 export type HookAnswer =
   | { readonly kind: 'done' }
   /** The container is gone. */

@@ -1,6 +1,6 @@
 import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
 
-/** What has to be read again, because something happened to it or may have. */
+/** Parts of the listing that an event may have changed, and that must be read again. */
 export type Changes = {
   readonly hear: (event: EngineEvent) => void;
   readonly addAll: () => void;
@@ -8,21 +8,24 @@ export type Changes = {
   readonly addAgain: (ids: Iterable<string>) => void;
   /** Resolves as soon as there is something to read, or the signal aborts. */
   readonly some: (signal: AbortSignal) => Promise<void>;
-  /** Hands over what has gathered, and begins anew. */
+  /** Returns the gathered changes and starts an empty set. */
   readonly take: () => Reading;
 };
 
 export type Reading = {
-  /** Everything; what else is named is part of it. */
+  /** Everything has to be read; the other fields name parts of it. */
   readonly all: boolean;
   readonly images: boolean;
   /** Ids. */
   readonly containers: ReadonlySet<string>;
-  /** Those of them that something has just happened to. */
+  /** Containers with an event since the last reading. */
   readonly fresh: ReadonlySet<string>;
 };
 
-/** Gathers what the engine's events are about: hints of what to read, never what is believed. */
+/**
+ * Gathers the containers and images that events name. Events are hints what to read; their content is
+ * never trusted.
+ */
 export function createChanges(): Changes {
   let reading = nothing();
   let wake = () => {};
@@ -67,7 +70,10 @@ export function createChanges(): Changes {
 /** Beyond, their ids make a longer request than engines like, and one whole list is cheaper. */
 const mostOneByOne = 100;
 
-/** Words for what no list shows, some of them many a second: https://docs.docker.com/reference/cli/docker/system/events/ */
+/**
+ * Actions that change no list; some come many times a second:
+ * https://docs.docker.com/reference/cli/docker/system/events/
+ */
 const silent = /^(?:exec|attach|detach|top|resize|copy|archive-path|extract-to-dir|export|commit|kill|mount|unmount)/;
 
 type Gathered = { all: boolean; images: boolean; readonly containers: Set<string>; readonly fresh: Set<string> };

@@ -7,7 +7,7 @@ import { createTrust } from './listing-trust.ts';
 import { createSecondLooks } from './second-looks.ts';
 import { orStopped } from '../async/stopped.ts';
 
-/** What the engine lists, in memory. */
+/** Copy of the engine's lists in memory. */
 export type EngineMirror = {
   /** Begins to follow the engine; resolves once it has been listed. To follow twice is to follow once. */
   readonly follow: (signal?: AbortSignal) => Promise<void>;
@@ -19,10 +19,10 @@ export type EngineMirror = {
 };
 
 /**
- * Reads everything at first, after every reconnect of the event stream and at a slow interval; in
- * between what the events are about. A moment passes before each reading, so that a burst is read
- * once; and what an event was about is read once more later on, because some engines announce a
- * change before they show it.
+ * Reads everything at the start, after every reconnect of the event stream and at a slow interval; in
+ * between it reads the objects that events name. It waits a moment before each reading, so that a burst is
+ * read once. It reads the named objects a second time later, because some engines announce a change before
+ * their lists show it.
  */
 export function createEngineMirror(outside: Pick<ReadOnlyOutside, 'engine' | 'clock' | 'log'>): EngineMirror {
   const { engine, clock, log } = outside;
@@ -116,13 +116,13 @@ export function createEngineMirror(outside: Pick<ReadOnlyOutside, 'engine' | 'cl
   };
 }
 
-/** So that what happens at once is read at once, well within the 100 ms that a change may take to be seen. */
+/** Delay that joins a burst into one reading, well within the 100 ms in which a change must show. */
 const gatherMs = 20;
 
 /** Docker 20.10 announces the end of a process before its list shows it. */
 const secondLookMs = 250;
 
-/** What no event told, or what was missed. */
+/** Interval of full readings, for changes without an event and for lost events. */
 const resyncMs = 60_000;
 
 const firstRetryMs = 250;

@@ -260,7 +260,7 @@ describe('the inventory', () => {
       scene.sandbox.control.renameContainer(`web-${index}`, `app-${index}`);
     }
     await scene.clock.sleep(1000);
-    // Once when it happened, and once more for engines that announce what they do not show yet.
+    // One reading after the event, and a second one for engines that announce a change before they show it.
     expect(lists).toEqual([5, 5]);
   });
 
@@ -274,7 +274,7 @@ describe('the inventory', () => {
     const first = inventory();
     for (let read = 0; read < 100; read += 1) expect(inventory()).toBe(first);
     expect(calls).toEqual(before);
-    // What nobody watches comes and goes: the content is the same.
+    // An unwatched container changes nothing in the content.
     scene.sandbox.control.runContainer('other', { Image: 'app:1', Labels: { 'upkeep.enable': 'false' } });
     await scene.clock.sleep(soonMs);
     expect(inventory()).toBe(first);

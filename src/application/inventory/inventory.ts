@@ -26,10 +26,7 @@ export type InventoryParts = {
   readonly checks: Pick<LastChecks, 'of' | 'revision'>;
 };
 
-/**
- * What the engine lists and what the last checks found, as one. It is put together when somebody
- * looks, if anything has changed since, and then anew only where it has.
- */
+/** The engine's lists joined with the last checks. It is built on request, and only changed parts are built anew. */
 export function createInventory({ settings, instance, listing, checks }: InventoryParts): () => Inventory {
   const imageRule = createImageRule(settings);
   const ownId = instance.containerId;
@@ -122,7 +119,7 @@ function referenceOf({ container, wishes }: WatchedContainer, image: ImageSummar
   return readContainerReference({ text, originalImage: wishes.originalImage, imageId, image });
 }
 
-/** A container with what was made of it, for as long as it and its image are the same objects. */
+/** A container with its entry, reused while container and image are the same objects. */
 type Entry = {
   readonly container: ContainerSummary;
   readonly image: ImageSummary | undefined;
@@ -158,7 +155,7 @@ function isSameContainer(one: TrackedContainer, other: TrackedContainer): boolea
   return sameLabels && isSameRecord(one, { ...other, labelsInEffect: one.labelsInEffect });
 }
 
-/** The revision changes with the content only: what nobody watches may come and go. */
+/** The revision changes only with the content; unwatched containers do not change it. */
 function inventoryOf(
   containers: readonly TrackedContainer[],
   unfinished: readonly UnfinishedTracked[],

@@ -4,10 +4,10 @@ import { familiarReference, tryParseImageReference } from '../../domain/referenc
 import type { LastCheck, TrackedContainer } from '../../domain/inventory/inventory.ts';
 import type { CheckedContainer } from '../check/check.ts';
 
-/** What the last checks found, for as long as the container runs the image that was checked. */
+/** Results of the last checks; each counts while the container runs the checked image. */
 export type LastChecks = {
   readonly noteChecked: (containers: readonly CheckedContainer[], atMs: number) => void;
-  /** What has just been updated runs the newest. */
+  /** Notes that an updated container runs the newest image. */
   readonly hear: (event: ServiceEvent) => void;
   readonly of: (container: Pick<TrackedContainer, 'id' | 'name' | 'image' | 'imageId'>) => LastCheck;
   /** Another number whenever there is something new. */
@@ -57,7 +57,7 @@ export function createLastChecks(): LastChecks {
   };
 }
 
-/** The engine shows a bare id of a container whose tag has moved on, until somebody asks what it was created from. */
+/** For a moved tag the engine's list shows a bare image id until an inspection reads the reference. */
 function isSameReference(one: string, other: string, imageId: string): boolean {
   return one === other || isImageId(one, imageId) || isImageId(other, imageId);
 }
@@ -75,14 +75,14 @@ const notChecked: LastCheck = {
 
 const justUpdated = { staleness: 'fresh', reason: 'Was updated to the newest image of its tag' } as const;
 
-/** To what a moving tag was before, because what it is now is too young. */
+/** Updated to an older version of a moving tag, because the newest is too young. */
 const updatedHalfway = {
   staleness: 'held',
   reason: 'Was updated to an earlier image of its tag, because the newest is too young for the cooldown',
   updateAvailable: true,
 } as const;
 
-/** A check that failed tells nothing new about what there is. */
+/** Keeps the last known verdict when a check failed. */
 function checkOf(container: CheckedContainer, before: LastCheck, checkedAtMs: number): LastCheck {
   const { status: staleness, reason, updateAvailable, latestDigest = '' } = container;
   if (staleness === 'unknown') return { ...before, staleness, reason, stale: false, checkedAtMs };

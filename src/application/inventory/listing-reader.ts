@@ -16,9 +16,9 @@ import type { Reading } from './engine-changes.ts';
 /** Brings a listing up to date with as little of the engine's work as will do. */
 export type ListingReader = {
   readonly read: (reading: Reading, known: EngineListing, signal: AbortSignal) => Promise<EngineListing>;
-  /** Finds out, once for each, what those containers were created from of which the list shows a bare id. */
+  /** Inspects the containers for which the list shows a bare image id, once each. */
   readonly findReferences: (listing: EngineListing, signal: AbortSignal) => Promise<void>;
-  /** The listing with what has been found out. */
+  /** The listing with the references from those inspections. */
   readonly refer: (listing: EngineListing) => EngineListing;
 };
 

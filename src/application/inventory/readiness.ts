@@ -3,9 +3,9 @@ import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { orStopped } from '../async/stopped.ts';
 
 /**
- * Asks the engine for a sign of life, once for all who want to know at the same time; throws why there
- * is none. One that was asked and said nothing may have been replaced since: it is asked anew every
- * second, on a connection of its own, so that an old silence does not outlast it.
+ * Asks the engine for a sign of life, one request for all waiting callers; throws the reason when there is
+ * none. A silent engine may have been replaced since, so it is asked again every second on a new
+ * connection.
  */
 export function createReadiness({
   engine,
@@ -40,7 +40,7 @@ export function createReadiness({
   };
 }
 
-/** What `/readyz` promises: docs/http-api.md. */
+/** Limit that `/readyz` documents: docs/http-api.md. */
 const longestWaitMs = 5000;
 
 const askAgainMs = 1000;

@@ -16,7 +16,6 @@ export type MadePlan = {
   readonly listing: readonly string[];
 };
 
-/** What a check found stale. */
 export function staleIn({ containers }: CheckReport): readonly StaleContainer[] {
   return containers
     .filter(({ status }) => status === 'stale')
@@ -72,7 +71,7 @@ function ownSelfUpdate({ isMainProcess }: ReadOnlyOutside['instance'], { selfUpd
   return isMainProcess || selfUpdate === 'not-by-this-command' ? selfUpdate : 'not-main-process';
 }
 
-/** The list tells of a shared network what an inspection would; of other ties it does not. */
+/** True if the container shares this one's network. The list shows this tie; for other ties an inspection is needed. */
 function isNetworkOf({ id, name }: ContainerSummary, networkMode: string): boolean {
   return networkMode === `container:${id}` || networkMode === `container:${name}`;
 }

@@ -86,7 +86,7 @@ type Suspects = {
   readonly foreignIds: readonly string[];
 };
 
-/** What is worth an inspection: nearly nothing, because a journal stays on a container as inert history. */
+/** Containers worth an inspection. They are few: a journal stays on an updated container as inert history. */
 function suspectsAmong(
   containers: readonly ContainerSummary[],
   images: readonly ImageSummary[],
@@ -132,7 +132,7 @@ async function read(
   return reading.kind === 'journal' ? { container, journal: reading.journal } : undefined;
 }
 
-/** Those that are kept are no part of `containers`, but nothing claims them as gone either. */
+/** Inspects old containers. Kept ones are not in `containers`, and nothing claims that they are gone. */
 async function inspectOlds(
   outside: Outside,
   carriers: readonly Carrier[],

@@ -46,7 +46,7 @@ export function isHelperOf(order: HelperOrder, { id, members }: Pick<FoundTransa
   return id === order.transaction || members.some(({ oldId }) => oldId === order.oldId);
 }
 
-/** Whoever acts on a helper's transaction has removed the helper first. Resolves to why it is still there. */
+/** Removes the helper; call it before you act on its transaction. Resolves to the reason why it is still there. */
 export async function dismissHelper(outside: Outside, { container, tag }: Helper): Promise<string | undefined> {
   const outcome = await outside.engine.removeContainer(container.id);
   if (outcome.kind === 'done' || outcome.kind === 'noop') {
@@ -57,8 +57,8 @@ export async function dismissHelper(outside: Outside, { container, tag }: Helper
 }
 
 /**
- * Removes the helper whose transaction has ended, and tells how that was, once: by what runs under
- * the name now. Only for the Upkeep that runs there.
+ * Removes the helper of a finished transaction and logs the result once, from the container that now has
+ * the name. Only the Upkeep in that container does so.
  */
 export async function concludeHelper(outside: Outside, helper: Helper, own: ContainerSummary): Promise<void> {
   const { engine, log } = outside;

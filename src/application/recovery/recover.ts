@@ -30,15 +30,15 @@ export type RecoveryOrder = {
   readonly asHelperFor?: string;
   /** How long we have waited for the helper of our own container. */
   readonly waitedMs?: number;
-  /** Hears what the engine holds before anything is done. */
+  /** Called with the listed containers before any repair. */
   readonly onListed?: ((containers: readonly ContainerSummary[]) => void) | undefined;
-  /** Called before the repair of each transaction; what it returns, after that. */
+  /** Called before the repair of each transaction; the returned function is called after it. */
   readonly onRepair?: (() => () => void) | undefined;
 };
 
 /**
- * Finishes or undoes what interrupted updates left, from the engine's state alone. Where nothing was
- * left it makes no state-changing call. Throws a `ServiceError` when the engine cannot be read.
+ * Finishes or undoes interrupted updates from the engine's state alone. Without remains it makes no
+ * changing call. Throws a `ServiceError` when the engine cannot be read.
  */
 export async function recoverTransactions(
   outside: Outside,
@@ -147,7 +147,7 @@ async function whyHelperStays(
   const { container, order } = helper;
   const hasBegun = own?.id !== order.oldId || own.name !== order.name;
   const isOverdue = waitedMs > (hasBegun ? longestTransactionMs : longestTakeUpMs);
-  if (isAlive(container.status) && !isOverdue) return `its helper "${container.name}" is at it`;
+  if (isAlive(container.status) && !isOverdue) return `its helper "${container.name}" is updating it`;
   const words = await lastWordsOf(outside, container.id);
   const why = await dismissHelper(outside, helper);
   const fields = { helper: container.name, status: container.status, log: words };
@@ -218,13 +218,13 @@ async function recoverOne(
   }
 }
 
-/** Nothing of the old one was left to bring back: what has its name is the version that came after it. */
+/** True if the old container cannot come back, because a later version has its name. */
 function isReplaced({ old, new: successor, nameHeldBy }: MemberFacts): boolean {
   const hasSuccessor = successor?.place === 'name' || nameHeldBy === 'new' || nameHeldBy === 'rival';
   return old === undefined && hasSuccessor;
 }
 
-/** What is left to do would stop the container that we run in. */
+/** Hands the transaction to a helper, because its next step stops our own container. */
 async function handOn(
   outside: Outside,
   names: readonly string[],

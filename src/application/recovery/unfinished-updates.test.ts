@@ -35,7 +35,7 @@ async function during(
     if (isDone || !stage(name)) return;
     isDone = true;
     if (ends === 'dead') first.connection.crash();
-    // What is thrown here would be an answer of the engine.
+    // An error here stands for the engine's answer.
     await act(scene.startProcess()).catch((error: unknown) => (failure = error));
   };
   const { engine } = first.outside;

@@ -16,7 +16,7 @@ import { transact } from '../transaction/transact.ts';
 /** By the id of the container that they ran before: those that are kept, with time to spare. */
 export type Returning = ReadonlyMap<string, ContainerSummary>;
 
-/** What is kept for these updates and may come back, by the id of what took its place. */
+/** Kept containers of these updates that may come back, by the id of their successor. */
 export async function findReturning(
   { engine }: Outside,
   current: readonly Container[],
@@ -90,7 +90,7 @@ async function goBack(
 
 type Reopening = { readonly oldId: string; readonly onPhase: (phase: UpdatePhase) => void };
 
-/** What went wrong; undefined when the old container is back, and well. */
+/** Reason of the failure; undefined when the old container is back and healthy. */
 async function reopen(
   outside: Outside,
   settings: ServiceSettings,

@@ -25,9 +25,9 @@ export type RollbackParts = {
 };
 
 /**
- * An update the other way: the same transaction, whose new image is the one from before the last
- * update, as its journal on the container tells. What moved together goes back together. Where that update has
- * kept the old container itself, it comes back as it was.
+ * Rolls back the last update: the same transaction, with the former image from the journal on the
+ * container. Containers that moved together go back together. If the update kept the old container, that
+ * one comes back as it was.
  */
 export function createRollback({ outside, settings, lock }: RollbackParts) {
   return async (names: readonly string[], signal?: AbortSignal): Promise<Session> => {
@@ -126,7 +126,7 @@ async function readLastUpdate(
   return { container, journal: reading.journal };
 }
 
-/** The other members of the last update's group, as far as they are still what it made of them. */
+/** Other members of the last update's group that nobody has changed since. */
 async function movedTogether(
   outside: Outside,
   { transaction, members }: Journal,
@@ -149,7 +149,7 @@ async function previousOf(
   const digest = parseDigest(oldDigest);
   const held = await engine.inspectImage(oldImageId, signal);
   if (held === undefined && digest === undefined)
-    throw refuse(name, 'the engine no longer holds the image that it ran before, and it came from no registry');
+    throw refuse(name, 'the engine no longer has its former image, and no registry can supply that image');
   return { id, name, reference, digest, imageId: oldImageId };
 }
 

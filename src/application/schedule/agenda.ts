@@ -17,7 +17,7 @@ export function createAgenda(schedule: Schedule, clock: Pick<Clock, 'nowMs' | 'm
     : createCalendar(schedule.nextRunAfter, clock);
 }
 
-/** From the start on, by time that passes; what was missed is made up for once. */
+/** Runs every `everyMs`, counted from the start by the monotonic clock. Missed slots give one run. */
 function createIntervals(everyMs: number, clock: Pick<Clock, 'nowMs' | 'monotonicMs'>): Agenda {
   let nextMs = clock.monotonicMs() + everyMs;
   const dueInMs = () => Math.max(0, nextMs - clock.monotonicMs());
@@ -32,8 +32,8 @@ function createIntervals(everyMs: number, clock: Pick<Clock, 'nowMs' | 'monotoni
 }
 
 /**
- * By the clock on the wall, whoever sets it: slots that it was set past are made up for together,
- * once, and a slot that has been kept is not kept again when the clock was set back before it.
+ * Runs at the slots of the wall clock. Slots that a clock change skipped give one run together; a clock
+ * set back does not repeat a slot.
  */
 function createCalendar(nextRunAfter: (ms: number) => number | undefined, { nowMs }: Pick<Clock, 'nowMs'>): Agenda {
   const kept = new Set<number>();

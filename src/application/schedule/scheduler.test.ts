@@ -17,7 +17,7 @@ const hourly: Schedule = {
 type Scene = {
   readonly clock: FakeClock;
   readonly scheduler: Scheduler;
-  /** What began, with the hours since the start by the clock that only runs. */
+  /** Runs that began, with the hours since the start by the monotonic clock. */
   readonly begun: readonly (readonly [Trigger, number])[];
   readonly complaints: readonly string[];
   /** Ends the loop and resolves when it has ended. */

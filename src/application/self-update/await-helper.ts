@@ -5,9 +5,8 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { recoverTransactions, type RecoveryOrder } from '../recovery/recover.ts';
 
 /**
- * Recovers, and where a helper is at our own container waits until it has come to its end: nothing new
- * is begun by an Upkeep that may be stopped any moment. An abort ends the waiting, with what was
- * found so far.
+ * Recovers. While a helper replaces our own container it waits for the end of that, because the helper may
+ * stop this Upkeep at any moment. An abort ends the wait and returns the results so far.
  */
 export async function recoverWithHelper(
   outside: Outside,

@@ -5,9 +5,9 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { recoverTransactions } from '../recovery/recover.ts';
 
 /**
- * What a helper does: brings one transaction to its end, forward from where it was handed over, and
- * sees to it that the engine does not start the helper again. Throws, or reports `failed`, where the
- * engine shall start it again.
+ * The helper's task: finishes one transaction from the point of the handover, and makes sure that the
+ * engine does not start the helper again. If it throws or reports `failed`, the engine starts the helper
+ * again.
  */
 export async function finishUpdate(
   outside: Outside,

@@ -11,7 +11,7 @@ export function createSelfUpdateState(
 
   return {
     isOn: () => isOn,
-    /** Asks the engine where that is needed, and tells what keeps Upkeep from it. */
+    /** Asks the engine if needed, and reports the obstacle to a self-update. */
     async look(signal?: AbortSignal): Promise<void> {
       const { containerId, isMainProcess } = instance;
       const isPossible = selfUpdate === 'on' || selfUpdate === 'unless-published';

@@ -11,8 +11,8 @@ export type Failure = {
 };
 
 /**
- * Remembers in the engine that a version failed, so that it is not tried again. What cannot be
- * remembered costs one more failed try, so it is never an error.
+ * Remembers failed versions in the engine, so that they are not tried again. If that fails, the cost is
+ * one more attempt, so it is never an error.
  */
 export async function rememberFailures(outside: Outside, failures: readonly Failure[]): Promise<void> {
   for (const { name, oldImageId, failedImageId } of failures) {

@@ -3,7 +3,7 @@ import { parseLink } from '../../domain/container/recipe/other-containers.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 
-/** What the legacy links of a container are called in it, with what each leads to; `''` where that is not known. */
+/** Aliases of a container's legacy links and the name of each link's target; `''` if it is not known. */
 type LinkTargets = ReadonlyMap<string, string>;
 
 function linksOf({ settings }: Pick<Container, 'settings'>): LinkTargets {
@@ -12,9 +12,9 @@ function linksOf({ settings }: Pick<Container, 'settings'>): LinkTargets {
 }
 
 /**
- * What is said of a container that has come back without its links; empty where it has them. Docker
- * notes the names that links lead to, and looks them up only when it starts: who dies while such a name
- * is another container's, or nobody's, loses the link until the next start of the engine.
+ * Clause about a container that came back without its links; empty if it has them. Docker looks up link
+ * targets only when it starts. A container that ends while such a name is free or another container's
+ * loses the link until the next start of the engine.
  */
 export async function tellLostLinks(
   { engine }: Pick<Outside, 'engine'>,

@@ -16,7 +16,7 @@ export function openTransaction(
   { members, info }: PreparedTransaction,
   planned: PlannedTransaction,
 ): OpenTransaction {
-  // Two of Upkeep at once would both work on what they find.
+  // Two running Upkeeps would both recover the same remains.
   const isOwn = members.some(({ planned: { container } }) => container.id === instance.containerId);
   const startsFirst = (member: PreparedMember) =>
     members.length === 1 && !isOwn && mayStartFirst(member.planned, settings, log);

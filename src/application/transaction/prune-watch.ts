@@ -2,7 +2,10 @@ import type { MemberFacts, TransactionFacts } from '../../domain/transaction/fac
 import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 
-/** Tells whom a prune has taken from a transaction that goes on all the same; a person who removes the two means it. */
+/**
+ * Finds the containers that a prune took from a running transaction. A person who removes both the old and
+ * the new one means it.
+ */
 export type PruneWatch = {
   /** Ids of olds. */
   readonly pruned: ReadonlySet<string>;
@@ -49,7 +52,7 @@ export function createPruneWatch({ engine, clock, log }: Outside, oldIds: readon
   }
 }
 
-/** What did not run before is what a prune is for. */
+/** A stopped container is fair game for a prune, so only one that ran counts as lost. */
 function isLost({ old, new: successor, spare, nameHeldBy, wasRunning }: MemberFacts): boolean {
   const isGone = old === undefined && successor === undefined && spare === undefined;
   return isGone && nameHeldBy === 'nobody' && wasRunning;

@@ -7,19 +7,19 @@ import { openTransaction } from './open-transaction.ts';
 import { type PreparedTransaction, prepareTransaction } from './facts/prepare.ts';
 import { transact } from './transact.ts';
 
-/** What creating a group's successors aside, and comparing them, has shown. */
+/** Result of the rehearsal of one group: its successors were created aside and compared. */
 export type Rehearsal = {
   readonly containers: readonly string[];
-  /** Whether they would be what they are to replace. */
+  /** True if the successors match the containers that they would replace. */
   readonly faithful: boolean;
-  /** What would differ, or why it could not be told; empty for a faithful one. */
+  /** The differences, or why the comparison was impossible; empty for a faithful rehearsal. */
   readonly reason: string;
 };
 
 /**
- * Does of each update what can be done without touching a container, and takes it back: pulls the
- * image, creates the successor under a name of its own, compares it, removes it. A tag is moved for
- * that moment, because the engine creates by it.
+ * Rehearses each update without touching a container: pulls the image, creates the successor under a
+ * temporary name, compares it, removes it. The tag moves for that moment, because the engine creates from
+ * tags.
  */
 export async function rehearsePlan(
   outside: Outside,

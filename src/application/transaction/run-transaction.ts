@@ -24,8 +24,8 @@ import { transact } from './transact.ts';
 export type RunTransaction = typeof runTransaction;
 
 /**
- * Moves one group to its new images, or leaves it as it was; never throws for what the world does,
- * but says it in the outcomes, one for each member in the plan's order.
+ * Moves one group to its new images, or leaves it as it was. Never throws for failures outside Upkeep: it
+ * returns outcomes, one per member in the plan's order.
  */
 export async function runTransaction(
   outside: Outside,
@@ -128,7 +128,10 @@ async function move(
 type Handing = Pick<TransactOptions, 'outside' | 'settings' | 'transaction' | 'onPhase'> &
   Pick<TransactionRun, 'onHandedOver'> & { readonly prepared: PreparedTransaction };
 
-/** For our own container, which is alone in its transaction. Without a helper nothing has been touched, and what is aside goes. */
+/**
+ * Hands the update of our own container to a helper; it is the only member. Without a helper nothing
+ * changes, and the successor that was created aside is removed.
+ */
 async function letHelperFinish({ prepared, onHandedOver, ...options }: Handing): Promise<ContainerOutcome> {
   const [member] = prepared.members;
   if (member === undefined) throw new Error('a transaction without members');
@@ -188,7 +191,10 @@ function describe({ planned, oldDigest }: PreparedMember): Omit<ContainerOutcome
   return { name, containerId, image: reference, oldImageId, oldDigest, newDigest: digest ?? '' };
 }
 
-/** Of what was created anew the comparison has spoken; what came back may lack what the engine forgot when it was killed. */
+/**
+ * Adds lost links. The comparison has covered new containers; an old one that came back may lack links
+ * that the engine forgot when it was killed.
+ */
 async function withLostLinks(
   outside: Outside,
   outcome: ContainerOutcome,
@@ -258,7 +264,7 @@ function outcomeOf(member: PreparedMember, { result, index, transaction }: Reach
     ...outage(facts.old?.startedAt),
   };
 
-  /** Of what did not run before nothing was interrupted. */
+  /** A container that did not run before has no outage. */
   function outage(startedAt: string | undefined) {
     if (!isAlive(member.planned.container.state.status)) return {};
     return outageOf({ stopSentAtMs: transaction.stopTimes.sentAtMs(id), endedAt: result.endedAt.get(id), startedAt });
@@ -273,7 +279,7 @@ function copied(facts: MemberFacts | undefined): string {
     : '; it was pruned together with its successor, and was created anew as it was';
 }
 
-/** Said of what ran before only: that a stopped container stays stopped goes without saying. */
+/** Said only of a container that ran before: a stopped one is expected to stay stopped. */
 function leftStopped({ afterwards, container }: PlannedMember): string {
   return afterwards === 'stopped' && isAlive(container.state.status)
     ? 'created and left stopped, as no-restart asks: it has not been proven'

@@ -7,9 +7,9 @@ import type { Check, CheckReport } from '../check/check.ts';
 import { recoverTransactions, type RecoveryOrder } from '../recovery/recover.ts';
 
 /**
- * A check that, where it lists the remains of an update, finishes or undoes that first and looks
- * again: a process that runs for months must not leave to its next start what it could not end. Only
- * for whoever holds the lock, because a repair changes containers.
+ * A check that first finishes or undoes an interrupted update in the listing, and then lists again. A
+ * process may run for months, so repair must not wait for its next start. The caller must hold the update
+ * lock: a repair changes containers.
  */
 export function checkAfterRepair(
   outside: Outside,
@@ -41,7 +41,7 @@ async function hasRemains({ engine }: Outside, { unwatched }: CheckReport): Prom
 /** Containers that a repair leaves alone are told of once, not at every run. */
 export type LeftAlone = {
   readonly note: (report: RecoveryReport) => void;
-  /** True for everything but what was told before; notes it. */
+  /** True the first time for each transaction; notes it. */
   readonly isNews: (transaction: RecoveredTransaction) => boolean;
 };
 

@@ -7,8 +7,8 @@ import { healthDeadlineMs } from '../health/health.ts';
 import { mannersOf } from '../health/manners.ts';
 
 /**
- * Why what compose asks of other containers is not so yet; undefined when it is. Where health is
- * still to be told it waits, for as long as the HEALTHCHECK may take. What is gone asks for nothing.
+ * Reason why a compose `depends_on` condition is not met yet; undefined when all are. It waits for a
+ * pending HEALTHCHECK for as long as the check may take. Conditions on removed containers count as met.
  */
 export async function whyNotReady(
   outside: Outside,
@@ -48,7 +48,7 @@ function longestStartMs(container: Container, settings: ServiceSettings): number
   return healthDeadlineMs(container.settings.Config.Healthcheck, mannersOf(container, settings));
 }
 
-/** A failed job does not hold up what runs without it already. */
+/** A failed job does not block a container that already runs without it. */
 async function whyNotCompleted({ engine }: Outside, name: string, signal: AbortSignal | undefined) {
   const container = await engine.inspectContainer(name, signal);
   return container?.state.status === 'running' ? 'is still at work' : undefined;

@@ -11,9 +11,8 @@ import { mannersOf } from '../health/manners.ts';
 import { createStopTimes } from '../transaction/facts/stop-times.ts';
 
 /**
- * Restarts, one after the other, what wants a restart because something it depends on was replaced,
- * and adds what became of each to the outcomes. What was started anew by its own update is left
- * alone, and so is everything after an abort.
+ * Restarts the dependents of replaced containers one after another, and adds their outcomes. A dependent
+ * that its own update has started anew is left alone. After an abort nothing more is restarted.
  */
 export async function restartDependents(
   outside: Outside,
@@ -64,7 +63,7 @@ async function restart(
 }
 
 type Restarted = {
-  /** What went wrong; undefined when it runs, and healthily. */
+  /** Reason of the failure; undefined when the container runs and is healthy. */
   readonly fault: string | undefined;
   readonly outage: ReturnType<typeof outageOf>;
 };

@@ -6,7 +6,7 @@ import type { Session } from '../../domain/run/session.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
 import { createApplication } from '../create-application.ts';
 
-/** What options and labels do to an update, as far as it can be told without a real engine. */
+/** Effects of options and labels on an update, in the sandbox engine. */
 
 const health = { Healthcheck: { Test: ['CMD', 'true'], Interval: 1_000_000_000, Retries: 1 } };
 

@@ -1,11 +1,11 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { stoppedError } from '../async/stopped.ts';
 
-/** One update at a time. Who enters must call what it gets, once, to let the next one in. */
+/** One update at a time. The holder must call the returned function once to let the next one in. */
 export type UpdateLock = {
   /** Throws `busy` when another update runs or waits; waits for the end of a repair. */
   readonly enterAlone: (signal?: AbortSignal) => Promise<Leave>;
-  /** As in turn, for what finishes or undoes an interrupted update. */
+  /** Like `enterInTurn`, for the repair of an interrupted update. */
   readonly enterForRepair: (signal?: AbortSignal) => Promise<Leave>;
   /** Waits for its turn, first come first served; throws `cancelled` or `timeout` when the signal aborts first. */
   readonly enterInTurn: (signal?: AbortSignal) => Promise<Leave>;

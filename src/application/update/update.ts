@@ -32,8 +32,8 @@ export type UpdateParts = {
 };
 
 /**
- * One run: its turn, the check, the plan, the transactions, the clean-up, the session. It throws when
- * the run as a whole failed; what fails for one container is its outcome.
+ * One run: lock, check, plan, transactions, clean-up, session. Throws when the run as a whole fails; a
+ * failure for one container is its outcome.
  */
 export function createUpdate({ outside, settings, check, lock, afterHandOver }: UpdateParts): Update {
   const { publish, clock } = outside;
@@ -130,7 +130,7 @@ function overcomeFailures({ containers }: CheckReport, outcomes: Outcomes): read
   );
 }
 
-/** What becomes of a container that no transaction is about. */
+/** Outcome of a container outside every transaction. */
 const outcomeOf: Readonly<Record<Staleness, OutcomeKind>> = {
   fresh: 'fresh',
   // There is nothing newer for it, so it counts as fresh, as with other updaters.

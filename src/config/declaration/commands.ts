@@ -1,14 +1,14 @@
-/** What can be asked of the executable: the first word of the command line. */
+/** A command: the first word of the command line. */
 export type Command = {
   readonly name: string;
-  /** What follows the command's name. */
+  /** Arguments after the command's name. */
   readonly usage: string;
   /** A sentence without a final period. */
   readonly meaning: string;
   /** The line the overview lists it with. */
   readonly summary: string;
   readonly takesNames: boolean;
-  /** What its exit code says, besides 2 for a command line that cannot be understood. */
+  /** Exit codes, besides 2 for an invalid command line. */
   readonly exitCodes: readonly ExitCode[];
   readonly examples: readonly { readonly line: string; readonly meaning: string }[];
 };

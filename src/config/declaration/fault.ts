@@ -1,6 +1,6 @@
 import { printable, quoted } from '../../domain/text/printable.ts';
 
-/** Something wrong with what the user asked for. */
+/** An error in the user's configuration. */
 export type Fault = {
   /** `usage`: the command line itself is wrong; `value`: one of its values, or a variable's, is. */
   readonly kind: 'usage' | 'value';

@@ -70,11 +70,11 @@ type Shared = {
   readonly env?: readonly string[];
   /** Variables that belong to others and are read under their own name: `DOCKER_HOST`. */
   readonly plainEnv?: readonly string[];
-  /** What a value is called in the help. */
+  /** Name of the value in the help. */
   readonly placeholder?: string;
   /** A sentence without a final period. */
   readonly meaning: string;
-  /** What docs and help show where there is no value to show as default. */
+  /** Text in docs and help in place of a default value. */
   readonly defaultMeaning?: string;
   readonly example: string;
   readonly commands: readonly CommandName[];
@@ -82,7 +82,7 @@ type Shared = {
   readonly secret?: boolean;
   /** Not for people: Upkeep tells itself with it, and shows it to nobody. */
   readonly internal?: true;
-  /** What to use instead. */
+  /** Replacement of the option. */
   readonly deprecated?: string;
   /** Why it does nothing though it is understood, without a final period. */
   readonly withoutEffect?: string;

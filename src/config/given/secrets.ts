@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { quoted } from '../../domain/text/printable.ts';
 import { refusedValue, type Fault } from '../declaration/fault.ts';
 
-/** What a value that may name a file stands for. */
+/** Content of a value that may name a file. */
 export type FileValue =
   | { readonly kind: 'value'; readonly value: string }
   | { readonly kind: 'fault'; readonly fault: Fault };

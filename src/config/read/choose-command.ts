@@ -8,7 +8,7 @@ import { takesOption, type Option } from '../declaration/option.ts';
 
 type Words = {
   readonly words: readonly string[];
-  /** What followed `--`: never a command. */
+  /** Words after `--`: never a command. */
   readonly namesAfterTerminator: readonly string[];
   readonly flags: ReadonlyMap<OptionKey, GivenFlag>;
 };

@@ -11,7 +11,7 @@ import { readFileValue, readNamedFile } from '../given/secrets.ts';
 
 type Notes = { readonly faults: Fault[]; readonly alarms: string[]; readonly warnings: string[] };
 
-/** What the options of the API mean together; nothing about them is a fault while the API is off. */
+/** HTTP settings from all options of the API; while the API is off, none of them is an error. */
 export function makeHttpSettings(given: Given, notes: Notes): HttpSettings {
   const { values } = given;
   const groups = enabledGroups(given, notes);

@@ -20,9 +20,9 @@ export type Configuration =
       readonly aliases: readonly string[];
       /** Every option, for people to see. */
       readonly options: readonly ShownOption[];
-      /** Sentences about what was asked for and is not had, though somebody relies on it. */
+      /** Sentences about a setting without effect that somebody may rely on. */
       readonly alarms: readonly string[];
-      /** Sentences about what was given and has no effect. */
+      /** Sentences about a setting without effect. */
       readonly warnings: readonly string[];
     }
   | { readonly kind: 'help'; readonly command: CommandName | undefined }
@@ -31,7 +31,7 @@ export type Configuration =
   | { readonly kind: 'faults'; readonly message: string; readonly exitCode: 1 | 2 };
 
 /**
- * What the user wants, from the arguments (without the paths of Node and script) and the environment:
+ * The user's configuration, from the arguments (without the paths of Node and script) and the environment:
  * flag before `UPKEEP_*` before `WATCHTOWER_*` before default. Never throws.
  */
 export function loadConfiguration(argv: readonly string[], environment: Environment = process.env): Configuration {

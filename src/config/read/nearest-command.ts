@@ -7,7 +7,7 @@ export function nearestCommand(word: string): CommandName | undefined {
   return meanings.get(word.toLowerCase()) ?? nearest(word, names);
 }
 
-/** What other programs call it. */
+/** Other programs' names for the command. */
 const meanings: ReadonlyMap<string, CommandName> = new Map([
   ['daemon', 'run'],
   ['start', 'run'],

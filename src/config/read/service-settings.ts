@@ -2,7 +2,10 @@ import type { Given } from '../given/given.ts';
 import { parseHealthProbe } from '../../domain/settings/health-probe.ts';
 import type { ServiceSettings, SelfUpdate } from '../../domain/settings/settings.ts';
 
-/** What the service itself wants to know. The names on the command line are what `run` watches, and what other commands are about. */
+/**
+ * Settings of the service. Names on the command line select the containers that `run` watches; for other
+ * commands they are the request's filters.
+ */
 export function serviceSettings(
   { command, names, values }: Given,
   { servesApi }: { readonly servesApi: boolean },

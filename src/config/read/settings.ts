@@ -29,7 +29,7 @@ export type Settings = {
   readonly output: OutputSettings;
 };
 
-/** What one check or update is about; both lists empty: everything watched. */
+/** Filters of one check or update; both lists empty: all watched containers. */
 export type RequestSettings = {
   readonly images: readonly string[];
   readonly containers: readonly string[];
@@ -118,9 +118,9 @@ export type OutputSettings = {
 export type MadeSettings = {
   readonly settings: Settings;
   readonly faults: readonly Fault[];
-  /** Sentences about what was asked for and is not had, though somebody relies on it. */
+  /** Sentences about a setting without effect that somebody may rely on. */
   readonly alarms: readonly string[];
-  /** Sentences about what was given and is not what it seems. */
+  /** Sentences about a setting that has another effect than it seems. */
   readonly warnings: readonly string[];
 };
 

@@ -4,7 +4,7 @@ import { defaultText, flagText } from '../declaration/option-text.ts';
 import { optionGroups, takesOption, type Option, type OptionGroup } from '../declaration/option.ts';
 import { optionEntries } from '../table/options.ts';
 
-/** What `upkeep --help` or `upkeep <command> --help` prints, wrapped to that many columns (between 40 and 100). */
+/** Text of `upkeep --help` or `upkeep <command> --help`, wrapped to `columns` (between 40 and 100). */
 export function helpText(command: CommandName | undefined, columns: number): string {
   const width = Math.min(Math.max(columns, 40), 100);
   const named = command === undefined ? undefined : commandNamed(command);

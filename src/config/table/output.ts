@@ -14,7 +14,7 @@ const commands = [
   'demo',
 ] as const;
 
-/** What is printed, and how. */
+/** Options of the output. */
 export const outputOptions = {
   json: {
     group: 'output',

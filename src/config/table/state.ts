@@ -2,7 +2,7 @@ import type { Option } from '../declaration/option.ts';
 
 const commands = ['run', 'update', 'rollback', 'recover'] as const;
 
-/** What is kept outside of the engine, and who may vouch for what is kept in it. */
+/** Options of the state outside the engine, and of its trust. */
 export const stateOptions = {
   stateDir: {
     group: 'state',

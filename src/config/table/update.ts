@@ -8,7 +8,7 @@ const commandsThatDecide = ['run', 'check', 'update', 'containers'] as const;
 
 const dayMs = 86_400_000;
 
-/** What is updated, and how. */
+/** Options of the update. */
 export const updateOptions = {
   monitorOnly: {
     group: 'update',

@@ -3,9 +3,9 @@ import { tagsByPeople } from './failed-version.ts';
 import { type ImageReference, tryParseImageReference } from '../reference/image-reference.ts';
 import { quoted } from '../text/printable.ts';
 
-/** What a container was created from, as far as it can be told. */
+/** Reference that a container was created from, if it is known. */
 export type ContainerReference =
-  /** `text` is what a successor is created from too, so it keeps its spelling. */
+  /** A successor is created from `text`, so `text` keeps its spelling. */
   | { readonly kind: 'known'; readonly text: string; readonly reference: ImageReference }
   /** A sentence without a final period. */
   | { readonly kind: 'unknown'; readonly text: string; readonly reason: string };
@@ -13,7 +13,7 @@ export type ContainerReference =
 export type ReferenceSource = {
   /** `Config.Image`: a reference, or an image id. */
   readonly text: string;
-  /** What a label says to use in its place. */
+  /** Value of the label that replaces the reference. */
   readonly originalImage: string | undefined;
   readonly imageId: string;
   readonly image: ImageSummary | undefined;

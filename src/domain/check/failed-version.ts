@@ -31,12 +31,12 @@ export function failedVersionTag(name: string, imageId: string, atMs: number): s
   return `${repository}:${digits}-${fnv64(name)}-${stamp}`;
 }
 
-/** Those that images are tagged with. */
+/** Failed versions that the engine's tags record. */
 export function failedVersionsOf(images: readonly Pick<ImageSummary, 'tags'>[]): readonly FailedVersion[] {
   return images.flatMap(({ tags }) => tags.flatMap((tag) => parseTag(tag) ?? []));
 }
 
-/** Those of the container called so. */
+/** Failed versions of the container with that name. */
 export function failedVersionsIn(versions: readonly FailedVersion[], name: string): readonly FailedVersion[] {
   if (versions.length === 0) return versions;
   const key = fnv64(name);
@@ -46,8 +46,8 @@ export function failedVersionsIn(versions: readonly FailedVersion[], name: strin
 type Judged = { readonly name: string; readonly status: string; readonly failedVersion: FailedVersion | undefined };
 
 /**
- * Those that hold nothing back any more: the container was checked and its tag has moved on, or there
- * is no container of that name. What could not be checked, or was not asked about, keeps its own.
+ * Failed versions without effect: the tag of a checked container has moved on, or no container has the
+ * name. A container that was not checked, or could not be, keeps its failed versions.
  */
 export function obsoleteFailures(
   versions: readonly FailedVersion[],
@@ -73,7 +73,10 @@ function isOwnTag(tag: string): boolean {
   return isFailedVersionTag(tag) || isOpenMarkTag(tag);
 }
 
-/** What keeps an image in the engine beside the tag; a store that gives every repository a digest counts ours no further. */
+/**
+ * Tags and digests that keep an image besides `tag`. Our own tag's digest does not count: some stores give
+ * every repository one.
+ */
 export function otherNames({ tags, digests }: Pick<ImageSummary, 'tags' | 'digests'>, tag: string): readonly string[] {
   const isOurs = (digest: string) => ownRepositories.includes(digest.split('@')[0]?.split('/').at(-1) ?? '');
   return [...tags.filter((other) => other !== tag), ...digests.filter((digest) => !isOurs(digest))];

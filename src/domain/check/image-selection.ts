@@ -7,7 +7,7 @@ import type { Selection, UnwatchedContainer, WatchedContainer } from './selectio
 /** Why containers of an image are not looked at; undefined when they are. The words follow the container's name. */
 export type ImageRule = (read: ContainerReference) => string | undefined;
 
-/** The options that choose containers by what they run; undefined when none of them is given. */
+/** Rule from the options that select containers by image; undefined without such options. */
 export function createImageRule(
   settings: Pick<ServiceSettings, 'monitorImageNames' | 'skipImageNames'>,
 ): ImageRule | undefined {
@@ -21,10 +21,7 @@ export function createImageRule(
   };
 }
 
-/**
- * Leaves out what the rule leaves out. A container whose reference could not be read stays, because
- * whoever asks about it will say so.
- */
+/** Applies the rule to a selection. A container with an unreadable reference stays, so that the check reports it. */
 export function selectByImage(
   selection: Selection,
   rule: ImageRule | undefined,

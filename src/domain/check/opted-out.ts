@@ -11,7 +11,7 @@ import { wishesInForce } from '../settings/wishes-in-force.ts';
 type OptOutSettings = Parameters<typeof wishesInForce>[1] &
   Pick<ServiceSettings, 'disableContainers' | 'skipImageNames' | 'disableContainersByLabel'>;
 
-/** `image` is what it was created from. */
+/** `image` is the reference that the container was created from. */
 type Candidate = Pick<ContainerSummary, 'name' | 'labels' | 'image' | 'imageId'> & {
   readonly imageLabels?: Labels | undefined;
 };

@@ -4,7 +4,7 @@ import { otherUpdaters } from './other-updaters.ts';
 
 const self = containerSummary('upkeep', { image: 'registry.test/upkeep:1' });
 
-/** What is said of one container beside our own. */
+/** Warnings about one container besides our own. */
 function saidOf(parts: SummaryParts, { scope = '', name = 'other', ownId = self.id } = {}) {
   const containers = [self, containerSummary(name, parts)];
   return otherUpdaters({ imageLabelsOf: () => ({}), containers, ownId, scope }).map(({ warning }) => warning);

@@ -14,13 +14,13 @@ export type OtherUpdaterSource = {
   readonly scope: string;
 };
 
-/** One line, safe to print: who it is, why that is dangerous, and the remedy. */
+/** One line, safe to print: the container, the danger and the remedy. */
 export type OtherUpdater = { readonly container: ContainerSummary; readonly warning: string };
 
 /**
- * Containers that run now and are known to replace containers of their engine, ours among them. One
- * whose own label gives it another scope than ours is left out where its kind heeds scopes; one that
- * only watches, or only moves Swarm services, is no danger.
+ * Running containers that are known updaters of this engine, and may replace ours. A kind that respects
+ * scopes is left out if its own label has another scope than ours. A container that only watches, or only
+ * updates Swarm services, is no danger.
  */
 export function otherUpdaters({
   containers,
@@ -45,7 +45,7 @@ type Kind = {
   readonly called: string;
   readonly danger: string;
   readonly remedy: string;
-  /** What one without a scope updates; undefined for a kind that knows no scopes. */
+  /** Containers that an updater without a scope updates; undefined for a kind without scopes. */
   readonly unscoped?: 'all' | 'unscoped';
 };
 
@@ -57,7 +57,7 @@ const removing: Omit<Kind, 'called'> = {
   remedy: stopOrPart,
 };
 
-/** These do so only where they are told what to do with what they find. */
+/** Kinds that update only with a configured trigger. */
 const triggered = { ...removing, danger: `with a docker trigger ${removing.danger}` };
 
 const watchtower: Kind = { ...removing, called: 'an updater of the Watchtower family', unscoped: 'all' };
@@ -89,7 +89,7 @@ function kindOf(container: ContainerSummary, own: ContainerSummary | undefined):
   return kind ?? (container.labels[watchtowerLabel] === 'true' ? watchtower : undefined);
 }
 
-/** Whoever takes part in an update of Upkeep itself stands beside it under a name of that update. */
+/** A container that takes part in an update of Upkeep itself has a name of that update. */
 function belongTogether(container: ContainerSummary, own: ContainerSummary | undefined): boolean {
   return [container, own].some((one) => one?.name.includes('.upkeep-') === true);
 }

@@ -3,7 +3,7 @@ import type { ImageLabelsOf } from '../container/image-index.ts';
 import { readLabels } from '../settings/labels.ts';
 
 export type ScopeSource = {
-  /** What was asked for; undefined: nothing. */
+  /** Configured scope; undefined: none. */
   readonly scope: string | undefined;
   readonly containers: readonly ContainerSummary[];
   readonly imageLabelsOf: ImageLabelsOf;

@@ -76,8 +76,8 @@ export type ContainerFilters = { readonly images: readonly string[]; readonly co
 export type UnmatchedFilter = { readonly filter: string; readonly reason: string };
 
 /**
- * Keeps what a request names, and tells which of its items name nothing. Nothing else happens
- * meanwhile, so whoever asks for much hears `onMatch` before each comparison, and may throw there.
+ * Keeps the containers that a request names, and lists its filters without a match. The comparison blocks
+ * the process, so `onMatch` runs before each one and may throw to stop a large request.
  */
 export function applyFilters(
   selection: Selection,

@@ -6,7 +6,7 @@ import { ageOf, ripeInstead, type Sighting, withSighting } from './sightings.ts'
 const day = 86_400_000;
 const nowMs = Date.UTC(2026, 5, 1);
 
-/** What was seen, as `word@day`. */
+/** Sightings as `word@day`. */
 function see(looks: readonly string[], longestMs = 30 * day): readonly Sighting[] {
   let seen: readonly Sighting[] = [];
   for (const look of looks) {

@@ -8,13 +8,10 @@ export type Sighting = {
   readonly sawItCome: boolean;
 };
 
-/** How long something has been out, and by what. */
+/** Age of a version, and the event that it counts from. */
 export type Age = { readonly ms: number; readonly since: 'built' | 'first seen' };
 
-/**
- * Counted from the later of what is known: when it was built, and when it was seen to come. A date
- * that is missing or in the future tells nothing; then it counts from when it was first seen.
- */
+/** Age from the later of build time and first sighting. A missing or future build time is ignored. */
 export function ageOf(
   { atMs, sawItCome }: Sighting,
   createdAtMs: number | undefined,
@@ -27,9 +24,9 @@ export function ageOf(
 }
 
 /**
- * The sightings of a tag with one more, oldest first: the last is what is there now. When the tag
- * moves back, what came in between was withdrawn and is forgotten; so is what can be of no use any
- * more under a cooldown of `longestMs`.
+ * The tag's sightings with one more, oldest first; the last is the current one. If the tag moves back, the
+ * sightings between are forgotten as withdrawn. Sightings too old to matter for a cooldown of `longestMs`
+ * are dropped.
  */
 export function withSighting(
   seen: readonly Sighting[],
@@ -43,9 +40,9 @@ export function withSighting(
 }
 
 /**
- * What may be applied in place of a tag's newest digest that is too young, the youngest first: where
- * the tag has not come to rest for twice the cooldown, what has been out for the cooldown.
- * `newer`: what was seen of the tag since it was what runs.
+ * Digests to apply while the tag's newest is too young, the youngest first. They count only if the tag has
+ * moved throughout twice the cooldown, and each must be older than the cooldown. `newer`: sightings after
+ * the running digest.
  */
 export function ripeInstead(newer: readonly Sighting[], cooldownMs: number, monotonicMs: number): readonly Sighting[] {
   const isSeenFor = (ms: number) => (sighting: Sighting) => monotonicMs - sighting.atMs >= ms;
@@ -61,7 +58,7 @@ function withoutSpent(seen: readonly Sighting[], untilMs: number): readonly Sigh
 
 const mostSightings = 64;
 
-/** Those are left out whose neighbours are closest to each other, so that some of every age remain. */
+/** Drops the sighting with the closest neighbours in time, so that every age keeps some. */
 function thinned(seen: readonly Sighting[]): readonly Sighting[] {
   if (seen.length <= mostSightings) return seen;
   const gapAt = (place: number) => (seen[place + 1]?.atMs ?? 0) - (seen[place - 1]?.atMs ?? 0);

@@ -23,7 +23,7 @@ export function judgeDigest(subject: Subject, latestDigest: Digest): Verdict | u
   return runs(subject, [latestDigest]) ? fresh(subject, latestDigest) : undefined;
 }
 
-/** What the registry says about the content for the container's platform. */
+/** Content of the tag in the registry for the container's platform. */
 export type Content = {
   readonly latest: RemoteImage;
   /** The same about the image that runs, where there was a need to ask (`ownDigest`) and an answer. */
@@ -35,8 +35,8 @@ export type Content = {
 };
 
 /**
- * The verdict on a digest that the engine does not know. Only what our own platform would get
- * decides: an index that was pushed again for the sake of other platforms is no update.
+ * Verdict on a digest that the engine does not have. Only the image of our own platform counts: an index
+ * pushed again for other platforms is no update.
  */
 export function judgeContent(subject: Subject, content: Content, images: ImageIndex): Verdict {
   const { latest, own, platform } = content;
@@ -62,9 +62,9 @@ export function judgeContent(subject: Subject, content: Content, images: ImageIn
 }
 
 /**
- * The digest to ask the registry about to learn what the running image is made of; undefined where
- * its id tells already. In Docker's containerd image store the id is the digest of the index, and
- * once a tag has moved on neither that store nor Podman remembers the digests of the old image.
+ * Digest for the registry request about the running image; undefined where its id is enough. In Docker's
+ * containerd image store the id is the digest of the index. After a tag has moved, neither that store nor
+ * Podman keeps the old image's digests.
  */
 export function ownDigest({ imageId, image }: Subject): Digest | undefined {
   const id = parseDigest(imageId);
@@ -138,8 +138,8 @@ function judgeNewer(subject: Subject, { latest, nowMs, age }: Content, failed: F
 export type Order = 'known' | { readonly ownCreatedAtMs: number | undefined };
 
 /**
- * The verdict with an earlier digest of the tag to apply; undefined where that one may not be, or is
- * no newer than what runs. One that has failed here ends the search: it is remembered, not tried again.
+ * Verdict with an earlier digest of the tag; undefined if that digest may not be applied or is no newer
+ * than the running one. A digest that failed before ends the search and is not tried again.
  */
 export function judgeInstead(
   subject: Subject,
@@ -166,7 +166,7 @@ function isNewer({ createdAtMs }: RemoteImage, order: Order): boolean {
   return createdAtMs !== undefined && ownCreatedAtMs >= firstRealDateMs && createdAtMs > ownCreatedAtMs;
 }
 
-/** What was seen of a tag since it was what the container runs; undefined when that was never seen. */
+/** Sightings of the tag after the running digest; undefined if the running digest was never seen. */
 export function seenSince(subject: Subject, seen: readonly Sighting[]): readonly Sighting[] | undefined {
   const own = seen.findLastIndex(({ digest }) => runs(subject, [digest]));
   return own === -1 ? undefined : seen.slice(own + 1);

@@ -19,19 +19,19 @@ export type Verdict = {
   /** The registry digest of the image that runs. */
   readonly digest: Digest | undefined;
   readonly latestDigest: Digest | undefined;
-  /** What may be applied in place of the newest, because that is too young. */
+  /** Older digest that may be applied while the newest is too young. */
   readonly insteadDigest: Digest | undefined;
   /** The newest image's id where the engine holds it already. */
   readonly latestImageId: string | undefined;
-  /** What went wrong: always there with `unknown`, and only then. */
+  /** Error text; set with `unknown` and only then. */
   readonly error: string | undefined;
-  /** When what is held by a cooldown may be applied, milliseconds since the epoch. */
+  /** End of the cooldown, milliseconds since the epoch. */
   readonly eligibleAtMs: number | undefined;
-  /** What is remembered of a failure of the newest version in this container, whether it holds the container back or not. */
+  /** Failure record of the newest version in this container; it need not hold the container back. */
   readonly failedVersion: FailedVersion | undefined;
 };
 
-/** What is known of a container's image before anybody is asked. */
+/** The container's image before any registry request. */
 export type Subject = {
   readonly imageId: string;
   readonly reference: ImageReference;
@@ -55,7 +55,7 @@ export function verdict(
   return { status, reason, digest, ...newer, error: undefined, eligibleAtMs: undefined, failedVersion: undefined };
 }
 
-/** The verdict on what could not be told, for want of an answer or of a question. */
+/** `unknown`: the registry did not answer, or the reference cannot be checked. */
 export function undecided(reason: string, subject: Pick<Subject, 'image'> & Partial<Subject>, error = reason): Verdict {
   return { ...verdict('unknown', reason, subject), error };
 }

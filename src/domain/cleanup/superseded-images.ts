@@ -6,7 +6,7 @@ import { parseStandingName } from '../transaction/transaction-names.ts';
 
 /** A container that an earlier update may have made, as the engine shows it now. */
 export type Successor = Pick<ContainerSummary, 'id' | 'name' | 'imageId' | 'labels'> & {
-  /** What it was created from, verbatim. */
+  /** Reference that it was created from, verbatim. */
   readonly reference: string;
 };
 

@@ -1,4 +1,4 @@
-/** Who a container is for compose, from the labels that `docker compose up` writes. */
+/** Compose project and service of a container, from the labels that `docker compose up` writes. */
 export type ComposeIdentity = {
   readonly project: string;
   readonly service: string;

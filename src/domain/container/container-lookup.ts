@@ -3,7 +3,7 @@ import { type ComposeIdentity, composePrefix, mayBelongTogether, readComposeIden
 import type { Container } from './container.ts';
 import { ownLabels } from './label-origin.ts';
 
-/** Finds containers by what others call them. */
+/** Finds containers by the names and ids in other containers' settings. */
 export type ContainerLookup<Each extends LinkedContainer = Container> = {
   /** As the engine reads an id or name: the whole id, then the name, then an id's beginning if only one has it. */
   readonly byIdOrName: (text: string) => Each | undefined;
@@ -17,7 +17,7 @@ export type ContainerLookup<Each extends LinkedContainer = Container> = {
   readonly composeOf: (container: LinkedContainer) => ComposeIdentity | undefined;
 };
 
-/** As much of a container as tells who it is to others, and whom it names itself. */
+/** The fields of a container that name it, and that name other containers. */
 export type LinkedContainer = Pick<Container, 'id' | 'name' | 'settings' | 'imageLabels'>;
 
 export function createContainerLookup<Each extends LinkedContainer>(
@@ -57,7 +57,10 @@ export function createContainerLookup<Each extends LinkedContainer>(
   };
 }
 
-/** Compose adds to what it builds into images, so a container that has nothing beyond its image is none of its. */
+/**
+ * Compose writes more labels to a container than to an image that it builds. A container without labels
+ * beyond its image's is not compose's.
+ */
 function composeLabels({ settings, imageLabels = {} }: LinkedContainer): Labels {
   const labels = settings.Config.Labels ?? {};
   const own = Object.keys(ownLabels(labels, imageLabels)).some((label) => label.startsWith(composePrefix));

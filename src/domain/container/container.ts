@@ -1,7 +1,7 @@
 /**
- * Containers and images as the engine describes them. What a container is *made of* keeps the
- * words of the Docker Engine API (`Env`, `HostConfig`, …), because it must reach the successor
- * verbatim, including fields we have never heard of: https://docs.docker.com/reference/api/engine/
+ * Containers and images as the engine describes them. Settings keep the field names of the Docker Engine
+ * API (`Env`, `HostConfig`, …), because they must reach the successor verbatim, unknown fields included:
+ * https://docs.docker.com/reference/api/engine/
  */
 
 /** Docker's states; `stopped` of Podman is read as `exited`. */
@@ -16,7 +16,7 @@ export type ContainerSummary = {
   readonly id: string;
   /** Without the leading slash. An engine phantom without a name has its short id here. */
   readonly name: string;
-  /** What the list shows as image: a reference, or a bare id once the tag has moved on. */
+  /** The image as the list shows it: a reference, or a bare id once the tag has moved on. */
   readonly image: string;
   /** `sha256:…` */
   readonly imageId: string;
@@ -147,7 +147,7 @@ export type ImageSummary = {
   readonly tags: readonly string[];
   /** `repository@sha256:…` */
   readonly digests: readonly string[];
-  /** What its containers inherit; absent: none. */
+  /** Labels that containers inherit; absent: none. */
   readonly labels?: Readonly<Record<string, string>>;
 };
 

@@ -3,10 +3,10 @@ import type { ContainerSummary, ImageSummary } from './container.ts';
 import { type Digest, parseDigest } from '../reference/digest.ts';
 import { formatReference, type ImageReference, tryParseImageReference } from '../reference/image-reference.ts';
 
-/** The engine's images, found by what containers and registries call them. */
+/** The engine's images by id, tag and digest. */
 export type ImageIndex = {
   readonly byId: (id: string) => ImageSummary | undefined;
-  /** What the reference's tag points at in the engine now. */
+  /** Image that the reference's tag points at in the engine now. */
   readonly byTag: (reference: ImageReference) => ImageSummary | undefined;
   /** By a digest it was pulled with, or by its id, which is a digest too: of the config or of the manifest. */
   readonly byDigest: (digest: Digest) => ImageSummary | undefined;

@@ -16,7 +16,7 @@ export const hookTitles: Readonly<Record<HookName, string>> = {
   postCheck: 'post-check',
 };
 
-/** What a container wants run in it at that moment; undefined where it names nothing, or hooks are not wanted. */
+/** Command line of the container's hook; undefined without a hook, or when hooks are disabled. */
 export function hookCommand(
   container: Container,
   hook: HookName,
@@ -63,7 +63,7 @@ export function judgeHook(outcome: CommandOutcome, { timeoutMs }: ContainerComma
   }
 }
 
-/** What a hook has written, line by line, safe to print: the last 200 lines that are not blank, each of at most 1,000 characters. */
+/** Output lines of a hook, safe to print: the last 200 lines that are not blank, each cut at 1,000 characters. */
 export function outputLines(output: string): readonly string[] {
   const lines = output.split(/[\r\n]+/).filter((line) => line.trim() !== '');
   const left = lines.length - mostLines;
@@ -80,7 +80,7 @@ function failed(reason: string): HookEnd {
   return { kind: 'failed', reason };
 }
 
-/** What proxies before an engine answer to calls that they do not let through. */
+/** Status codes of a proxy in front of the engine that refuses a call. */
 const isForbidden = (status: number): boolean => status === 401 || status === 403;
 const forbidden = 'the engine, or a proxy before it, forbids commands in containers';
 

@@ -13,14 +13,14 @@ export type Viewpoint = {
   readonly drivers: ReadonlyMap<string, string>;
 };
 
-/** Where a container answers. `why` is a clause about it, `remedy` what a person can do. */
+/** Address for a container's probe. `why` is a clause about the obstacle, `remedy` the advice. */
 export type ProbeRoute =
   | { readonly kind: 'loopback' }
   /** The address that it has in one of these networks, the first one that gave it any. */
   | { readonly kind: 'networks'; readonly names: readonly string[] }
   | { readonly kind: 'none'; readonly why: string; readonly remedy: string };
 
-/** Whether `holder`, whose network a container uses, can be reached at an address of its own. */
+/** Finds an address of `holder`, the container whose network is probed. */
 export function probeRoute(holder: Container, { own, isElsewhere, reach, drivers }: Viewpoint): ProbeRoute {
   if (own?.id === holder.id) return { kind: 'loopback' };
   if (own === undefined && isElsewhere) return none('Upkeep runs in a container of another engine', useExec);

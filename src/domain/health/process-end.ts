@@ -16,8 +16,8 @@ export type ProcessEnd = {
 };
 
 /**
- * What an inspection and the events since its start tell of the end of a process; undefined while it runs,
- * and where nothing tells. A container that is gone is told of by its events alone.
+ * The end of a process, from an inspection and the events since its start; undefined while it runs or if
+ * the engine does not tell. For a removed container only the events count.
  */
 export function endOf(
   id: string,

@@ -2,7 +2,7 @@ import type { ContainerSummary, ImageSummary } from '../container/container.ts';
 import { isImageId } from '../check/container-reference.ts';
 import { isSameList, isSameRecord } from '../text/shallow.ts';
 
-/** What an engine lists, as it is kept in memory: what has not changed is the same object as before. */
+/** An engine's lists as the mirror keeps them. Unchanged entries stay the same objects. */
 export type EngineListing = {
   /** Newest first. */
   readonly containers: readonly ContainerSummary[];
@@ -20,7 +20,7 @@ export function withAllContainers(listing: EngineListing, read: readonly Contain
   );
 }
 
-/** The listing once only these containers have been read again; what was asked for and not found is gone. */
+/** The listing after these containers have been read again; a requested one that was not found is removed. */
 export function withSomeContainers(
   listing: EngineListing,
   ids: ReadonlySet<string>,
@@ -33,11 +33,11 @@ export function withSomeContainers(
     found.delete(container.id);
     return again === undefined ? [] : [merge(container, again)];
   });
-  // What came later stands first among the containers of one second.
+  // Among containers of the same second, the later one stands first.
   return withContainers(listing, [...found.values(), ...kept]);
 }
 
-/** The listing once it is known what containers were created from, by their ids. */
+/** The listing with the references that inspections found, by container id. */
 export function withReferences(listing: EngineListing, references: ReadonlyMap<string, string>): EngineListing {
   const containers = listing.containers.map((container) => {
     const image = references.get(container.id) ?? container.image;
@@ -65,15 +65,15 @@ export function withImages(listing: EngineListing, read: readonly ImageSummary[]
   return isSameList(listing.images, images) ? listing : { ...listing, images };
 }
 
-/** As Docker lists; what is of one second keeps its order. Podman has an order of its own. */
+/** Docker's order, newest first; containers of the same second keep their order. Podman lists in another order. */
 function withContainers(listing: EngineListing, containers: readonly ContainerSummary[]): EngineListing {
   const sorted = containers.toSorted((one, other) => other.createdAtMs - one.createdAtMs);
   return isSameList(listing.containers, sorted) ? listing : { ...listing, containers: sorted };
 }
 
 /**
- * The list shows what a container was created from until that tag has moved on, and then a bare id:
- * what it showed before still holds.
+ * Keeps a container's reference. The list shows a bare id once the tag has moved on, but the earlier
+ * reference still holds.
  */
 function merge(old: ContainerSummary | undefined, read: ContainerSummary): ContainerSummary {
   if (old === undefined) return read;

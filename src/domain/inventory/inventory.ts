@@ -2,9 +2,9 @@ import type { ContainerStatus, HealthStatus } from '../container/container.ts';
 import type { UnfinishedUpdate } from '../recovery/unfinished-update.ts';
 import type { Staleness } from '../check/verdict.ts';
 
-/** What the engine runs, as far as it is ours to watch: one immutable picture. */
+/** Containers and images that Upkeep watches: an immutable snapshot. */
 export type Inventory = {
-  /** Another number, and a higher one, whenever anything below is otherwise: what is made of one revision may be kept for it. */
+  /** Rises with every change of the content, so that output made from one revision can be cached. */
   readonly revision: number;
   /** False until the engine has been listed for the first time. */
   readonly known: boolean;
@@ -14,7 +14,7 @@ export type Inventory = {
   readonly containers: readonly TrackedContainer[];
   /** Watched containers that an update has not come to an end with, by their own names. */
   readonly unfinished: readonly UnfinishedTracked[];
-  /** What they run: one for each image id and reference, by name. */
+  /** Images of the containers, one per image id and reference, sorted by name. */
   readonly images: readonly TrackedImage[];
   /** Containers for which the last check found something newer, held back or not. */
   readonly updatesAvailable: number;
@@ -44,7 +44,7 @@ export type TrackedContainer = LastCheck & {
   /** In force: label and setting together. */
   readonly monitorOnly: boolean;
   readonly noPull: boolean;
-  /** What its label says; without one, whether unlabelled containers are watched. */
+  /** Value of the container's label; without one, true if unlabelled containers are watched. */
   readonly enabled: boolean;
   /** Empty: none. */
   readonly scope: string;
@@ -54,13 +54,13 @@ export type TrackedContainer = LastCheck & {
   readonly labelsInEffect: Readonly<Record<string, string>>;
 };
 
-/** What the last check of the container's image found. */
+/** Result of the last check of the container's image. */
 export type LastCheck = {
   /** Undefined before there was one. */
   readonly staleness: Staleness | undefined;
   /** Whether an update would replace it. */
   readonly stale: boolean;
-  /** True also for what is held back. A check that failed keeps what the one before it found. */
+  /** True also for a version that is held back. A failed check keeps the former value. */
   readonly updateAvailable: boolean;
   /** Empty where it is not known. */
   readonly latestDigest: string;

@@ -23,7 +23,7 @@ export function readListedDependencies(
   };
 }
 
-/** Whether both lists tell the same about who needs whom, because none has come, gone or been renamed. */
+/** True if both lists give the same dependencies: no container has come, gone or been renamed. */
 export function haveSameLinks(one: readonly ContainerSummary[], other: readonly ContainerSummary[]): boolean {
   return (
     one.length === other.length &&

@@ -9,12 +9,12 @@ import type { ServiceSettings } from '../settings/settings.ts';
 import { registryDigest } from '../check/verdict.ts';
 import { wishesInForce } from '../settings/wishes-in-force.ts';
 
-/** All of it but what a check found. */
+/** A tracked container without the results of a check. */
 export type UncheckedContainer = Omit<TrackedContainer, keyof LastCheck>;
 
 export type TrackingFacts = {
   readonly watched: WatchedContainer;
-  /** What it runs; undefined when the engine does not know it any more. */
+  /** Its image; undefined when the engine no longer has it. */
   readonly image: ImageSummary | undefined;
   readonly dependsOn: readonly string[];
   /** Of the container that we run in ourselves. */

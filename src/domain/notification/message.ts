@@ -56,7 +56,7 @@ export type Target = {
   readonly name: string;
   /** The scheme, lower case. */
   readonly service: string;
-  /** `scheme://[redacted]` with what is no secret of it. */
+  /** The target's address without secrets: `scheme://[redacted]`. */
   readonly shown: string;
   /** Whether it also wants the messages of a run's start, which say nothing to people. */
   readonly hearsStart?: boolean;

@@ -5,7 +5,7 @@ import { wishesOf } from '../settings/labels.ts';
 import { quoted } from '../text/printable.ts';
 import { strongComponents } from './strong-components.ts';
 
-/** Who needs whom among all containers of the engine, watched or not, running or not. */
+/** Dependencies among all containers of the engine, watched or not, running or not. */
 export type DependencyGraph<Each extends LinkedContainer = Container> = {
   readonly containers: ReadonlyMap<string, Each>;
   /** By the id of the container that needs. */
@@ -22,7 +22,7 @@ export type DependencyGraph<Each extends LinkedContainer = Container> = {
  */
 export type HardDependency = {
   readonly kind: HardKind;
-  /** What the engine was told: an id or a name. */
+  /** The id or name in the container's settings. */
   readonly names: string;
   /** Undefined when no container is called so (any more). */
   readonly targetId: string | undefined;
@@ -64,7 +64,7 @@ export function buildDependencyGraph<Each extends LinkedContainer>(
   return { ...graph, warnings: [...warnings, ...cycleWarnings(graph)].slice(0, mostWarnings) };
 }
 
-/** The same about one container alone: ids of those it needs, each once. `dependsOn` is what its label says. */
+/** Dependencies of one container: ids, each once. `dependsOn` is the value of its label. */
 export function dependenciesOf(
   container: LinkedContainer,
   lookup: ContainerLookup<LinkedContainer>,
@@ -86,25 +86,28 @@ export function heldBy(graph: Pick<DependencyGraph, 'hard'>, id: string): readon
   return [...new Set(targets)];
 }
 
-/** What a container needs not only to be there but in a certain condition before it is started. */
+/** Dependencies that must be healthy or completed, not merely started, before the container starts. */
 export function conditionalOn(graph: Pick<DependencyGraph, 'soft'>, id: string): readonly SoftDependency[] {
   return (graph.soft.get(id) ?? []).filter(({ condition }) => condition !== 'service_started');
 }
 
-/** Ids of containers whose success others wait for: compose's `service_completed_successfully`. */
+/** Ids of jobs that other containers wait for: compose's `service_completed_successfully`. */
 export function awaitedJobs({ soft }: Pick<DependencyGraph, 'soft'>): ReadonlySet<string> {
   const awaited = [...soft.values()].flat().filter(({ condition }) => condition === 'service_completed_successfully');
   return new Set(awaited.map(({ targetId }) => targetId));
 }
 
-/** The given containers and all that hold on to them, directly or through others: what a replacement of the given moves. */
+/**
+ * The given containers and all that depend on them directly or indirectly by a hard link; a replacement
+ * moves all of these.
+ */
 export function movedWith(graph: Pick<DependencyGraph, 'hard'>, ids: Iterable<string>): ReadonlySet<string> {
   const holders = new Map<string, string[]>();
   for (const id of graph.hard.keys()) {
     for (const target of heldBy(graph, id)) holders.set(target, [...(holders.get(target) ?? []), id]);
   }
   const moved = new Set(ids);
-  // A set is walked in the order of insertion, what is added on the way included.
+  // Iteration over a Set also visits ids that are added during it.
   for (const id of moved) for (const holder of holders.get(id) ?? []) moved.add(holder);
   return moved;
 }

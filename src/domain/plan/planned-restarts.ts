@@ -3,16 +3,16 @@ import type { Container } from '../container/container.ts';
 import { type DependencyGraph, neededBy } from './dependency-graph.ts';
 import { strongComponents } from './strong-components.ts';
 
-/** A container that stays what it is, and wants to be restarted because one it depends on is replaced or restarted. */
+/** A container that is restarted, not replaced, because a dependency is replaced or restarted. */
 export type PlannedRestart = {
   readonly container: Container;
-  /** Those it depends on; it is restarted when one of them was replaced or restarted in fact. */
+  /** Dependencies; a restart of the container needs a replaced or restarted one among them. */
   readonly because: readonly Container[];
 };
 
 export type RestartsInput = {
   readonly graph: DependencyGraph;
-  /** Ids of containers whose end others wait for. */
+  /** Ids of jobs that other containers wait for. */
   readonly jobs: ReadonlySet<string>;
   /** By id: why a container must not be touched. */
   readonly optedOut: ReadonlyMap<string, string>;
@@ -22,16 +22,16 @@ export type RestartsInput = {
 };
 
 /**
- * Who says `restart: true` of something that is started anew, directly or through others, what they
- * depend on first: https://github.com/compose-spec/compose-spec/blob/main/05-services.md#depends_on.
- * Also containers with an update of their own are among them, because that may fail.
+ * Containers with `restart: true` on a dependency that is started anew, directly or indirectly,
+ * dependencies first: https://github.com/compose-spec/compose-spec/blob/main/05-services.md#depends_on.
+ * Containers with their own update are included, because that update may fail.
  */
 export function planRestarts(startedAnew: readonly string[], input: RestartsInput): readonly PlannedRestart[] {
   const { graph } = input;
   const dependents = restartedAfterEach(graph);
   const reasons = new Map<string, string[]>();
   const anew = new Set(startedAnew);
-  // A set is walked in the order of insertion, what is added on the way included.
+  // Iteration over a Set also visits ids that are added during it.
   for (const id of anew) {
     for (const dependent of dependents.get(id) ?? []) {
       if (!mayBeRestarted(dependent, input)) continue;
@@ -47,7 +47,7 @@ export function planRestarts(startedAnew: readonly string[], input: RestartsInpu
   });
 }
 
-/** By id: who wants a restart after it. */
+/** Dependents to restart, by the id of their dependency. */
 function restartedAfterEach({ soft }: DependencyGraph): ReadonlyMap<string, readonly string[]> {
   const dependents = new Map<string, string[]>();
   for (const [id, dependencies] of soft) {

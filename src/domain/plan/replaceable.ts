@@ -11,11 +11,11 @@ import { isParkedName } from '../transaction/transaction-names.ts';
 
 export type ReplacementContext = {
   readonly graph: DependencyGraph;
-  /** Ids of containers whose end others wait for. */
+  /** Ids of jobs that other containers wait for. */
   readonly jobs: ReadonlySet<string>;
   /** Ids of all images that the engine holds. */
   readonly imageIds: ReadonlySet<string>;
-  /** What is replaced in the same transaction, by id: how it is left. */
+  /** Members of the same transaction by id, with their state after it. */
   readonly moved: ReadonlyMap<string, Afterwards>;
   /** Of the container that we run in ourselves. */
   readonly ownId: string | undefined;
@@ -51,16 +51,19 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
   return held.map((dependency) => whyLost(container, dependency, context)).find((why) => why !== undefined);
 }
 
-/** A stand-in can only come back for what runs, and nobody else could hold on to it. */
+/**
+ * An auto-remove container can be updated if the option is on, it runs before and after the update, and no
+ * other container moves with it. On failure a replica takes its place.
+ */
 function whyNotByStandIn(container: Container, { moved, settings }: ReplacementContext): string | undefined {
   const wishes = wishesOf(container);
   const what = 'is removed by the engine as soon as it stops (--rm)';
   if (!(wishes.updateAutoRemove ?? settings.updateAutoRemove)) {
     return `${what}, so it is updated only where update-auto-remove is on`;
   }
-  if (moved.size > 1) return `${what}, and others could not hold on to what comes back in its place`;
+  if (moved.size > 1) return `${what}, and the containers that depend on it could not join its replacement`;
   const isService = container.state.status === 'running' && moved.get(container.id) === 'running';
-  return isService ? undefined : `${what}, and does not run, or is not to run afterwards`;
+  return isService ? undefined : `${what}, and does not run now or after the update`;
 }
 
 const whatIsShared: Readonly<Record<HardDependency['kind'], string>> = {
@@ -73,9 +76,9 @@ const whatIsShared: Readonly<Record<HardDependency['kind'], string>> = {
 };
 
 /**
- * A container runs on after what it holds on to is gone or stopped, but once it stops too, neither
- * it nor a successor can start ("cannot join network of a non running container"): there would be no
- * way back. Volumes are there also when the container is not running from which they come.
+ * A container runs on when the owner of its network is gone or stopped. Once it stops too, neither it nor
+ * its successor can start ("cannot join network of a non running container"), so there is no way back.
+ * Volumes of a stopped container stay available.
  */
 function whyLost(
   container: Container,
@@ -88,7 +91,7 @@ function whyLost(
   if (isParkedName(target.name)) return `${whose}, which belongs to an update that is not finished`;
   if (kind === 'volumes') return undefined;
   if (moved.get(target.id) === 'stopped' && moved.get(container.id) !== 'stopped') {
-    return `${whose}, which is to be left stopped, so that it could not be started`;
+    return `${whose}, which stays stopped, so it could not be started`;
   }
   if (container.state.status !== 'running') return undefined;
   const { status } = target.state;

@@ -13,8 +13,8 @@ export type StartOrder =
   | { readonly kind: 'impossible'; readonly reason: string };
 
 /**
- * With the option wherever two of a container do each other no harm, as far as its settings tell; a
- * label is the word of somebody who knows that they may also write to the same volumes.
+ * Start order of a container. The option applies where two instances can run together, judged by the
+ * settings. The label also allows shared writable volumes, because its author knows the program.
  */
 export function startOrderOf(container: Container, settings: Pick<ServiceSettings, 'startFirst'>): StartOrder {
   const wishes = wishesOf(container);
@@ -23,7 +23,7 @@ export function startOrderOf(container: Container, settings: Pick<ServiceSetting
   return reason === undefined ? { kind: 'start-first' } : { kind: 'impossible', reason };
 }
 
-/** What an engine gives to one container at a time. */
+/** Resources that an engine gives to one container at a time. */
 function whyNotTwo(container: Container): string | undefined {
   const { Config, HostConfig, Networks } = container.settings;
   if (container.state.status !== 'running') return 'does not run';

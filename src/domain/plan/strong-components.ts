@@ -1,10 +1,8 @@
 /**
- * Orders nodes so that what a node needs comes before it. Each group of the answer is one node, or
- * the members of one cycle, who have no order among themselves. Wherever needs do not decide, the
- * order of the input does. Needs that are not among the nodes count for nothing.
- *
- * This is Tarjan's algorithm (https://doi.org/10.1137/0201010), without recursion, because a chain
- * of thousands must not overflow the stack.
+ * Orders nodes, dependencies first. Each group of the result is one node or the members of one cycle, in
+ * no particular order. Without a dependency the order of the input holds; dependencies outside the nodes
+ * are ignored. Tarjan's algorithm (https://doi.org/10.1137/0201010), without recursion: a chain of
+ * thousands must not overflow the stack.
  */
 export function strongComponents(
   nodes: readonly string[],

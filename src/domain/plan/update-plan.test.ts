@@ -97,7 +97,7 @@ describe('planUpdate() and how successors are left', () => {
     const containers = [one('vpn', { labels: { 'upkeep.no-restart': 'true' } }), one('app', inNetworkOf('vpn'))];
     const { transactions, refused } = plan(containers, ['vpn']);
     expect(transactions).toEqual([]);
-    expect(refused[0]?.reason).toContain('which is to be left stopped, so that it could not be started');
+    expect(refused[0]?.reason).toContain('which stays stopped, so it could not be started');
     expect(afterwards(containers, ['vpn'], settings({ noRestart: true }))).toEqual(['vpn stopped', 'app stopped']);
   });
 
@@ -261,7 +261,7 @@ describe('planUpdate() refuses', () => {
     [
       '--rm, and stopped',
       { host: { AutoRemove: true }, status: 'created', labels: { 'upkeep.update-auto-remove': 'true' } },
-      'It is removed by the engine as soon as it stops (--rm), and does not run, or is not to run afterwards',
+      'It is removed by the engine as soon as it stops (--rm), and does not run now or after the update',
     ],
     [
       'a Swarm task',

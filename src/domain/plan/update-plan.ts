@@ -8,7 +8,7 @@ import { quoted } from '../text/printable.ts';
 import { type ReplacementContext, whyNotReplaceable } from './replaceable.ts';
 import { strongComponents } from './strong-components.ts';
 
-/** What an update is going to do, as data: it can be printed, and tested without an engine. */
+/** The steps of an update as data: printable, and testable without an engine. */
 export type UpdatePlan = {
   /** In an order that respects `after`. */
   readonly transactions: readonly PlannedTransaction[];
@@ -16,7 +16,7 @@ export type UpdatePlan = {
   readonly self?: PlannedTransaction;
   /** Stale containers that must not be touched, each with the reason. */
   readonly refused: readonly { readonly name: string; readonly id: string; readonly reason: string }[];
-  /** What is done once the transactions have ended; in order. */
+  /** Restarts after the transactions, in order. */
   readonly restarts: readonly PlannedRestart[];
 };
 
@@ -24,11 +24,11 @@ export type UpdatePlan = {
 export type PlannedTransaction = {
   /** The id of the leader's container (the first member): unique in the plan. */
   readonly id: string;
-  /** What a member needs comes before it; in a cycle, by name. */
+  /** Dependencies come first; the members of a cycle are sorted by name. */
   readonly members: readonly PlannedMember[];
   /** Ids of transactions that must have succeeded first, because a container here depends on one there. */
   readonly after: readonly string[];
-  /** What its members ask, by compose, of containers that are not of it. */
+  /** Compose conditions of its members on other containers. */
   readonly requires: readonly Requirement[];
 };
 
@@ -41,7 +41,7 @@ export type PlannedMember = {
   readonly cause: 'stale' | 'linked';
   /** `Config.Image` of old and new alike, e.g. `nginx:1.27`. */
   readonly reference: string;
-  /** What to pull; undefined when the image is in the engine already (`linked`, or no-pull). */
+  /** Digest to pull; undefined when the engine has the image (`linked`, or `no-pull`). */
   readonly digest: Digest | undefined;
   /** Taken before all else, where the engine holds it: an image by its id. */
   readonly imageId?: string;
@@ -55,9 +55,9 @@ export type PlannedMember = {
 export type StaleContainer = {
   readonly id: string;
   readonly name: string;
-  /** Verbatim what the container was created from, or what was found out in its place where that was a bare id. */
+  /** The container's reference, verbatim; the one from an inspection if the list showed a bare id. */
   readonly reference: string;
-  /** Undefined: take what the tag is in the engine. */
+  /** Undefined: use the engine's image for the tag. */
   readonly digest: Digest | undefined;
   /** Taken before all else, where the engine holds it: an image by its id. */
   readonly imageId?: string;
@@ -77,9 +77,9 @@ export type PlanInput = {
 };
 
 /**
- * Groups the stale containers with all that hold on to them, each group one transaction, and orders
- * them. What a stale container holds on to stays as it is when it is not stale itself: dependents
- * move with their target, never the other way round.
+ * Groups each stale container with its hard dependents into one transaction, and orders the transactions.
+ * A dependency that is not stale itself stays as it is: dependents move with their target, never the other
+ * way round.
  */
 export function planUpdate(given: PlanInput): UpdatePlan {
   const { graph } = given;
@@ -143,7 +143,7 @@ function targetsFirst(graph: DependencyGraph, ids: ReadonlySet<string>): readonl
   );
 }
 
-/** `jobs`: ids of containers whose end others wait for. */
+/** `jobs`: ids of jobs that other containers wait for. */
 type KnownInput = PlanInput & { readonly jobs: ReadonlySet<string> };
 
 /** By id: how each member is left. */
@@ -232,7 +232,10 @@ function inOrder(
   );
 }
 
-/** Also through containers that stay as they are: who needs a cache that needs a database comes after the database. */
+/**
+ * Follows dependencies also through unchanged containers: a container that needs a cache that needs a
+ * database comes after the database.
+ */
 function neededTransactions(
   members: readonly string[],
   home: ReadonlyMap<string, string>,

@@ -13,9 +13,9 @@ import {
 } from '../transaction/transaction-names.ts';
 
 /**
- * The remains of updates in the engine, and which of them are believed. Everybody who may create containers can
- * write names and journals; nobody but an updater renames a container that is not theirs, or sets a mark. So a
- * journal counts only as far as facts of the engine bear it out, and where they do not, nothing is touched.
+ * The remains of updates in the engine, and the evidence that makes them count. Anybody who can create
+ * containers can write names and journals. Only an updater renames another's container or sets a mark. So
+ * a journal counts as far as the engine's facts confirm it; without them nothing is touched.
  */
 export type Carrier = {
   readonly container: Container;
@@ -124,7 +124,10 @@ function judge({ container, journal }: Carrier, { olds, unreadable, carriers, ma
   return { reason: 'claims to replace a container that is gone, and nothing shows that Upkeep made it' };
 }
 
-/** Whether a rollback has put this stand-in under the plain name: all that is left to do then is to remove what failed. */
+/**
+ * True if a rollback has given this auto-remove replica the plain name; then only the failed successor
+ * remains to be removed.
+ */
 function standsInPlace({ container, journal }: Carrier, { transaction, oldId, name }: Journal): boolean {
   const isItsStandIn = journal.role === 'standin' && journal.transaction === transaction && journal.oldId === oldId;
   return isItsStandIn && journal.name === name && container.name === name;
@@ -209,7 +212,7 @@ function successorsOfLeftOver(chosen: readonly Carrier[], { carriers }: Remains)
   });
 }
 
-/** Carriers that disagree about who belongs to a transaction belong to different ones. */
+/** Groups carriers by transaction. Two carriers that disagree about the members belong to different transactions. */
 function groupByTransaction(carriers: readonly Carrier[], all: readonly OpenMark[]): BelievedTransaction[] {
   const groups = new Map<string, { readonly journal: Journal; readonly members: Map<string, BelievedMember> }>();
   for (const carrier of carriers) {

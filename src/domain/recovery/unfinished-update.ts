@@ -4,16 +4,16 @@ import type { Instance } from '../outside/outside.ts';
 import { helperName, parseStandingName } from '../transaction/transaction-names.ts';
 
 /**
- * An update that is not over. `in progress`: somebody is at it. `repair pending`: whoever began it is gone, or
- * nothing speaks for their life, and the next run or start of Upkeep finishes or undoes it.
+ * An unfinished update. `in progress`: a running process works on it. `repair pending`: that process is
+ * gone or does not prove that it lives; the next run or start of Upkeep finishes or undoes the update.
  */
 export type UnfinishedUpdate = {
-  /** What the container is called when no update is under way. */
+  /** Name of the container outside any update. */
   readonly name: string;
   readonly state: 'in progress' | 'repair pending';
   /** A clause that names the container. */
   readonly reason: string;
-  /** What was called so when the update began, as it was then; its own name is another one while it is parked. */
+  /** The old container as it was at the start; parked, it has another name. */
   readonly container: ContainerSummary;
   /** Whether the old container has lost its name to the update. */
   readonly isParked: boolean;
@@ -40,12 +40,12 @@ export function unfinishedUpdates(
     const isParked = parked?.name === journal.name && (parked.role === 'old' || parked.role === 'drop');
     if (!isParked && (old.name !== journal.name || carrier.name === journal.name)) continue;
     const { name } = journal;
-    // Whoever else holds the name is a container of its own, and no update of it is under way.
+    // Another container with the name is not part of this update.
     const holder = byName.get(name);
     if (isParked && holder !== undefined && holder !== carrier) continue;
     const helper = byName.get(helperName(name));
     const isAtWork = (helper !== undefined && isAlive(helper.status)) || isOwned(journal, byId, instance);
-    // Until then the container is watched as ever, and who updates it hears that its name is taken.
+    // Until it is parked the container is watched as before; another update fails because its name is taken.
     if (isAtWork && !isParked) continue;
     const which = instance.ownerState(journal.owner) === 'self' ? 'an' : 'another';
     const status = isParked && parked.wasRunning ? 'running' : old.status;

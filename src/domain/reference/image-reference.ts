@@ -15,7 +15,7 @@ export type ImageReference = {
   readonly digest: Digest | undefined;
 };
 
-/** Reads a reference as an engine does; throws `invalid-input` with what is wrong with it. */
+/** Parses a reference as an engine does; throws `invalid-input` with the reason. */
 export function parseImageReference(text: string): ImageReference {
   const parts = splitReference(text);
   if ('fault' in parts) {
@@ -49,7 +49,7 @@ export function repositoryName({ registry, repository }: ImageReference): string
   return `${registry}/${repository}`;
 }
 
-/** What an engine is asked for: `repository@digest` where there is a digest, else `repository:tag`. */
+/** The reference for an engine call: `repository@digest` if there is a digest, else `repository:tag`. */
 export function engineReference(reference: ImageReference): string {
   const { tag, digest } = reference;
   return repositoryName(reference) + (digest === undefined ? suffix({ tag, digest }) : `@${digest}`);

@@ -1,7 +1,7 @@
 import { isDigest, parseDigest, type Digest } from './digest.ts';
 import { quoted } from '../text/printable.ts';
 
-/** A reference taken apart and normalised, with what was not written left out. */
+/** Parts of a normalised reference; a part that was not written is absent. */
 export type ReferenceParts = {
   readonly registry: string;
   readonly repository: string;

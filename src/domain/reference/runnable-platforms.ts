@@ -1,9 +1,9 @@
 import type { Platform } from './platform.ts';
 
 /**
- * What a machine runs without emulation, best first: its own platform, lesser variants of it, then
- * its 32-bit relative; the order in which engines choose, see `Only` of
- * https://pkg.go.dev/github.com/containerd/platforms. Expects and gives normalised platforms.
+ * Platforms that a machine runs without emulation, best first: its own, lesser variants, then its 32-bit
+ * relative. Engines choose in this order, see `Only` of
+ * https://pkg.go.dev/github.com/containerd/platforms. Takes and returns normalised platforms.
  */
 export function runnablePlatforms(platform: Platform): readonly Platform[] {
   const { os, architecture } = platform;

@@ -12,7 +12,7 @@ const old = containerSummary(keptName({ name: 'web', policy, wasRunning: true, u
   status: 'exited',
 });
 
-/** What took its place from the container with that id. */
+/** The successor of the container with that id. */
 function web(replaced: string, parts: SummaryParts = {}) {
   const oldId = idOf(replaced);
   const images = { oldImageId: 'sha256:1', oldDigest: '', taggedBefore: 'sha256:1', newImageId: 'sha256:2' };

@@ -4,7 +4,7 @@ import { type Journal, readJournal, transactionLabel } from '../transaction/jour
 import { ownLabels } from '../container/label-origin.ts';
 import { type KeptName, parseKeptName, parseStandingName } from '../transaction/transaction-names.ts';
 
-/** A container that an update has kept, and what its name tells. */
+/** A kept container with the content of its name. */
 export type KeptContainer = { readonly container: ContainerSummary; readonly kept: KeptName };
 
 export function keptAmong(containers: readonly ContainerSummary[]): readonly KeptContainer[] {
@@ -14,7 +14,7 @@ export function keptAmong(containers: readonly ContainerSummary[]): readonly Kep
   });
 }
 
-/** The same without those: what may be selected, planned and repaired. */
+/** The containers without kept ones: only these may be selected, planned and repaired. */
 export function withoutKept(containers: readonly ContainerSummary[]): readonly ContainerSummary[] {
   return containers.filter(({ name }) => parseKeptName(name) === undefined);
 }
@@ -43,7 +43,10 @@ export function whyOver(one: KeptContainer, world: KeptWorld): string | undefine
   return journal.oldId === container.id ? undefined : 'there has been another update since';
 }
 
-/** Anybody may call a container so; its mark, or the journal of what replaced it, tells that an update did. */
+/**
+ * True if an update kept the container, by its mark or its successor's journal. The name alone proves
+ * nothing: anybody may choose it.
+ */
 export function isProven({ container, kept }: KeptContainer, world: Omit<KeptWorld, 'nowMs'>): boolean {
   if (world.marked.has(container.id)) return true;
   return world.containers.some((other) => {

@@ -1,6 +1,9 @@
 import type { ContainerOutcome } from './session.ts';
 
-/** What is known of an interruption: when its stop was sent, and the engine's timestamps of the end and the next start. */
+/**
+ * Facts of an interruption: the time of the stop request, and the engine's timestamps of the end and the
+ * next start.
+ */
 export type Interruption = {
   /** By the engine's clock. */
   readonly stopSentAtMs: number | undefined;

@@ -1,10 +1,10 @@
-/** What a running service tells over its HTTP API. Everything in it comes from outside and is not checked. */
+/** A running service, through its HTTP API. Its answers come from outside and are not validated. */
 export type RunningService = {
   /** The whole document, with its `api_version`. Throws a `ServiceError` that says why there is none. */
   readonly read: (what: ServiceDocument, signal: AbortSignal) => Promise<JsonObject>;
   /**
-   * The events as they are sent, from now until the signal aborts. What is lost on the way is asked for
-   * again; throws when that is refused, or the service stays away.
+   * Events from now until the signal aborts. Lost events are requested again; throws when that is refused,
+   * or when the service stays away.
    */
   readonly follow: (signal: AbortSignal) => AsyncIterable<JsonObject>;
 };

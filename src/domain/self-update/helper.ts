@@ -49,9 +49,9 @@ const labelOf: Readonly<Record<keyof HelperOrder, string>> = {
 };
 
 /**
- * What a helper is created from: our own container, with its command, environment, mounts, user and
- * networks, by which it reaches the engine as we do; but nothing by which others find us: no ports,
- * names, fixed addresses or labels. The engine starts it again until it has done its work.
+ * The container from which a helper is created: our own, with its command, environment, mounts, user and
+ * networks, so that it reaches the engine as we do. It has no ports, names, fixed addresses or labels, so
+ * that nothing else finds it. The engine restarts it until its task is done.
  */
 export function asHelper(own: Container, transaction: string): Container {
   const { Config, HostConfig, Networks } = own.settings;

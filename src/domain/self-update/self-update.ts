@@ -4,8 +4,8 @@ import type { Afterwards } from '../settings/afterwards.ts';
 import type { Container } from '../container/container.ts';
 
 /**
- * Why Upkeep does not hand the update of its own container to a helper; undefined when it does.
- * `moved`: what would be replaced together with it, by id, and how each is left.
+ * Reason why Upkeep does not hand the update of its own container to a helper; undefined when it does.
+ * `moved`: containers that would be replaced with it by id, with their state after it.
  */
 export function whyNotItself(
   container: Container,

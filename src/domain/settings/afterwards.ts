@@ -14,13 +14,19 @@ export const afterwards = ['running', 'completed', 'stopped'] as const;
 export type AfterwardsSettings = Pick<ServiceSettings, 'noRestart' | 'reviveStopped' | 'labelTakesPrecedence'>;
 
 export type Part = {
-  /** Re-created with another container only: what was stopped then stays so, whatever the settings. */
+  /**
+   * True for a container that is only re-created because of another one. If it was stopped then, it stays
+   * stopped, whatever the settings.
+   */
   readonly isLinked: boolean;
   /** Other containers wait for it to complete. */
   readonly isJob: boolean;
 };
 
-/** What runs is started again and what is stopped stays so, unless no-restart or revive-stopped say otherwise. */
+/**
+ * A running container is started again and a stopped one stays stopped, unless `no-restart` or
+ * `revive-stopped` say otherwise.
+ */
 export function afterwardsOf(
   container: Container,
   { isLinked, isJob }: Part,

@@ -8,7 +8,7 @@ type Row = {
   readonly of: (wishes: LabelWishes) => unknown;
   /** A text that says nothing. */
   readonly bad: string;
-  /** What a drop-in label with that text says, where it is not the same. */
+  /** Value of a drop-in label with that text, if it differs. */
   readonly dropIn?: unknown;
 };
 

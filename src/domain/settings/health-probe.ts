@@ -1,6 +1,6 @@
 /**
- * What is asked of a new container, beside its HEALTHCHECK, before the old one goes. No kind of it
- * names a host: only the container itself is ever asked.
+ * A check of a new container besides its HEALTHCHECK, before the old one is removed. No kind names a host:
+ * a probe reaches only the container itself.
  */
 export type HealthProbe =
   | { readonly kind: 'none' }

@@ -15,7 +15,7 @@ export const endpointGroups = [
 /** Parts of the HTTP interface that are switched on by name. */
 export type EndpointGroup = (typeof endpointGroups)[number];
 
-/** What the HTTP interface is told, in the words of its options. */
+/** Settings of the HTTP interface, named like their options. */
 export type HttpSettings = {
   /** Undefined: every interface of the machine. */
   readonly host: string | undefined;
@@ -36,11 +36,11 @@ export type HttpSettings = {
   readonly proxyHeader: string;
   /** Origins, `https://*.example.com` among them, or `*`; empty: CORS is off. */
   readonly corsOrigins: readonly string[];
-  /** Whether `GET /v1/update` does what POST does. */
+  /** True if `GET /v1/update` acts like POST. */
   readonly watchtowerCompat: boolean;
 };
 
-/** A file is read by whoever uses the token, and again when it changes, so that a rotated secret needs no restart. */
+/** A token file is read at each use of the token, so that a rotated secret needs no restart. */
 export type TokenSource =
   | { readonly kind: 'value'; readonly value: string }
   | { readonly kind: 'file'; readonly path: string };

@@ -4,7 +4,7 @@ import { readRecipients } from '../notification/routing.ts';
 
 const dayMs = 86_400_000;
 
-/** One kind of label value: how it is read, and what a person is told when it cannot be. */
+/** A kind of label value: its parser, and the text of its error. */
 export type ValueKind<Value> = {
   /** Completes "… is not". */
   readonly accepted: string;
@@ -12,7 +12,7 @@ export type ValueKind<Value> = {
   readonly parse: (text: string) => Value | undefined;
   /** A text that says nothing when it stands in a drop-in label. */
   readonly silentDropIn?: string;
-  /** Of a duration: what more than it counts as, in milliseconds. */
+  /** Upper limit of a duration, in milliseconds; a longer one counts as this. */
   readonly atMostMs?: number;
 };
 

@@ -17,7 +17,7 @@ import { describeUnheard } from './label-typos.ts';
 import * as kinds from './label-values.ts';
 import { quoted } from '../text/printable.ts';
 
-/** What a container says about how it wants to be treated; undefined: it says nothing. */
+/** The container's wishes from its labels; undefined: not said. */
 export type LabelWishes = {
   readonly enable: boolean | undefined;
   readonly monitorOnly: boolean | undefined;
@@ -56,7 +56,7 @@ export type HookName = 'preCheck' | 'preUpdate' | 'postUpdate' | 'postCheck';
 export type HookWish = {
   readonly command: string;
   readonly timeoutMs: number | undefined;
-  /** The command is the word of the image's author, and does not choose who runs it. */
+  /** The command comes from the image's labels; its author may not choose the user that runs it. */
   readonly isFromImage?: true;
 };
 
@@ -89,7 +89,7 @@ export function isExcluded({ settings, imageLabels }: Pick<Container, 'settings'
   return readAll(ownLabels(settings.Config.Labels ?? {}, imageLabels ?? {}), {}).wishes.enable === false;
 }
 
-/** Those labels, by their whole names and verbatim, that `readLabels` hears: not those another one wins over. */
+/** Labels that `readLabels` uses, with full names and verbatim values; overridden ones are left out. */
 export function labelsInEffect(labels: Labels, imageLabels: Labels | undefined): Labels {
   return Object.fromEntries(readAll(labels, imageLabels).heard.map((label) => [label, labels[label] ?? '']));
 }
@@ -155,8 +155,8 @@ function readEach(labels: Labels, imageLabels: Labels | undefined): Reading {
 }
 
 /**
- * What becomes of a label that the container has from its image alone. Its author may say how the image's own
- * container is to be treated, and nothing that gives rights, names other containers or replaces what the owner asks for.
+ * Effect of a label that comes from the image only. An image's author may say how its own container is
+ * treated. A label that gives rights, names other containers or replaces the owner's options is ignored.
  */
 const fromImage: Readonly<Record<LabelName, 'counts' | 'ignored'>> = {
   enable: 'counts',
@@ -264,7 +264,7 @@ function valueOf(labels: Labels, label: string): string | undefined {
   return Object.hasOwn(labels, label) ? labels[label] : undefined;
 }
 
-/** What is read from a container that carries no label of ours. */
+/** Wishes of a container without our labels. */
 const silence = readEach({}, {});
 
 function warningsAboutNames(labels: Labels): readonly string[] {

@@ -1,6 +1,6 @@
 import type { HealthProbe } from './health-probe.ts';
 
-/** What the user wants, after flags, environment and defaults: the same for every run of the process. */
+/** The user's settings after flags, environment and defaults, the same for every run of the process. */
 export type ServiceSettings = {
   /** Names or whole-name regular expressions; empty: every container. */
   readonly names: readonly string[];
@@ -17,7 +17,7 @@ export type ServiceSettings = {
   readonly scope: string | undefined;
   readonly includeStopped: boolean;
   readonly includeRestarting: boolean;
-  /** Start what was stopped before its update. */
+  /** Start containers that were stopped before their update. */
   readonly reviveStopped: boolean;
   readonly monitorOnly: boolean;
   readonly noPull: boolean;
@@ -46,7 +46,7 @@ export type ServiceSettings = {
   readonly gateWindowMs: number;
   /** Upper bound of the wait for `healthy`; undefined: from the HEALTHCHECK's own numbers. */
   readonly gateTimeoutMs: number | undefined;
-  /** What successors are asked beside their HEALTHCHECK. */
+  /** Probe of successors besides their HEALTHCHECK. */
   readonly healthProbe: HealthProbe;
   /** A pull that makes no progress for so long has failed. */
   readonly pullTimeoutMs: number;
@@ -55,7 +55,7 @@ export type ServiceSettings = {
   /** Registry checks in flight at once, all hosts together. */
   readonly checkConcurrency: number;
   readonly useComposeDependsOn: boolean;
-  /** Which CPU limits a successor takes over; `auto` leaves out what Podman does not take back. */
+  /** CPU limits that a successor copies; `auto` leaves out those that Podman refuses. */
   readonly cpuCopyMode: CpuCopyMode;
   /** Leaves `MemorySwappiness` out of successors. */
   readonly disableMemorySwappiness: boolean;

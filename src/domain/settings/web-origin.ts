@@ -4,7 +4,7 @@ export type OriginPattern =
   | { readonly kind: 'exact'; readonly origin: string }
   | { readonly kind: 'subdomains'; readonly scheme: string; readonly domain: string; readonly port: string };
 
-/** Undefined for what is no origin: https://www.rfc-editor.org/rfc/rfc6454#section-7 */
+/** Undefined if the text is not an origin: https://www.rfc-editor.org/rfc/rfc6454#section-7 */
 export function parseOriginPattern(text: string): OriginPattern | undefined {
   if (text === '*') return { kind: 'any' };
   const [, scheme = '', wildcard, host = '', port = ''] =

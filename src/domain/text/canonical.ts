@@ -1,7 +1,7 @@
 /**
- * One text for all values that mean the same to the engine, which prints what was not set as null,
- * an empty list or object, an empty string, 0, false, or not at all. Empty for such a value; the
- * order of an object's fields does not count, that of a list does.
+ * The same text for values that the engine treats alike. Engines print an unset field as null, an empty
+ * list, object or string, 0, false, or not at all: all of these give an empty text. The order of an
+ * object's fields does not count; the order of a list does.
  */
 export function canonical(value: unknown): string {
   const kept = compact(value);

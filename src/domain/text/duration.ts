@@ -1,9 +1,9 @@
 export type DurationGrammar = {
-  /** What a number without a unit counts; undefined: such a number is refused, except `0`. */
+  /** Unit of a bare number; undefined: a bare number other than `0` is refused. */
   readonly bareUnit?: 's' | 'm' | undefined;
   /** Whether `M` is a month of 30 days, as a cooldown delay may say. */
   readonly months?: boolean;
-  /** Whether more than Go's longest is read too, as infinite: for who has a bound of their own. */
+  /** True if a longer duration than Go's maximum counts as infinite, for callers with their own limit. */
   readonly endless?: boolean;
 };
 

@@ -1,9 +1,9 @@
 import { printable } from './printable.ts';
 
 /**
- * The end of a container's log as it may be shown to others: at most 50 lines of 500 characters, safe
- * to print, without what its environment says are secrets, passwords in URLs, and what is called a
- * password or token where it is written. What a program prints of other secrets cannot be known.
+ * The end of a container's log, safe to print: at most 50 lines of 500 characters. Values of secret
+ * environment variables, passwords in URLs and text after words like `password` or `token` are hidden.
+ * Other secrets in a log cannot be recognised.
  */
 export function lastWords(log: string, env: readonly string[]): string {
   const lines = hideSecrets(log, env).split(/\r?\n/);
@@ -14,7 +14,7 @@ export function lastWords(log: string, env: readonly string[]): string {
     .join('');
 }
 
-/** The text without what may be a secret; `env` is of the container that it is about. */
+/** The text with possible secrets hidden; `env` is the environment of its container. */
 export function hideSecrets(text: string, env: readonly string[]): string {
   let shown = text;
   for (const secret of secretsIn(env)) shown = shown.replaceAll(secret, hidden);

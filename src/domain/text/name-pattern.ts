@@ -5,10 +5,10 @@ import { patternSize } from './pattern-size.ts';
 export type NamePattern = (name: string) => boolean;
 
 /**
- * What a person wrote to name containers: an exact name, or a pattern for the whole of a name in the
- * syntax of https://github.com/google/re2/wiki/Syntax. A pattern that does not compile, or is too
- * big, is an exact name only. The text may come from a request: matching takes time linear in the
- * name, and the number of steps for each character is bounded too.
+ * A person's text that names containers: an exact name, or a pattern for the whole name in the syntax of
+ * https://github.com/google/re2/wiki/Syntax. An invalid or too big pattern counts as an exact name only.
+ * The text may come from a request, so matching takes time linear in the name, with a bounded number of
+ * steps per character.
  */
 export function namePattern(text: string): NamePattern {
   const exact = nameIn(text);
@@ -21,7 +21,7 @@ export function anyOf(patterns: readonly NamePattern[]): NamePattern {
   return (name) => patterns.some((matches) => matches(name));
 }
 
-/** What it costs to make and match all of them, in instructions; infinite where one of them is too big for a pattern. */
+/** Cost of all patterns, in instructions; infinite if one of them is too big. */
 export function sizeOfPatterns(texts: readonly string[]): number {
   return texts.map(nameIn).reduce((sum, text) => sum + (isPlain(text) ? 0 : boundedSize(text)), 0);
 }
@@ -41,7 +41,7 @@ function isPlain(text: string): boolean {
   return /^[\w-]*$/.test(text);
 }
 
-/** Told before anything is compiled, because that is what takes long. */
+/** Size of a pattern before its compilation, the slow part. */
 function boundedSize(text: string): number {
   const size = text.length > longestPattern ? Infinity : patternSize(text);
   return size > largestProgram ? Infinity : size;

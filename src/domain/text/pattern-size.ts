@@ -1,7 +1,7 @@
 /**
- * At most so many instructions a pattern compiles to, told from its text alone: compiling is what costs.
- * A Unicode class counts as several, because making and searching one takes as long. Reads the syntax of
- * https://github.com/google/re2/wiki/Syntax, and counts too much rather than too little.
+ * Upper bound of a pattern's compiled instructions, from its text alone, because compilation is the slow
+ * part. A Unicode class counts as several instructions, because it takes as long. Reads the syntax of
+ * https://github.com/google/re2/wiki/Syntax; the bound may be too high, never too low.
  */
 export function patternSize(text: string): number {
   const folds = /\(\?[a-zA-Z-]*i/.test(text);

@@ -1,7 +1,7 @@
 /**
- * Text from outside made safe for a terminal, a log line or an error message: at most `maxLength`
- * characters (a cut ends in `…`), and nothing in it moves the cursor, changes colours, hides or
- * reorders what is around it. What would do so becomes `\n`, `\x1b` or `\u202e`.
+ * Text from outside, safe for a terminal, a log line or an error: at most `maxLength` characters (a cut
+ * ends in `…`). Characters that move the cursor, change colours, or hide or reorder text become `\n`,
+ * `\x1b` or `\u202e`.
  */
 export function printable(text: string, maxLength: number): string {
   if (text.length <= maxLength && !unsafe.test(text)) return text;
@@ -25,7 +25,7 @@ function escapeQuote(end: string): string {
   return end.replaceAll(/["\\]/g, String.raw`\$&`);
 }
 
-/** JSON made safe for a terminal or a log line: the same value, with what `printable` would escape escaped as JSON does. */
+/** JSON safe for a terminal or a log line: the same value; unsafe characters become JSON escapes. */
 export function printableJson(json: string): string {
   return allPrintableAscii.test(json) ? json : json.replace(unsafeInJson, unicodeEscape);
 }
@@ -33,7 +33,7 @@ export function printableJson(json: string): string {
 /** Most texts, which are spared a costlier look. */
 const allPrintableAscii = /^[\n\x20-\x7e]*$/;
 
-/** What `JSON.stringify` leaves as it is: C1 controls, bidirectional overrides, and line ends of other kinds. */
+/** Characters that `JSON.stringify` does not escape: C1 controls, bidirectional overrides, other line ends. */
 const unsafeInJson = /[\u007f-\u009f]|[\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 function unicodeEscape(character: string): string {

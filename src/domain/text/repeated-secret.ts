@@ -1,6 +1,6 @@
 /**
- * The words of somebody who was sent these secrets, or a remark in their place where they repeat one: as it is, in
- * base64, hexadecimal or URL-encoded, backwards, in other case, spaced out, or a part of it. Too much is withheld
+ * Text of a service that received these secrets, or a remark if the text repeats one: verbatim, in base64,
+ * hexadecimal or URL encoding, backwards, in another case, spaced out, or in part. The rule hides too much
  * rather than too little.
  */
 export function withoutSecrets(words: string, secrets: Iterable<string>): string {
@@ -32,7 +32,7 @@ function sharesRun(text: string, secret: string): boolean {
   return false;
 }
 
-/** What is shorter is found as it is only: it would be in any sentence. */
+/** A shorter run is compared verbatim only, because it occurs in any sentence. */
 const shortestRun = 3;
 
 function formsOf(secret: string): readonly string[] {
@@ -51,7 +51,7 @@ function base64Within(bytes: Uint8Array, before: number): string {
   return text.slice(Math.ceil((before * 4) / 3), isCut ? -1 : undefined);
 }
 
-/** Letters and digits only, so that neither case nor what stands between them matters. */
+/** Letters and digits only: case and separators do not matter. */
 function plain(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }

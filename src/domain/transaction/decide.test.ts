@@ -559,7 +559,7 @@ function factsOf(world: World, course: Course, name = 'web'): TransactionFacts {
   return { members: [member], liveRestore: world.liveRestore, course };
 }
 
-/** What the engine does; `halfway`: the caller dies while it is done. */
+/** The engine's effect of a step; `halfway`: the caller dies during it. */
 function apply(world: World, step: Step, name = 'web', halfway = false): void {
   const target = 'id' in step ? (step.id === 'old' ? world.old : world.new) : undefined;
   switch (step.kind) {

@@ -5,8 +5,8 @@ import type { Seal } from '../outside/outside.ts';
 import { parsePolicyCode, policyCode } from './transaction-names.ts';
 
 /**
- * What a transaction intends for one container, written once as labels of the successor when it is
- * created. Progress is in the names; together they are all that finishing or undoing it needs.
+ * The plan of a transaction for one container, written once as labels of the successor at its creation.
+ * The containers' names show the progress; plan and names are enough to finish or undo the transaction.
  */
 export type Journal = {
   /** The same for all members of a group. */
@@ -19,9 +19,9 @@ export type Journal = {
   readonly oldDigest: string;
   /** The image that gets the tag back when all is undone. */
   readonly taggedBefore: string;
-  /** What the successor is made of; empty where an earlier version did not say. */
+  /** Image of the successor; empty in journals of earlier versions. */
   readonly newImageId: string;
-  /** Whether the container that carries it is the successor, or what stands in for the old one. */
+  /** The carrier's part: the successor, or the auto-remove replica of the old container. */
   readonly role: 'successor' | 'standin';
   /** The engine removes the successor as soon as it stops. */
   readonly vanishes: boolean;
@@ -36,7 +36,7 @@ export type Journal = {
   readonly owner: string;
   /** The container that the owner runs in, where this engine knows it; empty otherwise. */
   readonly ownerContainer: string;
-  /** All members, what others need first; the first is the leader, whose commit is everyone's. */
+  /** All members, dependencies first. The first is the leader: its commit is the commit of all. */
   readonly members: readonly JournalMember[];
 };
 
@@ -105,7 +105,7 @@ export type JournalReading =
   /** Written by a version that we do not know, or damaged: not ours to touch. */
   | { readonly kind: 'foreign'; readonly reason: string };
 
-/** Labels are hostile input: what does not add up to a whole journal is `foreign`. */
+/** Labels are hostile input: an incomplete or inconsistent journal is `foreign`. */
 export function readJournal(labels: Readonly<Record<string, string>>): JournalReading {
   const read = (name: string) => labels[`${journalPrefix}${name}`] ?? '';
   const written = labels[`${journalPrefix}v`];
@@ -146,12 +146,12 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
   };
 }
 
-/** Earlier versions did not write it: then what ran is to run. */
+/** Journals of earlier versions lack this field; then a container that ran is to run. */
 function readAfterwards(text: string, wasRunning: boolean): Afterwards {
   return afterwards.find((one) => one === text) ?? (wasRunning ? 'running' : 'stopped');
 }
 
-/** What cannot be read, and what earlier versions did not write, is nothing. */
+/** An unreadable or missing value, as in journals of earlier versions, is 0. */
 function readKeep(text: string): number {
   return /^\d{1,12}$/.test(text) ? Number(text) : 0;
 }

@@ -3,10 +3,10 @@ import { fnv64 } from '../text/fnv.ts';
 import { parsePolicyCode, policyCode } from './transaction-names.ts';
 
 /**
- * The mark of an open transaction: a tag on the new image, set before anything else is changed and removed
- * when nothing is owed any more. It says of one old container that an update of it is under way. Labels and
- * names can be written by whoever creates containers; a tag needs the right to tag images, and whoever has
- * that can replace any image anyway. It outlives the old container, the successor and a power cut.
+ * The mark of an open transaction: a tag on the new image that names one old container. It is set before
+ * the first change and removed after the last. Anybody who creates containers can write labels and names.
+ * A tag needs the right to tag images, and with that right one can replace any image anyway. The mark
+ * outlives the old container, the successor and a power cut.
  */
 export type OpenMark = {
   /** `repository:tag` as the engine prints it. */
@@ -34,12 +34,15 @@ function textOf({ oldId, policy, wasRunning }: Omit<MarkOrder, 'transaction'>, t
   return [oldId, `${policyCode(policy)}${wasRunning ? '' : '-s'}`, transactionKey].join('.');
 }
 
-/** At most 128 characters, which is what a tag may have: https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-manifests */
+/**
+ * At most 128 characters, the limit of a tag:
+ * https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-manifests
+ */
 export function openMarkTag(order: MarkOrder, seal = ''): string {
   return `${repository}:${openMarkText(order)}${seal === '' ? '' : `.${seal.slice(0, sealDigits)}`}`;
 }
 
-/** Those that images are tagged with. */
+/** Open marks among the engine's tags. */
 export function openMarksOf(images: readonly Pick<ImageSummary, 'id' | 'tags'>[]): readonly OpenMark[] {
   return images.flatMap(({ id, tags }) => tags.flatMap((tag) => parseTag(tag, id) ?? []));
 }
@@ -89,7 +92,7 @@ export function helperMarkTag(helperId: string, transaction: string, seal = ''):
   return `${repository}:${text}${seal === '' ? '' : `.${seal.slice(0, sealDigits)}`}`;
 }
 
-/** Those that images are tagged with. */
+/** Helper marks among the engine's tags. */
 export function helperMarksOf(images: readonly Pick<ImageSummary, 'tags'>[]): readonly HelperMark[] {
   return images.flatMap(({ tags }) =>
     tags.flatMap((tag) => {

@@ -102,7 +102,7 @@ export function isParkedName(name: string): boolean {
   return parseStandingName(name) !== undefined || isHelperName(name);
 }
 
-/** What a container is called when no update has given it another name. */
+/** Name of a container outside any update. */
 export function plainName(text: string): string {
   const own = isHelperName(text) ? text.slice(0, -helperName('').length) : undefined;
   return own ?? parseStandingName(text)?.name ?? parseKeptName(text)?.name ?? text;
@@ -116,7 +116,7 @@ export function isHelperName(text: string): boolean {
   return text.length > helperName('').length && text.endsWith(helperName(''));
 }
 
-/** What every name that a transaction on `name` gives begins with. */
+/** Prefix of all names that a transaction on `name` gives. */
 export function standingPrefix(name: string): string {
   return `${name}.upkeep-`;
 }

@@ -5,7 +5,7 @@ import { toTimestamp } from './timestamps.ts';
 
 type CheckedContainer = Awaited<ReturnType<Application['check']>>['containers'][number];
 
-/** What a check found for a container; nothing is claimed of one that could not be checked. */
+/** Result of a check for one container; an unchecked one gets no claim. */
 export function checkedEntry(container: CheckedContainer, atMs: number) {
   const { name, image, imageId, digest = '', status, reason, error } = container;
   const { updateAvailable, latestImageId = '', latestDigest = '' } = container;
@@ -23,7 +23,7 @@ export function unfinishedField(unfinished: readonly Unfinished[]) {
   return { unfinished: unfinished.map(({ name, image, state, reason }) => ({ name, image, state, reason })) };
 }
 
-/** What became of a container in an update; of one that failed with its last words. */
+/** Outcome of a container in an update; a failed one with its last log lines. */
 export function outcomeEntry(container: ContainerOutcome) {
   const { name, image, outcome, reason, oldImageId, newImageId, oldDigest, newDigest } = container;
   const { phases, log } = container;

@@ -71,7 +71,7 @@ export function createMetrics({ clock, updatesAvailable, version }: MetricsParts
     pulls.delete(key);
   }
 
-  /** What an interrupted run leaves behind must not pile up. */
+  /** Drops the data of an interrupted run, so that it does not pile up. */
   function forget(runId: string): void {
     questions.delete(runId);
     for (const key of pulls.keys()) if (key.startsWith(`${runId} `)) pulls.delete(key);

@@ -25,7 +25,7 @@ export type ChangeAnswer = { readonly kind: 'done'; readonly answer: unknown } |
 
 type Failed = Exclude<CallOutcome, { kind: 'done' | 'noop' }>;
 
-/** As `change`, with what the engine answered. */
+/** As `change`, with the engine's answer. */
 export async function changeAndRead(client: Client, request: Change): Promise<ChangeAnswer> {
   try {
     await client.version();

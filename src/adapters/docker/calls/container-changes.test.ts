@@ -14,7 +14,7 @@ const answers =
   (_, response) =>
     refuse(response, status, message);
 
-/** Every call that changes state and whose outcome is told in the same way. */
+/** Changing calls with the same kinds of outcome. */
 const calls: Readonly<Record<string, (engine: Engine) => Promise<{ readonly kind: string }>>> = {
   createContainer: (engine) => engine.createContainer('web', recipe),
   renameContainer: (engine) => engine.renameContainer('id', 'web'),

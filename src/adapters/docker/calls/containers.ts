@@ -9,7 +9,7 @@ import { readInspected } from '../reading/reads.ts';
 import { readContainer, readContainerSummary } from '../translate/translate.ts';
 import { isDefined, pathSegment } from '../transport/wire.ts';
 
-/** The engine filters first, to send less; what passes is looked at again, because engines differ in how they match. */
+/** The engine filters first, to send less. The result is filtered again, because engines match differently. */
 export async function listContainers(
   client: Client,
   filter: ContainerFilter = {},

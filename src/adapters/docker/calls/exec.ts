@@ -115,7 +115,7 @@ async function follow(
 /** The engine notes the end some milliseconds after the output has ended. */
 const soonMs = 5;
 const pollMs = 1_000;
-/** For what is still on its way when the command has ended. */
+/** Wait for output that arrives after the command has ended. */
 const lastWordsMs = 300;
 
 function execPath(execId: string): string {

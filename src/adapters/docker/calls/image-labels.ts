@@ -10,8 +10,8 @@ type Labels = NonNullable<Container['imageLabels']>;
 export type ImageLabels = (imageId: string, signal?: AbortSignal) => Promise<Labels | undefined>;
 
 /**
- * The labels of an image by its id; undefined when the engine does not hold it any more, or can tell nothing about it.
- * An id names content, so what was read once stays true.
+ * Labels of an image by its id; undefined when the engine no longer has it or cannot show it. An id names
+ * fixed content, so a result stays true.
  */
 export function createImageLabels(client: Client): ImageLabels {
   const known = new Map<string, Labels>();

@@ -13,7 +13,7 @@ const maxLayers = 1_000;
 /** No layer has so many; of all layers together they are still exact. */
 const mostBytes = 1e12;
 
-/** Adds up what the engine reports layer by layer. */
+/** Adds up the engine's progress reports of all layers. */
 export function createPullProgress(): PullProgressCount {
   const layers = new Map<string, Layer>();
   let sums: PullProgress = { layersDone: 0, layers: 0, bytes: 0, totalBytes: 0 };

@@ -12,8 +12,8 @@ import { createPullProgress } from './pull-progress.ts';
 import { fields, text } from '../transport/wire.ts';
 
 /**
- * Has the engine pull an image, and follows what it reports. An error comes as a status when it
- * happens early, and as a line in a successful answer when it happens later.
+ * Pulls an image through the engine and reports its progress. An early error is a status; a later one is a
+ * line in a successful answer.
  * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Image/operation/ImageCreate
  */
 export async function pullImage(client: Client, request: PullRequest, signal?: AbortSignal): Promise<void> {
@@ -89,7 +89,7 @@ function errorIn(line: unknown): string {
   return text(fields(errorDetail)['message']) || text(error);
 }
 
-/** What the registry says comes with it. */
+/** The error of a pull, with the registry's text. */
 function pullFailure({ reference, credentials }: PullRequest, words: string): ServiceError {
   const remedy = remedies.find(({ sign }) => sign.test(words))?.remedy;
   const said = withoutSecrets(printable(words.trim(), 1_000), credentials === undefined ? [] : secretsOf(credentials));
@@ -98,7 +98,7 @@ function pullFailure({ reference, credentials }: PullRequest, words: string): Se
   });
 }
 
-/** What engines and registries say, and what helps. */
+/** Texts of engines and registries, each with its remedy. */
 const remedies: readonly { readonly sign: RegExp; readonly remedy: string }[] = [
   {
     sign: /toomanyrequests|too many requests|rate limit/i,

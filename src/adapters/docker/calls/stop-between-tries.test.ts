@@ -9,7 +9,7 @@ const version = {
   Components: [{ Name: 'Podman Engine' }],
 };
 
-/** `states`: what each look at the container finds, the last one from then on; `stops`: what each stop is answered. */
+/** `states`: results of the inspections in turn, the last one repeated; `stops`: answers to the stops. */
 async function stop(states: readonly string[], stops: readonly number[], policy = 'always') {
   let looks = 0;
   let asked = 0;

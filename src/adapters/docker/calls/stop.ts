@@ -11,7 +11,8 @@ import { refusal } from '../reading/reads.ts';
 import { isFields } from '../transport/wire.ts';
 
 /**
- * The engine goes on with a stop whose caller has gone; the deadline is thus beyond the kill.
+ * Stops a container. The engine continues a stop after its caller has gone, so the deadline is later than
+ * the kill.
  * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerStop
  */
 export async function stopContainer(client: Client, id: string, options: StopOptions): Promise<CallOutcome> {

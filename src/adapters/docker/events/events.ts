@@ -11,8 +11,8 @@ const longestPauseMs = 10_000;
 const lastingMs = 10_000;
 
 /**
- * What happens at the engine, for as long as the signal allows: whatever ends the stream, it is
- * opened again, and `connected` says that something may have been missed.
+ * Events of the engine until the signal aborts. A broken stream is opened again; `connected` says that
+ * events may be lost.
  */
 export async function* engineEvents(
   client: Client,
@@ -56,8 +56,8 @@ async function* oneStream(client: Client, signal: AbortSignal): AsyncGenerator<E
 }
 
 /**
- * The engine answers before it listens to itself: without a start in time, what happens in between
- * would be lost. Undefined where a proxy does not let us ask.
+ * The engine's time, as the start of the stream: the engine answers before it listens for events, so
+ * without a start it loses those in between. Undefined where a proxy refuses the request.
  */
 async function engineTime(client: Client, signal: AbortSignal): Promise<string | undefined> {
   const info = await read(client, { doing: 'ask for the time', path: '/info', signal }).catch(() => undefined);

@@ -19,5 +19,5 @@ export async function pastEvents(
 /** How far ahead of the engine's clock an answer may end. */
 const longestAheadMs = 10_000;
 
-/** Many times what an engine remembers. */
+/** Far more events than an engine keeps. */
 const mostEvents = 10_000;

@@ -3,10 +3,10 @@ import { cleanPath } from '../../../domain/container/recipe/volumes/anonymous-vo
 import { count, fields, items, text, texts, type Fields } from '../transport/wire.ts';
 import type { ChosenAddress } from './command-line.ts';
 
-/** What Podman calls Docker's `bridge` in inspect answers. */
+/** Podman's name of Docker's `bridge` in inspect answers. */
 export const defaultNetwork = 'podman';
 
-/** An inspect answer as Docker would give it: without what Podman adds to every container, and with Docker's words for the rest. */
+/** An inspect answer in Docker's form, without Podman's additions. */
 export function asDocker(
   inspected: Fields,
   { addresses, hostName }: { readonly addresses: Readonly<Record<string, ChosenAddress>>; readonly hostName: string },
@@ -48,7 +48,10 @@ function configOf(config: Fields, hostName: string): Fields {
   };
 }
 
-/** Without what Podman adds, some of it at the first start: https://docs.podman.io/en/v4.3/markdown/podman-run.1.html#environment */
+/**
+ * Environment without Podman's additions, some of them from the first start:
+ * https://docs.podman.io/en/v4.3/markdown/podman-run.1.html#environment
+ */
 function ownLines({ Env, Hostname }: Fields, hostName: string): readonly string[] {
   const hostNames = [text(Hostname), hostName].map((name) => `HOSTNAME=${name}`);
   const added = new Set(['container=podman', 'TERM=xterm', 'HOME=/', 'HOME=/root', ...hostNames]);

@@ -1,10 +1,10 @@
 import { text, texts } from '../transport/wire.ts';
 
-/** What a command line of Podman says that no API shows of the container it made. */
+/** Settings from a Podman command line that no API shows. */
 export type CommandLine = {
-  /** Addresses that were asked for, by network; the key '' is the only or first network. */
+  /** Requested addresses by network; the key '' is the only or first network. */
   readonly addresses: Readonly<Record<string, ChosenAddress>>;
-  /** Flags whose effect nothing shows, so that a successor would lack it. */
+  /** Flags with an effect that no API shows; a successor would lack it. */
   readonly hidden: readonly string[];
 };
 
@@ -24,7 +24,7 @@ export function readCommandLine(words: unknown, image: unknown): CommandLine | u
 
 type Flag = { readonly name: string; readonly value: string };
 
-/** Those before the image: what follows is the container's own command. */
+/** Flags before the image; later words are the container's own command. */
 function flagsOf(words: readonly string[], image: string): readonly Flag[] {
   const end = words.findIndex((word) => !word.startsWith('-') && isImage(word, image));
   const options = end === -1 ? words : words.slice(0, end);

@@ -8,12 +8,12 @@ import { readCommandLine } from './command-line.ts';
 import { notedAddresses } from './create-body.ts';
 import { doubtfulAddress, hiddenFlags, keptByOthers } from './obstacles.ts';
 
-/** An inspect answer in Docker's words, and what stands in the way of a successor made from it. */
+/** An inspect answer in Docker's form, and the obstacle to a successor from it. */
 export type WholeContainer = { readonly inspected: Fields; readonly obstacle: string | undefined };
 
 /**
- * Completes Podman's answer to Docker's `GET /containers/{id}/json`, which leaves out much of what the
- * container was made with, from its own API; undefined when it has been removed meanwhile.
+ * Completes Podman's answer to Docker's `GET /containers/{id}/json` from Podman's own API, because it
+ * lacks many settings; undefined when the container is gone.
  * https://docs.podman.io/en/v4.3/_static/api.html
  */
 export async function wholeContainer(
@@ -41,7 +41,7 @@ export async function wholeContainer(
   };
 }
 
-/** Its own `Hostname` is not what it is called then, nor what `HOSTNAME` in its environment says. */
+/** With the host's UTS namespace, neither its `Hostname` nor `HOSTNAME` in its environment is its real host name. */
 function sharesHostName(inspected: Fields): boolean {
   return text(fields(inspected['HostConfig'])['UTSMode']) === 'host';
 }

@@ -23,7 +23,7 @@ export async function wholeImage(client: Client, answer: unknown, signal?: Abort
   };
 }
 
-/** Podman calls what was built here `localhost/…`, and gives it a digest, as if a registry had one. */
+/** Podman names a local build `localhost/…` and gives it a digest like a registry's. */
 export function withoutLocalDigests(entry: unknown): Fields {
   const { RepoDigests, ...image } = fields(entry);
   return { ...image, RepoDigests: texts(RepoDigests).filter((digest) => !digest.startsWith('localhost/')) };

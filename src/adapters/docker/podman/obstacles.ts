@@ -2,7 +2,7 @@ import { quoted } from '../../../domain/text/printable.ts';
 import { fields, items, text, type Fields } from '../transport/wire.ts';
 import { defaultNetwork } from './as-docker.ts';
 
-/** What must be left to others, by Podman's own inspect answer and the labels. */
+/** Reason why another program manages the container, from Podman's own inspect answer and the labels. */
 export function keptByOthers(own: Fields, labels: unknown): string | undefined {
   const unit = text(fields(labels)['PODMAN_SYSTEMD_UNIT']);
   if (unit !== '')
@@ -20,8 +20,8 @@ export function hiddenFlags(flags: readonly string[]): string | undefined {
 }
 
 /**
- * Whether somebody chose the address that a container of another API client has, Podman tells
- * nowhere. Nobody does in a network whose subnet Podman chose.
+ * Podman does not say whether an API client chose a container's address. In a network with a subnet of
+ * Podman's choice nobody did.
  */
 export function doubtfulAddress(inspected: Fields, networks: readonly Fields[]): string | undefined {
   const { NetworkMode } = fields(inspected['HostConfig']);

@@ -26,7 +26,7 @@ export async function engineInfo(client: Client, signal?: AbortSignal): Promise<
   };
 }
 
-/** A socket of this host may lead elsewhere too; what can be known of that is what the engine says of itself. */
+/** A local socket may also lead to another machine; only the engine's own description can tell. */
 function reachOf({ isLocal }: Client, info: Fields): EngineInfo['containerReach'] {
   if (!isLocal) return 'remote';
   // Elsewhere containers need a virtual machine, and Docker Desktop has one on Linux too.

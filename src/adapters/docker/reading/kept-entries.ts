@@ -41,10 +41,10 @@ export function createKeptEntries(limitBytes: number): KeptEntries {
   };
 }
 
-/** What an entry takes beside its text. */
+/** Memory of an entry besides its text. */
 export const entryOverheadBytes = 256;
 
-/** What names it, without the rest. */
+/** The entry's id and names only. */
 function beginningOf(value: unknown): Fields {
   const { Id, Names, Name, RepoTags } = fields(value);
   return { Id, Names, Name, RepoTags };

@@ -6,7 +6,7 @@ export type ListEntry =
   | { readonly kind: 'large'; readonly beginning: Fields };
 
 export type ListEntries = {
-  /** Throws a `SyntaxError` for what is no list of JSON values. */
+  /** Throws a `SyntaxError` unless the text is a list of JSON values. */
   readonly push: (chunk: Uint8Array) => readonly ListEntry[];
   /** Throws a `SyntaxError` where the list has not ended. */
   readonly end: () => void;
@@ -27,7 +27,7 @@ export function createListEntries(limitBytes: number): ListEntries {
   /** Where in the entry its last whole field that lies within the limit ends; 0 for none. */
   let fieldsEnd = 0;
 
-  /** What is beyond the limit is only counted. */
+  /** Bytes beyond the limit are counted, not kept. */
   function keep(piece: Uint8Array): void {
     const room = limitBytes - length;
     if (room > 0 && piece.length > 0) pieces.push(piece.length > room ? piece.subarray(0, room) : piece);
@@ -61,7 +61,7 @@ export function createListEntries(limitBytes: number): ListEntries {
       } else if (inText) {
         if (isEscaped) isEscaped = false;
         else {
-          // Texts are most of a list: what is between their marks is passed over at once.
+          // Strings make up most of a list, so the scan jumps to the end of each.
           if (nextQuote < at) nextQuote = indexOrEnd(chunk, quote, at);
           if (nextBackslash < at) nextBackslash = indexOrEnd(chunk, backslash, at);
           at = Math.min(nextQuote, nextBackslash);

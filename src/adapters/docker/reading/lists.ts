@@ -9,29 +9,29 @@ import type { EngineResponse } from '../transport/request.ts';
 import { text, texts, type Fields } from '../transport/wire.ts';
 
 export type ListRead = {
-  /** One of what is listed: `container`. */
+  /** A listed object: `container`. */
   readonly thing: 'container' | 'image' | 'network';
   readonly path: string;
   readonly query?: Query;
   readonly signal?: AbortSignal | undefined;
 };
 
-/** What one entry may weigh: as much as an inspect of it. A container's is 1 kB; the engine itself has no limit. */
+/** Largest entry: the limit of an inspect. A container's entry is about 1 kB; the engine itself has no limit. */
 const maxEntryBytes = maxAnswerBytes;
 
-/** What all entries may weigh that are kept; 100,000 containers fit. */
+/** Largest total of kept entries; 100,000 containers fit. */
 const maxKeptBytes = 128 * megabyte;
 
-/** What is read of a list at all, the entries that are left out included. */
+/** Most bytes read from a list, left-out entries included. */
 const maxListBytes = 4_096 * megabyte;
 
 /** A list may take the deadline of a read for each of these. */
 const stretchBytes = 16 * megabyte;
 
 /**
- * The entries of a list. One that is too large is left out, with a warning, and so are the largest where
- * all together are too large: whoever labels one container must not decide about the others. Go
- * writes an empty list as null; what is none must not read as "there are none". Throws a `ServiceError`.
+ * Entries of a list. One entry above the limit is left out with a warning; if the total is too large, so
+ * are the largest entries: one container's labels must not hide the others. Go writes an empty list as
+ * null; any other value throws, so that it never reads as "there are none". Throws a `ServiceError`.
  */
 export async function readList(
   client: Client,

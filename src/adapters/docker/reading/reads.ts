@@ -5,7 +5,7 @@ import type { Client, Query } from '../transport/client.ts';
 import { fields, text, type Fields } from '../transport/wire.ts';
 
 export type Read = {
-  /** `inspect the container "web"`: what the message says could not be done. */
+  /** The failed action in a message: `inspect the container "web"`. */
   readonly doing: string;
   readonly path: string;
   readonly query?: Query;
@@ -33,7 +33,7 @@ export async function readExisting(client: Client, request: Read): Promise<unkno
   return answer;
 }
 
-/** As `read`, for what has an id. */
+/** As `read`, for an object with an id. */
 export async function readInspected(client: Client, request: Read): Promise<Fields | undefined> {
   const answer = await read(client, request);
   if (answer === undefined || text(fields(answer)['Id']) !== '')

@@ -3,10 +3,10 @@ import { ServiceError } from '../../../domain/errors.ts';
 /** A line of the engine's streams is some 300 bytes; an event carries all labels of a container. */
 const maxLineBytes = 1_048_576;
 
-/** The engine has no limit for labels; what never ends is no line. */
+/** The engine has no limit for labels; beyond this size the text counts as endless, not as a line. */
 const mostPassedBytes = 1_024 * maxLineBytes;
 
-/** What stands for a line that is too long, where that is no reason to end. */
+/** Stands for a line that is too long, where the stream goes on. */
 export const longLine = Symbol('a line that is too long');
 
 export type LineLimits = {

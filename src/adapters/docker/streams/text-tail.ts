@@ -4,7 +4,7 @@ export type TextTail = {
   readonly text: () => string;
 };
 
-/** What is handed on at most. */
+/** Most bytes that are kept. */
 const keptBytes = 65_536;
 
 /** Keeps the last 64 kB, in at most three times as much memory. */

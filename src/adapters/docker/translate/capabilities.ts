@@ -2,8 +2,8 @@ import { speaksApi } from '../../../domain/container/api-version.ts';
 import type { EngineVersion } from '../transport/version.ts';
 
 /**
- * Where engines and versions of the API differ in what this folder asks of them: all of it, in
- * one place. (What differs in the settings of containers is the business of the recipe.)
+ * Differences between engines and API versions in the calls of this folder, all in one place. Differences
+ * in containers' settings belong to the recipe.
  */
 export type Capabilities = {
   /** `POST /containers/{id}/stop` takes a signal; older ones would ignore it. */
@@ -35,7 +35,7 @@ export function capabilitiesOf({ kind, product, apiVersion }: EngineVersion): Ca
   };
 }
 
-/** What engines answer to the same mishap, by message where the status tells too little. */
+/** Engine messages for the same failure, where the status is not enough. */
 export const mishaps = {
   /** Docker: 409 "The container name … is already in use by container …". Podman: 500 "… that name is already in use". */
   nameTaken: /\bname\b.{0,300} is already in use/i,
@@ -53,7 +53,7 @@ export const mishaps = {
   removalInProgress: /removal of container .{0,300} is already in progress/i,
 } as const;
 
-/** Podman's words for what Docker has a word of its own for. */
+/** Podman's event names, with Docker's names for them. */
 export const podmanActions: ReadonlyMap<string, string> = new Map([
   ['died', 'die'],
   ['remove', 'destroy'],

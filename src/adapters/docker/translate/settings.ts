@@ -146,7 +146,7 @@ function fits<T>(value: unknown, shapes: Shapes<T>): value is Fields {
   );
 }
 
-/** Names of the fields whose shape is not the API's. */
+/** Fields with another type than the API documents. */
 function oddFields<T>(value: unknown, shapes: Shapes<T>): readonly string[] {
   const all = fields(value);
   return Object.entries<Shape>(shapes).flatMap(([field, shape]) =>

@@ -31,7 +31,7 @@ export function readContainerSummary(entry: unknown): ContainerSummary | undefin
   };
 }
 
-/** `GET /containers/{id}/json`; `obstacle` is what stands in the way of a successor beside what the answer shows. */
+/** `GET /containers/{id}/json`; `obstacle` is a reason against a successor that the answer itself does not show. */
 export function readContainer(answer: unknown, obstacle?: string): Container {
   const inspected = fields(answer);
   const id = text(inspected['Id']);
@@ -71,7 +71,7 @@ export function readNetwork(entry: unknown): Network | undefined {
   return text(Id) === '' ? undefined : { id: text(Id), name: text(Name), driver: text(Driver) };
 }
 
-/** One line of `GET /events`; undefined for what is of no interest. */
+/** One line of `GET /events`; undefined for an irrelevant event. */
 export function readEvent(line: unknown): EngineEvent | undefined {
   const { Type, Action, Actor, time, timeNano } = fields(line);
   const kind = eventKinds.find((known) => known === Type);
@@ -119,7 +119,7 @@ function readHealth(word: string): HealthStatus | undefined {
 
 const probedHealths = ['starting', 'healthy', 'unhealthy'] as const;
 
-/** What an output of a health probe may weigh; Docker itself keeps 4,096 bytes. */
+/** Largest output of a health probe; Docker itself keeps 4,096 bytes. */
 const maxHealthOutput = 4_096;
 
 function readState(state: Fields, healthcheck: Fields): ContainerState {

@@ -60,7 +60,7 @@ function tcpAddress(
   return { kind: 'tcp', text, host: hostOf(url), port: portOf(url) ?? how.defaultPort, secure: how.secure };
 }
 
-/** What `ssh` would take for an option must not reach its command line. */
+/** Refuses a host or user that `ssh` would read as an option. */
 function sshAddress(url: URL, text: string): EngineAddress {
   const host = hostOf(url);
   const user = url.username === '' ? undefined : url.username;

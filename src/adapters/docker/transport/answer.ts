@@ -5,12 +5,15 @@ import { fields, isFields, text } from './wire.ts';
 
 export const megabyte = 1_048_576;
 
-/** What an answer about one thing may weigh. An inspect is some 10 kB. */
+/** Largest answer about one object. An inspect is about 10 kB. */
 export const maxAnswerBytes = 8 * megabyte;
 const maxErrorBytes = 65_536;
 const maxMessageChars = 1_000;
 
-/** The body as JSON. Throws `engine-refused` when it is too large or no JSON; `doing` is what could not be done then. */
+/**
+ * The body as JSON. Throws `engine-refused` when it is too large or no JSON; `doing` is the failed action,
+ * for the message.
+ */
 export async function readJson(body: EngineResponse['body'], limitBytes: number, doing = 'go on'): Promise<unknown> {
   const bytes = await readBytes(body, limitBytes);
   if (bytes.length > limitBytes) {

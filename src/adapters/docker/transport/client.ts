@@ -21,7 +21,7 @@ export type Client = {
   /** Throws a `ServiceError` (an `EngineFailure` when there was no answer), or the signal's reason. */
   readonly send: (call: Call) => Promise<Reply>;
   readonly tellLeftOut: LeftOutTeller;
-  /** The same, for what every version answers alike: without asking which it is. */
+  /** As `send`, without a version in the path: every version answers this call alike. */
   readonly sendUnversioned: (call: Call) => Promise<Reply>;
 };
 
@@ -144,7 +144,7 @@ function refusedVersion(host: string, error: EngineError): ServiceError {
       },
     );
   }
-  // What Go's server says to plain HTTP on its port for TLS.
+  // Go's HTTPS server answers so to plain HTTP.
   if (error.message.includes('HTTP request to an HTTPS server')) {
     return new ServiceError('engine-unreachable', `Cannot reach the container engine at "${host}": it wants TLS`, {
       remedy: 'Give --tlsverify (DOCKER_TLS_VERIFY) and --cert-path (DOCKER_CERT_PATH)',

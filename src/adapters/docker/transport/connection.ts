@@ -7,7 +7,7 @@ export type TlsFiles = {
   readonly ca?: Buffer;
   readonly cert?: Buffer;
   readonly key?: Buffer;
-  /** False: whoever answers is believed. */
+  /** False: the server's certificate is not verified. */
   readonly verify: boolean;
 };
 
@@ -30,9 +30,9 @@ export type ConnectionRequest = {
 };
 
 /**
- * `shared`: one of a few kept connections, for short reads; the engine may close such a one at the
- * very moment it is used, so only what can be repeated goes there. `own`: a new connection, for
- * what changes state and for what lasts. A new connection costs 0.1 ms over a unix socket.
+ * `shared`: one of a few kept connections, for short reads. The engine may close one at the moment of its
+ * use, so only repeatable calls use it. `own`: a new connection, for changes and long calls. A new
+ * connection costs 0.1 ms over a unix socket.
  */
 export type SocketKind = 'shared' | 'own';
 
@@ -68,7 +68,7 @@ export function createConnection(
 /** Longer than the pauses within a scan; shorter than the idle limits of the proxies people put before the socket. */
 const keptIdleMs = 4_000;
 
-/** Pulls, waits, stops and event streams that can be under way at once; far above what an update does. */
+/** Most pulls, waits, stops and event streams at once; far above the needs of an update. */
 const maxOwnSockets = 256;
 
 const probeAfterMs = 30_000;

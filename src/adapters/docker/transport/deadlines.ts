@@ -4,7 +4,7 @@ export type Deadlines = {
   readonly readMs: number;
   /** For create, start, rename and the like: a volume driver or a full disk can make them slow, and giving up early only yields "unknown". */
   readonly changeMs: number;
-  /** Beyond a container's own stop timeout: the kill, and what the engine tidies after it. */
+  /** Time after a container's own stop timeout, for the kill and the engine's tidying. */
   readonly stopMarginMs: number;
   /** For a removal that somebody else began. */
   readonly removalMs: number;

@@ -68,7 +68,7 @@ describe('an engine that cannot be reached is told', () => {
     const { engine, server } = await connectedEngine({ version: (_, response) => void response.end('<html>') });
     await expect(engine.info()).rejects.toMatchObject({
       code: 'engine-unreachable',
-      message: `Cannot reach the container engine at "${server.host}": what listens there is not a container engine`,
+      message: `Cannot reach the container engine at "${server.host}": the program at this address is not a container engine`,
     });
     const other = await connectedEngine({ version: { hello: 'world' } });
     await expect(other.engine.info()).rejects.toThrow('not a container engine');

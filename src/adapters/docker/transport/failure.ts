@@ -6,7 +6,7 @@ import { printable } from '../../../domain/text/printable.ts';
  * it: such a call certainly had no effect. `stale` is true when a kept connection turned out to be dead.
  */
 export class EngineFailure extends ServiceError {
-  /** The message without "Cannot reach …", for one that says what could not be done. */
+  /** The message without "Cannot reach …", for a message with its own action. */
   readonly why: string;
   readonly sent: boolean;
   readonly stale: boolean;
@@ -27,7 +27,7 @@ export class EngineFailure extends ServiceError {
 
 export type Explained = { readonly code: ErrorCode; readonly why: string; readonly remedy: string };
 
-/** What a failed connection means, and what a person can do about it. */
+/** The cause of a failed connection, with a remedy. */
 export function explain(error: unknown): Explained {
   const code = codeOf(error);
   const words = printable(error instanceof Error ? error.message : String(error), 1_000);
@@ -37,7 +37,7 @@ export function explain(error: unknown): Explained {
   return { code: known.code ?? 'engine-unreachable', why: `${known.why} (${code})`, remedy: known.remedy };
 }
 
-/** The `code` of an error whose message holds the last words of `ssh`. */
+/** `code` of an error whose message ends with the output of `ssh`. */
 export const sshFailed = 'ERR_SSH';
 
 const startOrMount =

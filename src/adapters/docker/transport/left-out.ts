@@ -1,4 +1,4 @@
-/** Tells, once for each, what lists have left out because it is too large. */
+/** Logs each entry that a list left out as too large, once. */
 export type LeftOutTeller = (thing: string, names: readonly string[]) => void;
 
 export function createLeftOutTeller(warn: (message: string) => void): LeftOutTeller {
@@ -8,7 +8,7 @@ export function createLeftOutTeller(warn: (message: string) => void): LeftOutTel
     if (told.size + fresh.length > mostTold) told.clear();
     for (const name of fresh.slice(0, mostTold)) told.add(`${thing} ${name}`);
     for (const name of fresh.slice(0, mostNamed))
-      warn(`${leave(thing, name)}: what the engine lists of it is too large`);
+      warn(`${leave(thing, name)}: its entry in the engine's list is too large`);
     if (fresh.length > mostNamed) warn(`${fresh.length - mostNamed} more of the ${thing}s are left out for their size`);
   };
 }

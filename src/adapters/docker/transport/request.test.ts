@@ -13,7 +13,7 @@ const request: EngineRequest = {
   patience: { for: 'whole', ms: 1_000 },
 };
 
-/** A connection that counts what of it has been let go. */
+/** A connection that counts its released sockets. */
 async function counted(script: Answer) {
   const server = await startScriptedEngine({ script: { '*': script } });
   const real = createConnection(parseAddress(server.host, false), { maxSockets: 2 });

@@ -16,8 +16,8 @@ export type EngineRequest = {
 };
 
 /**
- * What the limit is on: the whole exchange, the silence between two pieces of the answer, or only the wait for
- * its head. With `stretches` each so many bytes of the answer have that time.
+ * Scope of the limit: the whole exchange, the silence between two pieces of the answer, or the wait for
+ * its head. With `stretches` the time counts anew after so many bytes.
  */
 export type Patience =
   | { readonly for: 'whole' | 'silence' | 'head'; readonly ms: number }
@@ -138,7 +138,7 @@ function startExchange(connection: Connection, clock: Clock, request: EngineRequ
   };
 }
 
-/** Nothing leaves before the connection stands: what fails earlier, certainly had no effect. */
+/** Reports whether the connection stood. A failure before that certainly had no effect. */
 function watchSocket(message: ClientRequest): () => boolean {
   let sent = false;
   message.once('socket', (socket) => {

@@ -4,16 +4,16 @@ import type { EngineAddress } from './address.ts';
 import { sshFailed } from './failure.ts';
 
 /**
- * A connection to the engine of another host: the system's `ssh` runs `docker system dial-stdio`
- * there, whose standard input and output are the engine's socket
- * (https://github.com/docker/cli/blob/master/cli/command/system/dial_stdio.go). Keys, known hosts
- * and jump hosts come from the user's ssh configuration. The child ends with the stream.
+ * A connection to the engine of another host. The system's `ssh` runs `docker system dial-stdio` there,
+ * with the engine's socket as its input and output
+ * (https://github.com/docker/cli/blob/master/cli/command/system/dial_stdio.go). Keys, known hosts and jump
+ * hosts come from the user's ssh configuration. The child ends with the stream.
  */
 export function openSsh(address: EngineAddress & { kind: 'ssh' }): Duplex {
   const child = spawn('ssh', sshArguments(address), { stdio: ['pipe', 'pipe', 'pipe'] });
   const complaints = collectComplaints(child);
   const stream = new Duplex({
-    // Otherwise a session whose far end has gone would pass for one that can be used again.
+    // Otherwise a session with a closed far end would look reusable.
     allowHalfOpen: false,
     read: () => void child.stdout.resume(),
     // The reason for a failed write is in the child's last words, which arrive later.

@@ -8,7 +8,7 @@ import { fields, items, text } from './wire.ts';
 export const oldestVersion = '1.41';
 export const newestVersion = '1.51';
 
-/** What `GET /version` says of an engine, and the version of the API that we speak with it. */
+/** The engine's `GET /version`, and the API version that we use with it. */
 export type EngineVersion = {
   readonly kind: EngineInfo['kind'];
   readonly product: string;
@@ -21,7 +21,7 @@ export type EngineVersion = {
 
 export type VersionOptions = {
   readonly host: string;
-  /** What somebody asked for; anything at all. */
+  /** The configured version, unchecked. */
   readonly pinned?: string | undefined;
   /** Hears that the pinned version cannot be used, and why. */
   readonly warn?: (message: string) => void;
@@ -64,7 +64,7 @@ function isWithin(version: Version, { newest, oldest }: SpokenVersions): boolean
 export function notAnEngine(host: string, cause?: unknown): ServiceError {
   return new ServiceError(
     'engine-unreachable',
-    `Cannot reach the container engine at "${host}": what listens there is not a container engine`,
+    `Cannot reach the container engine at "${host}": the program at this address is not a container engine`,
     {
       remedy: 'Check --host (DOCKER_HOST)',
       cause,

@@ -41,7 +41,7 @@ export function isTextMap(value: unknown): value is Readonly<Record<string, stri
   return isFields(value) && Object.values(value).every((item) => typeof item === 'string');
 }
 
-/** The entries whose value is a string. `fromEntries` keeps a key `__proto__` a mere key. */
+/** Entries with a string value. `fromEntries` keeps a key `__proto__` a mere key. */
 export function textMap(value: unknown): Readonly<Record<string, string>> {
   if (isTextMap(value)) return value;
   return Object.fromEntries(
@@ -49,7 +49,7 @@ export function textMap(value: unknown): Readonly<Record<string, string>> {
   );
 }
 
-/** RFC 3339 to milliseconds since the epoch; 0 for what is no time, or Go's zero time of the year 1. */
+/** RFC 3339 to milliseconds since the epoch; 0 for any other text, and for Go's zero time of the year 1. */
 export function timeMs(value: unknown): number {
   const ms = Date.parse(text(value));
   return ms > 0 ? ms : 0;

@@ -1,4 +1,4 @@
-/** A map that forgets what was not used for longest. */
+/** A map that drops its least recently used entry. */
 export type Lru<Value> = {
   readonly get: (key: string) => Value | undefined;
   readonly set: (key: string, value: Value) => void;

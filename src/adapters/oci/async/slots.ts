@@ -7,7 +7,7 @@ export type Slots = {
   readonly limit: (most: number) => void;
 };
 
-/** With `maxWaiting` in the queue already, `full` says what to throw. */
+/** With `maxWaiting` requests in the queue, a further one fails with the error of `full`. */
 export function createSlots(size: number, maxWaiting: number, full: () => Error): Slots {
   let most = size;
   let taken = 0;

@@ -1,10 +1,7 @@
 /** Calls back in the next turn of the event loop. */
 export type Turns = (go: () => void) => void;
 
-/**
- * Those who come in the same turn go on together, at most `places` of them before the others follow: what
- * goes in lockstep finds the code of each step where the processor has it at hand.
- */
+/** Starts at most `places` functions per tick of the event loop: all at once delays the first. */
 export function createTurns(places: number): Turns {
   let due: (() => void)[] = [];
   return (go) => {

@@ -5,7 +5,7 @@ import type { Scheme } from './hosts.ts';
 import type { IsInsecure } from '../transport/insecure.ts';
 import { basic, type TokenRequest, type Tokens } from './tokens.ts';
 
-/** What goes into the `Authorization` header. */
+/** Value of the `Authorization` header. */
 export type Authorization = {
   readonly header: string;
   /** Whether it came by a login; a token for anybody tells nothing. */
@@ -16,7 +16,7 @@ export type Authorization = {
 
 export type AuthorizationRequest = {
   readonly challenge: Challenge;
-  /** Who gave the challenge, and what it spoke. */
+  /** Host and scheme of the challenge. */
   readonly host: string;
   readonly scheme: Scheme;
   readonly scopes: readonly string[];

@@ -73,7 +73,7 @@ test.each<[string, [string, string[][], string?][]]>([
   ],
   ['Bearer realm=a, realm=b', [['bearer', [['realm', 'a']]]]],
   ['Bearer ,realm=a', [['bearer', [['realm', 'a']]]]],
-  // What cannot be read ends the list.
+  // An unreadable part ends the list.
   ['Basic realm="open', []],
   ['Basic realm="a" Bearer realm="b"', []],
   ['Basic realm="a", =b', [['basic', [['realm', 'a']]]]],

@@ -2,15 +2,15 @@
 export type Challenge = {
   /** In lower case: `bearer`, `basic`. */
   readonly scheme: string;
-  /** What follows the scheme when it is no list of parameters. */
+  /** Text after the scheme, unless it is a list of parameters. */
   readonly token68: string | undefined;
   /** By name in lower case; where a name is repeated, the first counts. */
   readonly parameters: ReadonlyMap<string, string>;
 };
 
 /**
- * Reads the challenges of a `WWW-Authenticate` field; several fields joined by commas are one.
- * What cannot be read ends the list: https://www.rfc-editor.org/rfc/rfc9110.html#section-11.6.1
+ * Parses the challenges of a `WWW-Authenticate` field; several fields joined by commas are one. An
+ * unreadable part ends the list: https://www.rfc-editor.org/rfc/rfc9110.html#section-11.6.1
  */
 export function parseChallenges(field: string): readonly Challenge[] {
   const challenges: Challenge[] = [];
@@ -37,7 +37,7 @@ const parameter = new RegExp(`(${tokenText})[ \\t]*=[ \\t]*(?:(${tokenText})|${q
 
 type Reader = { readonly take: (pattern: RegExp) => RegExpExecArray | undefined };
 
-/** Takes what matches where it stands and moves on; patterns are sticky, so reading is linear. */
+/** Matches a pattern at the current position and moves on; patterns are sticky, so reading is linear. */
 function createReader(text: string): Reader {
   let position = 0;
   return {

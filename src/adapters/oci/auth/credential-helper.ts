@@ -29,7 +29,7 @@ export function askHelper(name: string, server: string, deadlineMs: number): Pro
       else if (stdout.trim() === notFound) resolve({ kind: 'none' });
       else resolve({ kind: 'failed', why: `${program} ${whyOf(error, stderr || stdout, deadlineMs)}` });
     });
-    // A program that does not read its input closes it; what it answers counts.
+    // A program may close its input unread; only its output counts.
     child.stdin?.on('error', () => {});
     child.stdin?.end(server);
   });

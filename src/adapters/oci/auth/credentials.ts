@@ -20,7 +20,7 @@ export type CredentialOptions = {
   readonly helperDeadlineMs?: number | undefined;
 };
 
-/** The login for a registry, and what to tell people when it is refused. */
+/** Login for a registry, with the text for its refusal. */
 export type Login = {
   /** As in a normalised reference. */
   readonly registry: string;
@@ -35,7 +35,7 @@ export type Credentials = {
   readonly find: (registry: string) => Promise<Login>;
   /** The same without `repoUser`: for a host that only stands in for a registry. */
   readonly findOwn: (registry: string) => Promise<Login>;
-  /** Makes the next search ask the helper again: what it said was refused. */
+  /** Forgets the helper's answer after a refusal, so that the next search asks again. */
   readonly forget: (registry: string) => void;
 };
 
@@ -65,7 +65,7 @@ export function createCredentials(options: CredentialOptions): Credentials {
     forget: (registry) => remembered.delete(registry),
   };
 
-  /** It is somebody's password for one registry; images, and who labels them, name others. */
+  /** REPO_USER's login belongs to one registry. Images and labels may name others, which do not get it. */
   function withoutRepoLogin({ registry, credential, origin }: Login): Login {
     if (hinted.get(registry) === undefined) {
       hinted.set(registry, true);
@@ -128,6 +128,6 @@ const none: HelperAnswer = { kind: 'none' };
 
 const maxRemembered = 100;
 
-/** Helpers start processes and ask clouds; what they give is good for hours. */
+/** Helpers start processes and call cloud services; their logins last for hours. */
 const answerTtlMs = 120_000;
 const failureTtlMs = 30_000;

@@ -2,8 +2,8 @@ import type { Login } from './credentials.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 
 /**
- * The failure of whoever was not let in. Registries do not tell a repository that is not ours from
- * one that does not exist, so neither do we.
+ * The failure of a denied request. Registries do not distinguish a private repository from a missing one,
+ * so neither does the message.
  */
 export function denied(host: string, login: Login, said: string): RegistryFailure {
   const what = login.credential === undefined ? login.origin : `${login.origin} did not open it`;
@@ -24,7 +24,7 @@ export function loginRefused(host: string, login: Login, said: string): Registry
   });
 }
 
-/** The registry wants to know who we are, and everybody on the way would learn it. */
+/** The registry requires a login, but over plain HTTP everybody on the way could read it. */
 export function loginKeptBack(host: string, login: Login): RegistryFailure {
   return new RegistryFailure('registry-denied', `${login.origin} is kept back, because it speaks plain HTTP`, {
     host,

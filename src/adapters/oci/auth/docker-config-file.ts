@@ -6,8 +6,8 @@ import { RegistryFailure } from '../transport/failure.ts';
 import { remembered } from '../async/remembered.ts';
 
 /**
- * Docker's `config.json` as it is now: read again when it has changed. A missing file is an empty
- * one; one that cannot be read throws, and nothing of what is in it is ever shown.
+ * Docker's `config.json`, read again when the file has changed. A missing file counts as empty; an
+ * unreadable one throws. The error never quotes its content.
  */
 export function createDockerConfigFile(clock: Clock, path: string | undefined): () => Promise<DockerConfig> {
   if (path === undefined) return () => Promise.resolve(emptyDockerConfig);

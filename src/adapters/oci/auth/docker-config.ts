@@ -1,6 +1,6 @@
 import { objectOf, parseJsonObject, stringOf, type JsonObject } from '../transport/json.ts';
 
-/** What a registry is shown to prove who we are. */
+/** Login for a registry. */
 export type Credential =
   | { readonly kind: 'password'; readonly username: string; readonly password: string }
   /** Exchanged for a token at the token server: https://distribution.github.io/distribution/spec/auth/oauth/ */

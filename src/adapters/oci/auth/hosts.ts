@@ -3,14 +3,14 @@ import { createLru } from '../async/lru.ts';
 import { createThrottle, type Throttle, type ThrottleOptions } from '../limits/throttle.ts';
 import { until } from '../async/until.ts';
 
-/** What is known of a host, for as long as the process lives. */
+/** State of a host, for the life of the process. */
 export type Host = {
   readonly throttle: Throttle;
   /** How it wants to be convinced, so that the next request does not have to be refused first. */
   challenge: Challenge | undefined;
-  /** What it speaks; undefined while that is not known, or no longer. */
+  /** Scheme of the host; undefined while it is unknown, or again in doubt. */
   scheme: Scheme | undefined;
-  /** Whether it has ever said what it speaks. */
+  /** True once the host has answered in a known scheme. */
   isKnown: boolean;
   /**
    * Resolves when the host is known, or it is our turn to get to know it: the first request goes

@@ -9,7 +9,7 @@ import { parseJsonObject, stringOf } from '../transport/json.ts';
 import { createLru } from '../async/lru.ts';
 import { createSingleFlight } from '../async/single-flight.ts';
 
-/** What a `Bearer` challenge asks for. */
+/** Parameters of a `Bearer` challenge. */
 export type TokenRequest = {
   readonly realm: URL;
   readonly service: string | undefined;
@@ -123,7 +123,7 @@ function readToken({ realm, login }: TokenRequest, answer: WireAnswer): { token:
   return { token, lifeMs: lifeOf(fields?.['expires_in']) };
 }
 
-/** What a header cannot carry must not reach one. */
+/** True if a header can carry the token. */
 function fitsHeader(token: string): boolean {
   return token.length <= maxTokenLength && /^[\x21-\x7e]+$/.test(token);
 }

@@ -28,8 +28,8 @@ export type Ask = {
 };
 
 /**
- * Asks as whoever we are there: throws `registry-denied` for 401 and 403 and where a token server
- * refuses the login, returns every other answer.
+ * Sends a request with the registry's login. Throws `registry-denied` for 401 and 403, and for a login
+ * that a token server refuses; returns every other answer.
  */
 export type Client = (endpoint: Endpoint, ask: Ask, signal?: AbortSignal) => Promise<WireAnswer>;
 
@@ -39,7 +39,7 @@ export type ClientOptions = {
   readonly authorize: Authorize;
   readonly credentials: Credentials;
   readonly isInsecure: IsInsecure;
-  /** Whether what proves who we are may go there unencrypted. */
+  /** True if a login may be sent unencrypted. */
   readonly maySendPlainLogin: IsInsecure;
 };
 
@@ -48,8 +48,9 @@ export function createClient(options: ClientOptions): Client {
   return request;
 
   /**
-   * Asks, with a token where the host is known to want one; on a 401 meets its challenge, and asks
-   * once more. While the first request to a host is out, the others wait for what it finds.
+   * Sends a request, with a token if the host is known to want one. After a 401 it meets the challenge and
+   * sends once more. During the first request to a host the others wait, so that they know its scheme and
+   * challenge.
    */
   async function request(endpoint: Endpoint, ask: Ask, signal?: AbortSignal): Promise<WireAnswer> {
     const host = hostOf(endpoint.host);
@@ -137,7 +138,7 @@ export function createClient(options: ClientOptions): Client {
     return scheme === 'https' || chosen === 'http' || maySendPlainLogin(host, signal);
   }
 
-  /** An insecure registry is tried with https first, as an engine does; what it speaks is remembered. */
+  /** Tries an insecure registry with https first, as an engine does, and remembers the scheme that worked. */
   async function inItsScheme({ host, endpoint, met, signal }: Visit, speak: Speak): Promise<WireAnswer> {
     const known = endpoint.scheme ?? host.scheme;
     try {
@@ -146,7 +147,7 @@ export function createClient(options: ClientOptions): Client {
       const mayBePlain = isSilence(error) && (known === undefined || (known === 'https' && speaksNoTls(error)));
       if (!mayBePlain || endpoint.scheme !== undefined || !(await isInsecure(endpoint.host, signal))) throw error;
       if (speaksNoTls(error)) {
-        // Those who wait need to know no more: plain registries seldom have a challenge.
+        // The waiting requests need only the scheme: plain HTTP registries seldom have a challenge.
         host.scheme = 'http';
         host.isKnown = true;
         met();
@@ -158,7 +159,7 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-/** One request, and what belongs to it. */
+/** One request with its host, endpoint and signal. */
 type Visit = {
   readonly host: Host;
   readonly endpoint: Endpoint;
@@ -182,7 +183,7 @@ async function understood(host: Host, scheme: Scheme, speak: Speak): Promise<Wir
   }
 }
 
-/** What servers with TLS say to plain HTTP. */
+/** Servers with TLS answer 400 to plain HTTP. */
 function isMisunderstanding(scheme: Scheme, { status }: WireAnswer): boolean {
   return scheme === 'http' && status === 400;
 }

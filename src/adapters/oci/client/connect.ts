@@ -46,7 +46,7 @@ export type OciRegistryOptions = {
   readonly random?: () => number;
 };
 
-/** What a registry is reached with. */
+/** Client and agents for all registries. */
 export type Connection = {
   readonly client: Client;
   readonly credentials: Credentials;

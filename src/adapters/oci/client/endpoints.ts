@@ -9,9 +9,9 @@ import { impatient, patient, type Patience } from '../limits/throttle.ts';
 export type Endpoint = {
   /** With port, as in a URL. */
   readonly host: string;
-  /** What comes before `/v2/`; empty for all but some mirrors. */
+  /** Path before `/v2/`; empty except for some mirrors. */
   readonly prefix: string;
-  /** Undefined: https, or what an insecure registry turns out to speak. */
+  /** Undefined: https, or the scheme that an insecure registry turns out to speak. */
   readonly scheme: Scheme | undefined;
   readonly patience: Patience;
   readonly login: () => Promise<Login>;

@@ -1,16 +1,16 @@
 import type { Clock } from '../../../domain/outside/outside.ts';
 
-/** How long a host wants to be left alone, from what it says when it sends us away. */
+/** Pauses that a host requests with its 429 and 503 answers. */
 export type Pauses = {
   /** Not positive: it may be asked. */
   readonly leftMs: () => number;
-  /** What it gave as the reason last. */
+  /** Reason of the last pause. */
   readonly why: () => string;
   /** `askedMs`: undefined where it named no time. */
   readonly begin: (askedMs: number | undefined, why: string) => void;
   /** It has answered, so the next pause is the first in a row again. */
   readonly answered: () => void;
-  /** Pauses follow each other for so long that whoever comes now need not wait as well. */
+  /** True if the host has paused us for so long that a new request should fail at once. */
   readonly areTooMany: () => boolean;
 };
 

@@ -23,7 +23,7 @@ export const patient: Patience = { faults: 2, refusals: 3, budgetMs: 30_000 };
 /** For a request that something else can take the place of. */
 export const impatient: Patience = { faults: 0, refusals: 0, budgetMs: 0 };
 
-/** What one host lets us do; every request to it goes through here. */
+/** Limits of one host; every request to it passes here. */
 export type Throttle = {
   /** Throws a `RegistryFailure`; an answer of 500 and above that stays so is returned. */
   readonly run: (work: () => Promise<WireAnswer>, patience: Patience, signal?: AbortSignal) => Promise<WireAnswer>;
@@ -38,9 +38,9 @@ export type ThrottleOptions = {
 };
 
 /**
- * Bounds what is in flight to a host, and remembers for all callers what it told one of them: a 429,
- * or a 503 that names a time, pauses the host; where it tells how many requests are left, no more
- * are under way; and where nobody answered, the others are not kept waiting for as long once more.
+ * Limits the requests in flight to a host, and shares its answers among all callers. A 429, or a 503 with
+ * a time, pauses the host. If the host reports its remaining requests, no more are in flight than that.
+ * After a timeout the other callers wait a shorter time.
  */
 export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOptions): Throttle {
   const slots = createSlots(maxInFlight, maxWaiting, () => sentAway('too many requests wait for it already', 1000));
@@ -88,7 +88,7 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
     return judge(answer, left);
   }
 
-  /** An answer to what was sent before the last announcement came, and tells of more, tells of the time before it. */
+  /** An answer to a request from before the last announcement is ignored if it reports more remaining requests. */
   function hear(answer: WireAnswer, sentAtMs: number): void {
     const left = requestsLeft(answer);
     if (left === undefined || (left > told.left && sentAtMs < told.atMs)) return;
@@ -132,14 +132,14 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
   }
 }
 
-/** What is left of one caller's patience. */
+/** Remaining retries and times of one caller. */
 type Left = { -readonly [Field in keyof Patience]: Patience[Field] } & { readonly beganAtMs: number };
 
 type Outcome =
   | { readonly kind: 'answer'; readonly answer: WireAnswer }
   | { readonly kind: 'again'; readonly afterMs: number };
 
-/** What a proxy or a registry in trouble answers; others of 500 and above mean what they say. */
+/** Statuses of a proxy or registry in trouble; other statuses from 500 up are answers about the request. */
 const faultStatuses: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 
 /** Requests in the queue of one host: more than a check of all images of a machine. */

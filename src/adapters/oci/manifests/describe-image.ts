@@ -46,7 +46,7 @@ function chooseFrom(entries: readonly Entry[], platform: Platform, showable: Des
   throw new RegistryFailure('registry-not-found', `it has no image for ${formatPlatform(platform)}, only for ${list}`);
 }
 
-/** What is no image, as charts and signatures are, has a config that says nothing to us. */
+/** Reads an image's config. Charts and signatures are no images; their config has no use here. */
 async function readConfig(
   client: Client,
   place: Place,

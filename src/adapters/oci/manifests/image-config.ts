@@ -2,14 +2,14 @@ import type { Platform } from '../../../domain/reference/platform.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { parseJsonObject, stringOf } from '../transport/json.ts';
 
-/** What an image config tells of where and when it was built. */
+/** Platform and build time from an image config. */
 export type ImageConfig = {
   readonly platform: Platform | undefined;
   /** Milliseconds since the epoch. */
   readonly createdAtMs: number | undefined;
 };
 
-/** Leaves undefined what is not there: https://github.com/opencontainers/image-spec/blob/main/config.md */
+/** Missing fields are undefined: https://github.com/opencontainers/image-spec/blob/main/config.md */
 export function parseImageConfig(body: Buffer): ImageConfig {
   const fields = parseJsonObject(body);
   const text = (name: string): string => printable(stringOf(fields?.[name]) ?? '', maxNameLength);

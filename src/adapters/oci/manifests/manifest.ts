@@ -7,15 +7,15 @@ import { indexTypes, manifestTypes, mediaTypeOf, outdatedTypes } from './media-t
 /** One line of an index. */
 export type Entry = { readonly digest: Digest; readonly platform: ForeignPlatform | undefined };
 
-/** What a manifest says, as far as it matters here. */
+/** Fields of a manifest that matter here. */
 export type Manifest =
   | { readonly kind: 'index'; readonly entries: readonly Entry[] }
   | { readonly kind: 'image'; readonly configDigest: Digest; readonly configType: string };
 
 /**
- * Reads the body of a manifest answer; throws `registry-invalid` for what is none. The body's own
- * `mediaType` counts before the header, which stores and proxies change; a body that could be both
- * an index and an image is refused: https://github.com/advisories/GHSA-mc8v-mgrf-8f4m
+ * Parses the body of a manifest; throws `registry-invalid` if it is none. The body's `mediaType` counts
+ * before the header, because stores and proxies change headers. A body that may be both an index and an
+ * image is refused: https://github.com/advisories/GHSA-mc8v-mgrf-8f4m
  */
 export function parseManifest(body: Buffer, contentType: string | undefined): Manifest {
   const fields = parseJsonObject(body);

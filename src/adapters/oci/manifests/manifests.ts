@@ -12,12 +12,12 @@ import { impatient } from '../limits/throttle.ts';
 /** Where in which repository. */
 export type Place = { readonly endpoint: Endpoint; readonly repository: string };
 
-/** What a tag means, and how to ask whether it still does. */
+/** Digest of a tag, and the ETag for the next request. */
 export type TagState = { readonly digest: Digest; readonly etag: string | undefined };
 
 /**
- * What a tag means now, by a HEAD; where that does not tell, by a GET whose body is hashed. Some
- * registries know no HEAD, and say so with whatever status they like, 401 and 404 included.
+ * Digest of a tag, by a HEAD request; if that gives none, by a GET whose body is hashed. Registries
+ * without HEAD answer with any status, even 401 or 404.
  */
 export async function resolveTag(
   client: Client,

@@ -1,4 +1,4 @@
-/** What an image is described in: https://github.com/opencontainers/image-spec/blob/main/media-types.md */
+/** Media types of indexes and manifests: https://github.com/opencontainers/image-spec/blob/main/media-types.md */
 export const indexTypes: ReadonlySet<string> = new Set([
   'application/vnd.oci.image.index.v1+json',
   'application/vnd.docker.distribution.manifest.list.v2+json',
@@ -9,10 +9,10 @@ export const manifestTypes: ReadonlySet<string> = new Set([
   'application/vnd.docker.distribution.manifest.v2+json',
 ]);
 
-/** All four in every request: with fewer, a registry converts what it has, and a digest of its own comes out. */
+/** Every request accepts all four. With fewer, a registry converts the manifest, and the digest changes. */
 export const acceptedTypes = [...indexTypes, ...manifestTypes].join(', ');
 
-/** The last four are what old registries made of them: https://github.com/distribution/distribution/issues/1621 */
+/** The last four come from old registries: https://github.com/distribution/distribution/issues/1621 */
 export const configTypes: ReadonlySet<string> = new Set([
   'application/vnd.oci.image.config.v1+json',
   'application/vnd.docker.container.image.v1+json',

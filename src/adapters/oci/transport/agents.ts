@@ -10,7 +10,7 @@ import { proxyAuthorization } from './proxy-choice.ts';
 /** How requests travel to one origin: scheme, host and port. */
 export type Route = {
   readonly request: typeof http.request;
-  /** What the options of every request to the origin have in common. */
+  /** Options common to all requests to the origin. */
   readonly options: { readonly agent: http.Agent; readonly host: string; readonly port: string };
   /** Headers for a proxy that is asked for whole URLs; undefined where there is none. */
   readonly proxyHeaders: Readonly<Record<string, string>> | undefined;
@@ -21,7 +21,7 @@ export type Agents = {
   readonly routeTo: (url: URL) => Route | Promise<Route>;
   /** Makes the next request to the origin begin anew: certificates may have changed. */
   readonly forget: (url: URL) => void;
-  /** For good: what is under way ends, and nothing begins. */
+  /** Ends all requests for good; later ones fail. */
   readonly close: () => Promise<void>;
 };
 

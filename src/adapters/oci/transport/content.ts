@@ -14,5 +14,6 @@ export function verify({ body, headers }: WireAnswer, digest: Digest): void {
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity')
     throw new RegistryFailure('registry-invalid', 'it sent compressed what was not asked for so');
-  if (digestOf(body, digest) !== digest) throw new RegistryFailure('registry-invalid', `what it sent is not ${digest}`);
+  if (digestOf(body, digest) !== digest)
+    throw new RegistryFailure('registry-invalid', `its content does not have the digest ${digest}`);
 }

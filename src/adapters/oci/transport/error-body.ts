@@ -3,9 +3,9 @@ import { cut } from './failure.ts';
 import { arrayOf, objectOf, parseJsonObject, stringOf } from './json.ts';
 
 /**
- * What an answer says went wrong, cut for a message; empty when it says nothing. Registries send a
- * list (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#error-codes), token
- * servers the same, or one `details`, `error_description` or `message`.
+ * Error text of an answer, cut for a message; empty without one. Registries send a list
+ * (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#error-codes). Token servers send
+ * the same, or a field `details`, `error_description` or `message`.
  */
 export function whyOf(answer: WireAnswer): string {
   const words = wordsOf(answer);

@@ -24,7 +24,7 @@ function create(deadlineMs = 5000): { readonly exchange: Exchange; readonly agen
   return { agents, exchange: createExchange(agents, { deadlineMs, userAgent: 'test' }) };
 }
 
-/** A server that says what it says to every connection, without minding HTTP. */
+/** A raw TCP server that sends a fixed text to every connection. */
 async function raw(serve: (socket: Socket, connection: number) => void): Promise<string> {
   const sockets = new Set<Socket>();
   let connections = 0;

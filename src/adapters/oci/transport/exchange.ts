@@ -33,7 +33,7 @@ export type ExchangeOptions = {
   /** For everything from connecting to the last byte. */
   readonly deadlineMs: number;
   readonly userAgent: string;
-  /** Notes what is sent; none are noted unless given. */
+  /** Records sent secrets; absent: none are recorded. */
   readonly sent?: SentSecrets;
 };
 

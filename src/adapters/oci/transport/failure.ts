@@ -2,14 +2,11 @@ import { ServiceError, type ErrorCode } from '../../../domain/errors.ts';
 import { familiarReference, type ImageReference } from '../../../domain/reference/image-reference.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 
-/**
- * Why a registry gave no answer, said by those who do not know which image it was about;
- * `explain` adds that at the edge.
- */
+/** A registry's failure, from code that does not know the image; `explain` adds the image for the user. */
 export class RegistryFailure extends Error {
   override readonly name = 'RegistryFailure';
   readonly code: FailureCode;
-  /** Who said so, or stayed silent; undefined: who was asked. */
+  /** Host of the answer or of the silence; undefined: the host of the request. */
   readonly host: string | undefined;
   readonly remedy: string | undefined;
   readonly retryAfterMs: number | undefined;
@@ -36,7 +33,7 @@ type FailureDetails = {
   readonly cause?: unknown;
 };
 
-/** The failure for people: what could not be done with which image, and where. */
+/** The failure as a message: the action, the image, the host. */
 export function explain(
   failure: RegistryFailure,
   doing: string,

@@ -30,7 +30,7 @@ export function createInsecure({ clock, log, insecureRegistries }: InsecureOptio
     return (await addressesOf(name)).some((address) => ranges.contains(address));
   };
 
-  /** Without a list every registry has to prove who it is. */
+  /** With an unreadable list, every registry needs a valid certificate. */
   async function listedNow(signal: AbortSignal | undefined): Promise<List> {
     try {
       return await listed(signal);

@@ -1,7 +1,7 @@
 /** A JSON object from outside: nothing is known of its fields. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Undefined for what is not JSON, or not an object; its parser's words, which quote the text, are not passed on. */
+/** Undefined unless the text is a JSON object. The parser's error is dropped, because it quotes the text. */
 export function parseJsonObject(text: string | Buffer): JsonObject | undefined {
   try {
     return objectOf(JSON.parse(text.toString()));

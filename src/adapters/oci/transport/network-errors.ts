@@ -1,6 +1,6 @@
 import { cut, RegistryFailure } from './failure.ts';
 
-/** What Node says about a connection, in words and with what to do about it. */
+/** Node's connection error as words with a remedy. */
 export function readNetworkError(error: unknown, host: string): RegistryFailure {
   if (error instanceof RegistryFailure) return error;
   const code = codeOf(error);

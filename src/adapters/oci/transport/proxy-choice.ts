@@ -58,7 +58,7 @@ function createExemptions(entries: readonly string[]): (url: URL) => boolean {
 
 type Domain = { readonly port: string; readonly covers: (name: string) => boolean };
 
-/** `*` is everything, `example.com` also what is below it, `.example.com` and `*.example.com` only that. */
+/** `*` covers every host, `example.com` also its subdomains, `.example.com` and `*.example.com` only the subdomains. */
 function readDomain(entry: string): Domain {
   if (entry === '*') return { port: '', covers: () => true };
   const { name, port } = splitHost(entry);

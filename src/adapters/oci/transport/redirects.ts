@@ -22,7 +22,10 @@ export function followingRedirects(exchange: Exchange): Exchange {
 
 const maxRedirects = 5;
 
-/** 303 turns what we ask into a GET, which it is already; POST is for token servers, which have no reason to redirect. */
+/**
+ * 303 asks for a GET, which our request is already. POST goes only to token servers, which have no reason
+ * to redirect.
+ */
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 function redirectOf(request: WireRequest, { status, headers, showable = cut }: WireAnswer): URL | undefined {

@@ -1,10 +1,13 @@
 import { withoutSecrets } from '../../../domain/text/repeated-secret.ts';
 import { createLru } from '../async/lru.ts';
 
-/** What was sent to registries to prove who we are, so that none of it comes back in words of theirs. */
+/** Logins and tokens sent to registries, so that no message quotes them from an answer. */
 export type SentSecrets = {
   readonly note: (headers: Readonly<Record<string, unknown>>, body: string | undefined) => void;
-  /** Words of a registry, or a remark where they repeat what any was sent: two may be one and the same. */
+  /**
+   * The text of a registry; a remark instead, if the text repeats a secret sent to any registry, since two
+   * hosts may be one server.
+   */
   readonly showable: (words: string) => string;
 };
 
@@ -26,7 +29,7 @@ export function createSentSecrets(): SentSecrets {
 /** A token for each repository, and the logins; beyond it the oldest are forgotten, which have expired. */
 const mostNoted = 1000;
 
-/** What follows the scheme, and of `Basic` the password as well. */
+/** The header's text after the scheme; for `Basic` also the password. */
 function secretsOf(header: string): readonly string[] {
   const shown = header.replace(/^\S+ /, '');
   if (!/^basic /i.test(header)) return [shown];

@@ -15,7 +15,7 @@ export function createTunnelAgent(proxy: URL, deadlineMs: number, options: https
     // Node looks at no stream beside an error.
     const answer = callback as ((error: unknown, stream?: Duplex | null) => void) | undefined;
     openTunnel(proxy, `${target.host}:${target.port}`, deadlineMs).then(
-      // What a request is made with reaches `tls.connect` as it is, which takes the socket to use.
+      // The request's options reach `tls.connect` unchanged, which uses the given socket.
       (socket) => answer?.(null, connect({ ...target, socket } as https.RequestOptions)),
       (error: unknown) => answer?.(error),
     );

@@ -53,9 +53,9 @@ export type OpenTransaction = {
   readonly members: readonly Member[];
   readonly liveRestore: boolean;
   readonly changesRestartPolicies: boolean;
-  /** Ids of successors by the id of what they replace: a hint that saves a search, filled by `readFacts`. */
+  /** Ids of successors by the id of the old container. `readFacts` fills it to save a search; it may be stale. */
   readonly successors: Map<string, string>;
-  /** Likewise of what stands in for old containers. */
+  /** The same for the auto-remove replicas of old containers. */
   readonly standIns: Map<string, string>;
   /** The tags that mark the transaction in the engine, by the old container's id: see `OpenMark`. */
   readonly marks: Map<string, string>;
@@ -67,8 +67,8 @@ export type OpenTransaction = {
 type FactsContext = { readonly outside: Outside; readonly settings: ServiceSettings };
 
 /**
- * What the engine says about a transaction now, as one snapshot. Between the stop of the old
- * container and the start of the new one this is downtime: two inspect calls a member, no list.
+ * The engine's facts about a transaction, as one snapshot. Between the old container's stop and the new
+ * one's start this is downtime: two inspect calls per member, no list.
  */
 export async function readFacts(
   { outside, settings }: FactsContext,

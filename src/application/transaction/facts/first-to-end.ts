@@ -10,16 +10,17 @@ export type FirstToEnd = {
   readonly id: string;
   readonly oldId: string;
   readonly name: string;
-  /** A clause about it that begins with `it`, or tells what somebody did to it. */
+  /** A clause about it. Its subject is `it` or the person that acted on it. */
   readonly reason: string;
-  /** Nobody else had it end. */
+  /** True if it ended by itself, without a stop or kill from outside. */
   readonly ownFault: boolean;
   readonly isGone: boolean;
 };
 
 /**
- * Who is to blame where something went wrong: containers that live in the namespaces of another fail with it, and
- * it is chance whose failure is seen first. Undefined when no process of a successor has ended, or nothing tells.
+ * Finds the container that ended first. Containers in the namespace of another fail with it, and chance
+ * decides which failure shows first. Undefined if no successor's process has ended, or if the engine does
+ * not say when.
  */
 export async function firstToEnd(
   outside: Outside,

@@ -41,7 +41,6 @@ export type PreparedMember = {
   readonly planned: PlannedMember;
   readonly oldImage: Image | undefined;
   readonly oldDigest: string;
-  /** What the successor will be made of. */
   readonly image: Image;
   /** `repository:tag` that must point at the image when the successor is created; undefined for a bare id. */
   readonly tag: string | undefined;
@@ -143,7 +142,7 @@ function probeToBe(container: Container, oldImage: Image | undefined, image: Ima
   return readLabels(labelsToBe(container, oldImage, image), image.config.Labels ?? {}).wishes.healthProbe;
 }
 
-/** What could not prove itself in the end is not stopped in the first place. */
+/** Refuses a member whose health probe cannot be asked: its update could never succeed. */
 async function refuseUnaskable(
   outside: Outside,
   settings: ServiceSettings,
@@ -175,7 +174,7 @@ async function knownOwnContainer({ engine, instance }: Outside, signal?: AbortSi
   return (await engine.inspectContainer(instance.containerId, signal))?.id ?? '';
 }
 
-/** Time has passed since the plan: what the transaction starts from is read again. */
+/** Reads the container again, because time has passed since the plan. */
 async function unchanged({ engine }: Outside, planned: Container, signal?: AbortSignal): Promise<Container> {
   const container = await engine.inspectContainer(planned.id, signal);
   const refuse = (why: string) => new ServiceError('busy', `Cannot update "${planned.name}": ${why}`);

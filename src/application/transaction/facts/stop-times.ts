@@ -23,7 +23,7 @@ export function createStopTimes(): StopTimes {
   };
 }
 
-/** From when it was asked: what a call takes to get there is the same for a stop. */
+/** Offset of the engine's clock, measured from the request: a stop has the same latency. */
 async function readOffset({
   engine,
   clock,
@@ -33,7 +33,7 @@ async function readOffset({
   try {
     return (await engine.info()).nowMs - askedAtMs;
   } catch (error) {
-    log.debug('the engine does not tell its time', { error: describeError(error) });
+    log.debug("cannot read the engine's time", { error: describeError(error) });
     return undefined;
   }
 }

@@ -17,7 +17,7 @@ import {
   secretlyDifferent,
 } from './difference.ts';
 
-/** What the old image gave must have become what the new image gives; the rest must be as it was. */
+/** Values from the old image must have become those of the new image; all others must be unchanged. */
 export function configDifferences(pair: Pair): readonly Difference[] {
   const [before, after] = configsOf(pair);
   return allKeys(before, after).flatMap((field) => {

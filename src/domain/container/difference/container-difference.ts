@@ -18,11 +18,11 @@ export type DifferenceContext = {
 };
 
 /**
- * What a successor, created and connected to its networks, running or not, has that its predecessor
- * had not, or the reverse, other than by inheriting from its new image: empty for a faithful one, so
- * that an update can be called off while the old one still runs. It does not look at how the
- * successor was made, but compares what the engine says of both. Not compared are the name, the
- * state, what networks give at run time, and the restart policy while it is `no`.
+ * Differences between a container and its successor, other than those inherited from the new image; empty
+ * for a faithful successor. The successor must be created and connected, but need not run, so an update
+ * can be called off while the old container still runs. The comparison reads both from the engine; it does
+ * not use the recipe. The name, the state, the networks' run-time values, and a restart policy of `no` are
+ * not compared.
  */
 export function differences(before: Container, after: Container, context: DifferenceContext): readonly Difference[] {
   const pair = { before, after, ...context };

@@ -5,7 +5,7 @@ import { printable } from '../../text/printable.ts';
 export type Difference = {
   /** A path in the inspect answer, e.g. `HostConfig.Memory`; safe to print. */
   readonly field: string;
-  /** At most 120 characters, safe to print. What may hold a secret only says whether it is set. */
+  /** At most 120 characters, safe to print. For a field that may hold a secret it says only whether it is set. */
   readonly before: string;
   readonly after: string;
 };

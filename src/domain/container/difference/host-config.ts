@@ -91,7 +91,7 @@ function portBindingDifferences(pair: Pair): readonly Difference[] {
   );
 }
 
-/** Those of an interface may have moved to its endpoint. */
+/** Sysctls of an interface may have moved to its endpoint. */
 function sysctlDifferences({ before, after }: Pair): readonly Difference[] {
   return compare('HostConfig.Sysctls', sysctlsOf(before), sysctlsOf(after));
 }

@@ -21,7 +21,7 @@ export function mountDifferences(pair: Pair): readonly Difference[] {
   });
 }
 
-/** The anonymous volumes in whose place a successor has others, or none where the new image declares none. */
+/** Anonymous volumes that the successor replaces with new ones, or with none where the new image declares none. */
 function renewedVolumes({ before, freshVolumes }: Pair): ReadonlyMap<string, string> {
   return freshVolumes ? anonymousVolumeNames(before) : new Map();
 }
@@ -30,7 +30,7 @@ function isAnother(after: Container, was: MountPoint | undefined, is: MountPoint
   return is.Type === 'volume' && is.RW === was?.RW && volumeAt(after, is.Destination) !== gone;
 }
 
-/** What matters of a mount; `z` is how the engine shows a volume with a name. */
+/** Compared fields of a mount. Mode `z` is left out for a volume: engines add it to a named one. */
 function described(container: Container, mount: MountPoint | undefined): readonly unknown[] | undefined {
   if (mount === undefined) return undefined;
   const { Type, Source, Destination, Mode, RW } = mount;
@@ -39,7 +39,7 @@ function described(container: Container, mount: MountPoint | undefined): readonl
   return [Type, what, mount['Driver'] ?? '', mode ?? '', RW ?? true, mount['Propagation'] ?? ''];
 }
 
-/** As asked for; a successor may name in addition what its predecessor had without a name. */
+/** Compares configured mounts. A successor may name a volume that was anonymous before. */
 export function configuredMountDifferences(pair: Pair): readonly Difference[] {
   const { before, after } = pair;
   const renewed = renewedVolumes(pair);

@@ -18,7 +18,7 @@ function hostConfigOf(hostConfig: HostConfig, apiVersion?: string): HostConfig {
   return bodyOf({ HostConfig: hostConfig }, {}, apiVersion).HostConfig ?? {};
 }
 
-/** For what only another engine, or an older one, shows. */
+/** Settings as an older or another engine shows them. */
 function withSettings(
   container: Container,
   {

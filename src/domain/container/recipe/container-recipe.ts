@@ -7,11 +7,10 @@ import type { KnownRequest, RecipeRequest } from './request/request.ts';
 import { normalisePlatform, type Platform } from '../../reference/platform.ts';
 
 /**
- * The settings of a container less what it inherited from its old image, so that it inherits anew
- * from the next: https://docs.docker.com/reference/api/engine/#tag/Container/operation/ContainerCreate.
- * A field that we have never heard of is copied. The restart policy is `no`, whatever the
- * container's: the successor gets that at its commit, where an engine can change it. Throws `invalid-input` for a container that
- * would not come out the same.
+ * The container's settings without the values inherited from its old image, so that it inherits anew from
+ * the new one: https://docs.docker.com/reference/api/engine/#tag/Container/operation/ContainerCreate.
+ * Unknown fields are copied. The restart policy is `no`; the commit sets the real one, as far as the
+ * engine can change it. Throws `invalid-input` for a container that cannot be reproduced.
  */
 export function recipeFor(request: RecipeRequest): ContainerRecipe {
   const { obstacle } = request.container.settings;

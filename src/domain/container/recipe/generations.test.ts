@@ -23,7 +23,7 @@ const scenes = fc
   })
   .filter((parts): parts is typeof parts & { container: Container } => parts.container !== undefined);
 
-/** Undefined for what the engine refuses. */
+/** Undefined when the engine refuses. */
 function created(create: () => Container): Container | undefined {
   try {
     return create();
@@ -101,7 +101,7 @@ describe('generations', () => {
   });
 });
 
-/** Without what each container has of its own. */
+/** The settings without values unique to one container. */
 function settled({ id, settings }: Container): unknown {
   const { Config, HostConfig, Mounts, Networks } = settings;
   const networks = Object.entries(Networks).map(([name, endpoint]) => {

@@ -1,6 +1,6 @@
 import type { KnownRequest } from './request/request.ts';
 
-/** Who is replaced with the container, see there. */
+/** Containers replaced together with this one, see `KnownRequest`. */
 type Replaced = Pick<KnownRequest, 'container' | 'replacedIds'>;
 
 type Mode = 'NetworkMode' | 'IpcMode' | 'PidMode' | 'UTSMode';

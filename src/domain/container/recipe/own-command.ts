@@ -19,7 +19,7 @@ export function ownCommand({ container, oldImage }: KnownRequest): {
   return { Entrypoint: Entrypoint ?? [''], Cmd };
 }
 
-/** What the containers of an image show of its entrypoint: `ENTRYPOINT [""]` of a Dockerfile is none. */
+/** Entrypoint as containers of the image show it; `ENTRYPOINT [""]` of a Dockerfile means none. */
 export function entrypointOf({ config }: Image): Words {
   const { Entrypoint = null } = config;
   return Entrypoint?.length === 1 && Entrypoint[0] === '' ? null : Entrypoint;

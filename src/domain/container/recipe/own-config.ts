@@ -6,7 +6,7 @@ import { ownEnvironment } from './own-environment.ts';
 import { ownLabels } from './own-labels.ts';
 import type { KnownRequest } from './request/request.ts';
 
-/** The container's `Config` less what it inherited from its image. */
+/** The container's `Config` without values inherited from its image. */
 export function ownConfig(request: KnownRequest): Readonly<Record<string, unknown>> {
   const { Config } = request.container.settings;
   const fields = Object.entries({ Labels: {}, ...Config })
@@ -19,7 +19,7 @@ export function ownConfig(request: KnownRequest): Readonly<Record<string, unknow
 type Rule = (request: KnownRequest) => unknown;
 
 /**
- * What the engine takes from the image when the field is empty:
+ * Fields that the engine takes from the image when they are empty:
  * https://github.com/moby/moby/blob/v28.0.0/daemon/commit.go
  */
 const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
@@ -94,7 +94,7 @@ function someOf(record: object | null | undefined, isKept: (key: string) => bool
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
-/** Field by field, because the engine inherits so: what is 0 or empty comes from the image. */
+/** Compares each field, because the engine inherits each field that is 0 or empty. */
 function ownHealthcheck({ container, oldImage, apiVersion }: KnownRequest): unknown {
   const inherited = oldImage.config.Healthcheck ?? {};
   const own = Object.entries(container.settings.Config.Healthcheck ?? {}).filter(

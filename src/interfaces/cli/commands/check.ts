@@ -48,7 +48,7 @@ function unfinishedCount(unfinished: CheckReport['unfinished']): string {
   return pending === 0 ? '' : `; repair pending for ${pending}, which the next run or start of Upkeep ends`;
 }
 
-/** What could not be checked may hide an update: that is no "nothing to do" either. */
+/** A failed check may hide an update, so it is no "nothing to do" either. */
 function exitCodeOf({ containers }: CheckReport): number {
   if (containers.some(({ updateAvailable }) => updateAvailable)) return exitCodes.updatesAvailable;
   return containers.some(({ status }) => status === 'unknown') ? exitCodes.failed : exitCodes.done;

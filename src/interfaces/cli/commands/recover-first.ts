@@ -3,7 +3,7 @@ import type { RecoveryReport } from '../context/application-types.ts';
 import type { CommandContext } from '../context/context.ts';
 import { codesOfRecovery, type FindingCode } from '../context/exit-code.ts';
 
-/** Before anything new is begun, what an interrupted update left is finished or undone; the log tells what was found. Answers with what that means for the exit code. */
+/** Finishes or undoes interrupted updates before a new one, and logs them. Returns their part of the exit code. */
 export async function recoverFirst({ application, log, signal }: CommandContext): Promise<readonly FindingCode[]> {
   const report = await application.recover(signal);
   tellRecovered(log, report.transactions, 'an interrupted update');

@@ -4,8 +4,8 @@ import type { FindingCode } from '../context/exit-code.ts';
 import { recoverFirst } from './recover-first.ts';
 
 /**
- * Recovers once the engine answers, and waits for that as long as it takes. Whoever watches the
- * service asks `/readyz`, and learns more there than from one that ends and is started again.
+ * Recovers once the engine answers, and waits for that without a limit. A monitor learns the reason from
+ * `/readyz`, which a process in a restart loop cannot answer.
  */
 export async function recoverWhenReachable(context: CommandContext): Promise<readonly FindingCode[]> {
   const { clock, log, signal } = context;

@@ -5,7 +5,7 @@ import { codesOfRecovery, gravest } from '../context/exit-code.ts';
 import { printDocument, printLines } from '../render/print.ts';
 import { recoveryLine } from './recover-first.ts';
 
-/** `upkeep recover`: what every start does first, on its own. */
+/** `upkeep recover`: the recovery of every start, as a command. */
 export async function recover({ application, settings, terminal, signal }: CommandContext): Promise<number> {
   const { unsealed } = settings.state;
   const report = await application.recover(signal, { unsealed });
@@ -13,7 +13,7 @@ export async function recover({ application, settings, terminal, signal }: Comma
   for (const name of unsealed) {
     if (!transactions.some(({ containers }) => containers.includes(name)))
       throw new ServiceError('not-found', `Cannot repair ${quoted(name)}: no interrupted update names it`, {
-        remedy: 'upkeep recover lists what it finds, with the name to give',
+        remedy: 'upkeep recover lists the interrupted updates with their names',
       });
   }
   if (settings.output.json) printDocument(terminal, { transactions });

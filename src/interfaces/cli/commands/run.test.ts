@@ -361,7 +361,7 @@ function engineAway(): never {
 
 const servedApi = { address: 'http://127.0.0.1:8080', tokens: { api: '', events: '' }, stop: () => Promise.resolve() };
 
-/** What the log says once the service has started. */
+/** Log messages after the service's start. */
 async function firstWords(argv: readonly string[]): Promise<readonly string[]> {
   return (await firstLines(argv)).map(([, message]) => message);
 }

@@ -17,7 +17,7 @@ export async function run(context: CommandContext): Promise<number> {
   const stopLogging = logEvents(application, log, settings.log);
   const stopPrinting = printOutcomes(context);
   const api = settings.run.once ? undefined : await context.serve?.();
-  // Nothing new is taken on while what runs comes to its end; `finally` waits for it.
+  // The API refuses new work during the stop; `finally` waits for the running update.
   signal.addEventListener('abort', () => void api?.stop(), { once: true });
   try {
     const repaired = settings.run.once ? await recoverFirst(context) : await recoverWhenReachable(context);
@@ -76,7 +76,7 @@ type ToldSchedule = {
   readonly why: string;
 };
 
-/** Who has the API decides there when to update, unless told that the schedule counts too. */
+/** With the API on, updates run on request only, unless `periodicPolls` also enables the schedule. */
 function scheduleOf({ run: { schedule, scheduleSource, periodicPolls } }: Settings, servesApi: boolean): ToldSchedule {
   if (!servesApi) return { schedule, level: 'info', why: `Updates ${schedule.words}` };
   if (periodicPolls)

@@ -54,7 +54,7 @@ function remedyFor(names: readonly string[]): string {
   return `upkeep --help lists the commands, upkeep containers what is watched; to wait for a container of that name write "${written}"`;
 }
 
-type StrayName = { readonly name: string; /** What may have been meant. */ readonly nearby: string };
+type StrayName = { readonly name: string; /** Similar names. */ readonly nearby: string };
 
 function strayNames(names: readonly string[], containers: readonly string[]): readonly StrayName[] {
   return names

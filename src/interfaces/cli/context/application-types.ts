@@ -1,6 +1,6 @@
 import type { Application } from '../../../application/application.ts';
 
-/** What the use cases answer, as the table of contents says. */
+/** Results of the use cases, derived from `Application`. */
 export type CheckReport = Awaited<ReturnType<Application['check']>>;
 export type CheckedContainer = CheckReport['containers'][number];
 export type UnfinishedContainer = CheckReport['unfinished'][number];

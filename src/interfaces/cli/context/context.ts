@@ -31,7 +31,7 @@ export type ServiceStart = Pick<StartFacts, 'schedule' | 'nextRunAtMs' | 'runOnc
 export type ServedApi = {
   /** `http://127.0.0.1:8080` */
   readonly address: string;
-  /** What its users have to present, for the demonstration to tell. */
+  /** Tokens of the API's users; the demonstration prints them. */
   readonly tokens: { readonly api: string; readonly events: string };
   /** Ends what it serves, and with it the updates that were asked for there, at a safe point. */
   readonly stop: () => Promise<void>;
@@ -40,7 +40,7 @@ export type ServedApi = {
 /** Carries the command out and answers with the exit code. */
 export type CommandFunction = (context: CommandContext) => Promise<number>;
 
-/** What a command works with that only shows. */
+/** Context of a read-only command. */
 export type LookContext = Pick<CommandContext, 'settings' | 'terminal' | 'clock' | 'log' | 'signal'>;
 
 export type LookFunction = (context: LookContext) => Promise<number>;

@@ -5,7 +5,7 @@ import { checkedEntry, outcomeEntry, unfinishedField } from '../../json/entries.
 import { toWholeSeconds } from '../../json/timestamps.ts';
 import type { CheckReport, PlanReport, RehearsalReport } from './application-types.ts';
 
-/** What `--json` prints: one document, with the field names of the HTTP interface. */
+/** Output of `--json`: one document with the field names of the HTTP interface. */
 export type Document = Readonly<Record<string, unknown>>;
 
 export function checkDocument(report: CheckReport): Document {

@@ -3,8 +3,8 @@ import { printable } from '../../../domain/text/printable.ts';
 import type { Style } from '../terminal/style.ts';
 
 /**
- * What a person reads when a command cannot go on: what, why and what to do about it. Of a bug only
- * that it is one, and how to report it: a stack trace helps nobody but us.
+ * Error text of a failed command: action, cause and remedy. For a bug it says only that it is one and how
+ * to report it, without a stack trace.
  */
 export function failureLines(error: unknown, style: Style): readonly string[] {
   const message = describeError(error)
@@ -17,5 +17,5 @@ export function failureLines(error: unknown, style: Style): readonly string[] {
   ];
 }
 
-const bugRemedy = 'This is a bug in Upkeep. Run the same again with --log-level debug and report what it prints';
+const bugRemedy = 'This is a bug in Upkeep. Run the command again with --log-level debug and report its output';
 const longestLine = 2000;

@@ -16,7 +16,7 @@ export type LocalParts = {
 
 type Listing = Pick<Application, 'ready' | 'follow' | 'inventory' | 'close'>;
 
-/** What a service that has just been started here would show; history and events it would have none. */
+/** The documents of a service started just now; it has no history and no events. */
 export function createLocalService({ open, configuration, clock }: LocalParts): RunningService {
   const stamped = (document: JsonObject) => ({
     ...document,

@@ -14,7 +14,7 @@ export const containerColumns: readonly Column[] = [
   { title: 'WHY', min: 20, keep: 'start', expendable: 3 },
 ];
 
-/** What an update has not come to an end with says so in place of what was found of it. */
+/** A container with an unfinished update shows that in place of its check. */
 export function checkTable(
   containers: readonly CheckedContainer[],
   unfinished: readonly UnfinishedContainer[] = [],

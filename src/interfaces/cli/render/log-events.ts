@@ -3,7 +3,7 @@ import type { Settings } from '../../../config/read/settings.ts';
 import type { Log } from '../../../domain/outside/outside.ts';
 import { announce } from './announcement.ts';
 
-/** Writes what the application announces to the log, until the returned function is called. */
+/** Logs the application's events until the returned function is called. */
 export function logEvents(
   application: Application,
   log: Log,

@@ -4,7 +4,7 @@ import type { PlannedMember, PlannedTransaction, UpdatePlan } from '../../../dom
 import type { PlanReport, RehearsalReport } from '../context/application-types.ts';
 import type { Style } from '../terminal/style.ts';
 
-/** What an update would do, in order and with the reasons. */
+/** Steps of an update, in order and with the reasons. */
 export function planLines({ report, plan }: PlanReport, style: Style): readonly string[] {
   const reasons = new Map(report.containers.map(({ id, reason }) => [id, reason]));
   const { transactions, refused, restarts } = plan;
@@ -29,7 +29,7 @@ export function planLines({ report, plan }: PlanReport, style: Style): readonly 
   ];
 }
 
-/** What creating the new containers aside has shown. */
+/** Results of the rehearsal. */
 export function rehearsalLines({ rehearsals }: RehearsalReport, style: Style): readonly string[] {
   return rehearsals.map(({ containers, faithful, reason }) => {
     const names = style.bold(containers.map(shown).join(', '));

@@ -8,8 +8,8 @@ import { isWatched, styleFor } from './print.ts';
 import type { TextOutput } from '../terminal/terminal.ts';
 
 /**
- * Tells what the application does while it does it: a live table on a terminal, lines in a pipe,
- * the log where standard output is kept for a document. Returns the way to end it.
+ * Shows the application's progress: a live table on a terminal, lines in a pipe, the log if standard
+ * output is reserved for a document. Returns the function that ends it.
  */
 export function tellProgress(context: CommandContext): () => void {
   const { application, settings, terminal, clock, log } = context;
@@ -26,7 +26,7 @@ export function writeEventLines(application: Application, output: TextOutput): (
   });
 }
 
-/** What was checked and found as it was is in the table at the end. */
+/** Unchanged containers are left out here; the final table lists them. */
 function isNews(event: ServiceEvent): boolean {
   if (event.kind === 'container_checked') return event.status === 'stale' || event.status === 'unknown';
   return newsKinds.has(event.kind);

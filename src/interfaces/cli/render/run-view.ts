@@ -7,7 +7,7 @@ import type { OutcomeKind, UpdatePhase } from '../../../domain/run/session.ts';
 import { shortImage } from './container-table.ts';
 import { outcomeWording, wordingOfStatus } from './wording.ts';
 
-/** What a run has announced so far, one row per container. */
+/** Progress of a run, one row per container. */
 export type RunView = {
   readonly hear: (event: ServiceEvent) => void;
   /** In the order in which the containers were named first. */

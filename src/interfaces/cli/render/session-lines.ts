@@ -4,7 +4,7 @@ import type { ContainerOutcome, Session } from '../../../domain/run/session.ts';
 import type { Style } from '../terminal/style.ts';
 import { countsOf, outcomeWording } from './wording.ts';
 
-/** What stands below the table of a session: the last words of versions that failed, and the counts. */
+/** Lines below the table of a session: the last log lines of failed versions, and the counts. */
 export function sessionLines({ containers, durationMs }: Session, style: Style): readonly string[] {
   const counts = countsOf(
     containers.map(({ outcome }) => outcome),

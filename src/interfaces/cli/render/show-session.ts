@@ -5,7 +5,7 @@ import { sessionDocument } from '../context/documents.ts';
 import { printDocument, printLines, printTable, styleFor } from './print.ts';
 import { sessionLines } from './session-lines.ts';
 
-/** What became of each container: a table and its counts, or the one document. */
+/** Outcome of each container: a table and its counts, or one JSON document. */
 export function showSession({ settings, terminal }: CommandContext, session: Session): void {
   if (settings.output.json) return printDocument(terminal, sessionDocument(session));
   const style = styleFor(terminal.out, settings);

@@ -4,7 +4,7 @@ import type { UnfinishedUpdate } from '../../../domain/recovery/unfinished-updat
 import type { Staleness } from '../../../domain/check/verdict.ts';
 import type { StyleName } from '../terminal/style.ts';
 
-/** What a person reads for a state, and in which colour. */
+/** Text and colour of a state. */
 export type Wording = { readonly text: string; readonly style: StyleName };
 
 export const statusWording: Readonly<Record<Staleness, Wording>> = {

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../domain/errors.ts';
 
-/** What becomes of Ctrl-C and the like. */
+/** Handling of Ctrl-C and other stop signals. */
 export type Interrupt = {
   /** Aborts with the first of them. */
   readonly signal: AbortSignal;
@@ -25,9 +25,8 @@ export type InterruptOptions = {
 };
 
 /**
- * The first one asks to stop where nothing is left half done. What follows within two seconds is the
- * same wish, whatever its name: process managers and `timeout` of GNU send two. Later ones end the
- * process at once.
+ * The first signal asks for a stop at a safe point. Further ones within two seconds count as the same:
+ * process managers and GNU `timeout` send two. Later ones end the process at once.
  */
 export function createInterrupt({ say, quit, hasSafePoints, monotonicMs, underWay }: InterruptOptions): Interrupt {
   const controller = new AbortController();

@@ -10,12 +10,12 @@ export type LiveRegion = {
   readonly end: () => void;
 };
 
-/** What may be drawn on: lines must keep to it. */
+/** Size of the drawing area; lines must fit in it. */
 export type Room = { readonly columns: number; readonly rows: number };
 
 /**
- * Keeps what `lines` answers at the bottom of the terminal: drawn when told of a change, once a
- * second for what shows time, and when the terminal is resized, but at most ten times a second.
+ * Keeps the lines at the bottom of the terminal. Draws them after a change, every second if they show
+ * time, and after a resize, but at most ten times a second.
  */
 export function createLiveRegion(
   terminal: Terminal,

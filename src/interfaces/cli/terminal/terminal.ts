@@ -57,7 +57,7 @@ export function createTerminal(stdout: TextStream, stderr: TextStream): Terminal
   };
 }
 
-/** What to assume of a terminal that does not tell, and of a pipe. */
+/** Size of a pipe, and of a terminal that does not report one. */
 const usual = { columns: 80, rows: 24 };
 
 function outputOn(stream: TextStream, write: (text: string) => void): TextOutput {

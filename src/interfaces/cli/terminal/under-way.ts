@@ -1,7 +1,7 @@
 import type { ServiceEvent } from '../../../domain/run/event.ts';
 import { printable } from '../../../domain/text/printable.ts';
 
-/** Which updates have changed something in the engine and are not over: what a process that ends now leaves behind. */
+/** Updates that have changed the engine and have not ended; an exit now leaves them unfinished. */
 export function createUnderWay(): {
   readonly hear: (event: ServiceEvent) => void;
   /** Names of containers, safe to print. */

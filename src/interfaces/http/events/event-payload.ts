@@ -3,7 +3,7 @@ import type { ContainerOutcome } from '../../../domain/run/session.ts';
 import { downtimeEntry } from '../../json/entries.ts';
 import type { RunOptions } from '../service/parts.ts';
 
-/** What readers of the stream are told of an event; undefined for those that are not for them. */
+/** Data of an event for stream clients; undefined for an internal event. */
 export function payloadOf(event: ServiceEvent, options: RunOptions): Readonly<Record<string, unknown>> | undefined {
   switch (event.kind) {
     case 'scan_started':

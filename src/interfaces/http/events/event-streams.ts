@@ -110,7 +110,7 @@ export function createEventStreams({ eventLog, runOptions, limits, log, epoch }:
 
 type Stream = {
   readonly response: ServerResponse;
-  /** What it has been sent, or was published before it came. */ lastId: number;
+  /** Id of the last event sent to it, or published before it connected. */ lastId: number;
 };
 
 type Frame = { readonly id: number; readonly text: string };

@@ -49,7 +49,10 @@ export type AccessLog = {
   readonly close: () => void;
 };
 
-/** What costs a client nothing, though it is no reply to speak of: preflights too, which no limit counts, and not waiting. */
+/**
+ * Kind of an uninteresting reply, logged by count after the first: errors 4xx, and preflights, which the
+ * rate limit does not count.
+ */
 function refusalOf(status: number, method: string): RefusalKind | undefined {
   if (mistakes.has(status)) return 'mistake';
   return (status >= 400 && status < 500) || (status === 204 && method === 'OPTIONS') ? 'refusal' : undefined;

@@ -8,7 +8,7 @@ import {
 } from '../../../domain/settings/ip-range.ts';
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 
-/** Who really asks, and how: through proxies that may be believed, or directly. */
+/** Client of a request, direct or behind trusted proxies. */
 export type Caller = {
   /** The one spelling of its IP address; empty for a socket that has none any more. */
   readonly address: string;

@@ -12,7 +12,7 @@ export type RateVerdict = {
   readonly allowed: boolean;
   /** How many more would be allowed at this moment. */
   readonly remaining: number;
-  /** Until the oldest counted request leaves the window; what a refused client has to wait. */
+  /** Time until the oldest counted request leaves the window; a refused client waits this long. */
   readonly resetMs: number;
 };
 
@@ -80,7 +80,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
 /** `times` is a ring: the `count` requests that are in the window, from `first` on and around its end. */
 type Client = Used & { readonly name: string; times: number[]; first: number; count: number; lastMs: number };
 
-/** What is exactly a window old has left it. */
+/** Drops requests; one that is exactly a window old no longer counts. */
 function dropUntil(client: Client, sinceMs: number): number {
   const before = client.count;
   while (client.count > 0 && (client.times[client.first] ?? 0) <= sinceMs) {

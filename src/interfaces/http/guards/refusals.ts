@@ -14,7 +14,7 @@ export type RefusalKind = 'refusal' | 'mistake';
 export type RefusalBounds = {
   /** Of one client in a window. */
   readonly toldOfOne: Readonly<Record<RefusalKind, number>>;
-  /** Of all clients in a window: who has many addresses is counted too. */
+  /** Limit for all clients together, against a client with many addresses. */
   readonly toldOfAll: number;
   /** Further ones are counted together. */
   readonly mostClients: number;

@@ -3,9 +3,9 @@ import type { Log } from '../../../domain/outside/outside.ts';
 import { describeError } from '../../../domain/errors.ts';
 
 /**
- * What one or more files say together, made anew when one of them changes: it looks each time it is
- * asked, which costs microseconds, so a rotated secret counts from the next request on. What cannot be
- * read or used leaves the last good content in force, with a warning. Throws when the first reading fails.
+ * Content of one or more files, read again when one of them changes. Each call compares the files, which
+ * costs microseconds, so a rotated secret counts from the next request. If the new content is unusable,
+ * the last good content stays, with a warning. Throws when the first reading fails.
  */
 export function watchFiles<Content>(
   paths: readonly string[],
@@ -22,7 +22,7 @@ export function watchFiles<Content>(
       content = read(paths.map((path) => readFileSync(path, 'utf8')));
       log.info('Read again, because it has changed', { files: paths });
     } catch (error) {
-      log.warn('A file has changed and cannot be used; what was read before stays in force', {
+      log.warn('A changed file cannot be used; its former content stays in effect', {
         files: paths,
         error: describeError(error),
       });

@@ -19,7 +19,7 @@ export class HttpError extends Error {
   }
 }
 
-/** What a client is told of an error; undefined for a bug, which is to be logged in full. */
+/** The reply for an error; undefined for a bug, which the caller logs in full. */
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof HttpError) return error.problem;
   return error instanceof ServiceError ? problems[error.code] : undefined;
@@ -27,7 +27,7 @@ export function problemOf(error: unknown): Problem | undefined {
 
 export const notFound: Problem = { status: 404, message: 'not found' };
 
-/** What a client is told of a bug. */
+/** Reply for a bug. */
 export const internalError: Problem = { status: 500, message: 'internal error' };
 
 /** The body of every reply that is no success, but for the rate limiter's. */

@@ -1,6 +1,9 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 
-/** What every reply carries, names and values in turn; a page gives a content security policy of its own. https://owasp.org/www-project-secure-headers/ */
+/**
+ * Headers of every reply, names and values in turn; a page has its own content security policy.
+ * https://owasp.org/www-project-secure-headers/
+ */
 export function securityHeaders(own: OutgoingHttpHeaders): readonly string[] {
   return own['content-security-policy'] === undefined ? withPolicy : withoutPolicy;
 }

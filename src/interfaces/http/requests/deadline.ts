@@ -13,7 +13,7 @@ export type Deadline = {
   readonly clear: () => void;
 };
 
-/** `what` is what would not be done in time: `update`. */
+/** `what` is the late action, for the message: `update`. */
 export function startDeadline(clock: Clock, ms: number, what: string): Deadline {
   const controller = new AbortController();
   const timer = new AbortController();
@@ -29,7 +29,7 @@ export function startDeadline(clock: Clock, ms: number, what: string): Deadline 
       () => undefined,
     );
   });
-  // Whoever does not race against it must not be told of an unhandled rejection.
+  // Without a race against it, the rejection must not count as unhandled.
   passed.catch(() => undefined);
   return {
     signal: controller.signal,

@@ -23,7 +23,7 @@ export type ValuesOf<Table extends QueryTable> = {
   readonly [Name in keyof Table]: Table[Name] extends Parameter<infer Value> ? Value : never;
 };
 
-/** What the framework's parser makes of a query. */
+/** A query from the framework's parser. */
 export type RawQuery = Readonly<Record<string, unknown>>;
 
 /** Reads all parameters of a table; parameters that it does not know are no concern of ours. */

@@ -65,7 +65,10 @@ const entrySchema = object(
 const unfinishedSchema = object({
   name: text('Name of the container'),
   image: text('Image reference as the engine lists it'),
-  state: choice(['in progress', 'repair pending'], 'Whether somebody is at it'),
+  state: choice(
+    ['in progress', 'repair pending'],
+    'in progress: a running process works on it; repair pending: the next run or start repairs it',
+  ),
   reason: text('Why it is not among the others, or not as they are'),
 });
 

@@ -4,7 +4,7 @@ import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 import { array, integer, object, stamped, text } from '../replies/schemas.ts';
 
-/** `GET /v1/containers`: what is watched, from memory. */
+/** `GET /v1/containers`: watched containers, from memory. */
 export function containersRoute({ service, clock }: HttpParts): Route {
   const list = createCachedList(
     {

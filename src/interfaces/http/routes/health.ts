@@ -6,7 +6,7 @@ import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 import { choice, object, truth } from '../replies/schemas.ts';
 
-/** `/livez`, `/startupz` and `/readyz`: what an orchestrator asks. */
+/** `/livez`, `/startupz` and `/readyz`: an orchestrator's probes. */
 export function healthRoutes({ service, clock, log, ...parts }: HttpParts): readonly Route[] {
   const { readinessTimeoutMs } = limitsOf(parts);
   const open = { group: 'health', access: 'open' } as const;

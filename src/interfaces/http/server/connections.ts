@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { FrontResponse } from '../replies/front-response.ts';
 import { createRecencyList, type Used } from '../guards/recency-list.ts';
 
-/** Who is connected, and who of them waits for a reply. */
+/** Open connections, and the replies they wait for. */
 export type Connections = {
   /** To be told of every request, and of the end of its reply. */
   readonly begin: (response: FrontResponse) => void;
@@ -98,7 +98,7 @@ export function trackConnections(server: Server, mostConnections: number): Conne
         connection.isKnown ||= response.statusCode < 400;
         if (connection.working === 0) rest(connection, 'idle');
       });
-      // What the peer has yet to read is no work of ours.
+      // Bytes that the peer has yet to read are no work of ours.
       response.once('prefinish', done);
       response.once('close', done);
     },
@@ -120,7 +120,7 @@ export function trackConnections(server: Server, mostConnections: number): Conne
 
 type Connection = Used & {
   socket: Socket;
-  /** Those that have not ended, in no order: mostly one. */
+  /** Unfinished replies, in no order: mostly one. */
   readonly replies: FrontResponse[];
   isRefused: boolean;
   /** Requests that are being answered. */

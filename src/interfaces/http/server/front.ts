@@ -24,9 +24,9 @@ export type FrontParts = {
 export type Front = (request: IncomingMessage, response: FrontResponse) => void;
 
 /**
- * What every request passes before it is routed, whatever it asks for: security headers, CORS, request
- * id, access log, rate limit, size of the body. It stands in front of the framework, because there
- * nothing escapes it: no malformed path, no unknown method, no hook in another order.
+ * Stages of every request before routing: security headers, CORS, request id, access log, rate limit, body
+ * size. They run before the framework, so that malformed paths, unknown methods and hooks in another order
+ * cannot bypass them.
  */
 export function createFront(
   settings: HttpSettings,
@@ -41,7 +41,7 @@ export function createFront(
   });
 
   return (request, response) => {
-    // What else has come on a connection that is about to be closed.
+    // Ignores further requests on a connection that is about to be closed.
     if (connections().isRefused(request.socket)) return;
     const preflight = cors.apply(request, response) === 'preflight';
     const requestId = requestIdOf(request.headers['x-request-id']);
@@ -104,7 +104,7 @@ function addRateHeaders(headers: string[], limit: number, { remaining, resetMs }
   headers.push('X-RateLimit-Reset', String(Math.ceil(resetMs / 1000)));
 }
 
-/** Who goes on nevertheless has to connect again for each try. */
+/** Closes the connection: a client that continues must reconnect for each attempt. */
 function refuse(response: ServerResponse, { resetMs }: RateVerdict): void {
   response.setHeader('Retry-After', Math.max(1, Math.ceil(resetMs / 1000)));
   response.setHeader('Connection', 'close');

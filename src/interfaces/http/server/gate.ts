@@ -5,7 +5,7 @@ import { normalTarget, pathOf } from '../requests/request-target.ts';
 import { methodsOf, type Route } from '../service/route.ts';
 import { writeProblem } from '../replies/write-problem.ts';
 
-/** What is wrong with a method and a target in its normal form; undefined when both are known. */
+/** The problem with a method and a normalised target; undefined when both are known. */
 export type JudgeRequest = (method: string, target: string) => Problem | undefined;
 
 /** 404 for the path comes before 405 for the method. */

@@ -6,7 +6,7 @@ import type { Service } from './service.ts';
 import { stamp } from '../replies/stamp.ts';
 
 export type ListOf<Item> = {
-  /** What the list is called in the reply. */
+  /** Field name of the list in the reply. */
   readonly name: string;
   readonly items: (view: Inventory) => readonly Item[];
   readonly entry: (item: Item) => object;

@@ -12,9 +12,9 @@ export type HttpParts = {
   readonly log: Log;
   /** Shown in the description. */
   readonly version: string;
-  /** What `GET /v1/config` shows. */
+  /** Content of `GET /v1/config`. */
   readonly configuration: () => Configuration;
-  /** What every run works with, as `scan_started` tells it. */
+  /** Options of every run, as in `scan_started`. */
   readonly runOptions: RunOptions;
   /** The text of `GET /v1/metrics`. */
   readonly metrics: () => Promise<string>;

@@ -15,9 +15,9 @@ export type Route = {
   readonly replies: Readonly<Record<number, ReplyDescription>>;
   /** False where a `HEAD` is refused, though `GET` is not. */
   readonly answersHead: boolean;
-  /** For who asks with a method that is refused: how to have it accepted, by method. */
+  /** Remedy for a refused method, by method. */
   readonly remedies?: Readonly<Record<string, string>>;
-  /** What the reply is, when it is not JSON. */
+  /** Media type of the reply, unless it is JSON. */
   readonly produces?: string;
   /** Under another path in the description; empty: under several of its own, or none. */
   readonly describedAs?: readonly string[];
@@ -42,7 +42,7 @@ export type Asked<Table extends QueryTable> = {
   readonly request: FastifyRequest;
 };
 
-/** What a route answers to, `HEAD` wherever there is a `GET` unless it says otherwise. */
+/** Methods of a route; `HEAD` goes with `GET` unless `answersHead` is false. */
 export function methodsOf({ methods, answersHead }: Route): readonly ('GET' | 'HEAD' | 'POST')[] {
   return answersHead && methods.includes('GET') ? [...methods, 'HEAD'] : methods;
 }
@@ -56,7 +56,7 @@ export function defineRoute<Table extends QueryTable>(parts: RouteParts<Table>):
     answersHead,
     query: table,
     answer: (request, reply) => {
-      // What the framework's parser of queries makes is a record.
+      // The framework's query parser returns a record.
       const query = readQuery(table, request.query as RawQuery);
       return answer({ query, request }, reply);
     },

@@ -1,6 +1,6 @@
 import type { Application } from '../../../application/application.ts';
 
-/** What the HTTP interface needs of the application. */
+/** Part of the application that the HTTP interface uses. */
 export type Service = Pick<
   Application,
   'check' | 'update' | 'inventory' | 'inventoryFailure' | 'history' | 'status' | 'eventLog' | 'ready'

@@ -66,7 +66,7 @@ function isIdOf(mode: string, id: string): boolean {
   return /^[0-9a-f]{12,64}$/.test(mode) && id.startsWith(mode);
 }
 
-/** What was asked for, without what the network gave. A field that we have never heard of is copied. */
+/** The endpoint's configured values, without those that the network assigned. Unknown fields are copied. */
 function configured(request: KnownRequest, name: string, endpoint: Endpoint): Endpoint {
   const asked = Object.entries({
     ...endpoint,
@@ -90,7 +90,10 @@ const operational: ReadonlySet<string> = new Set([
   'DNSNames',
 ]);
 
-/** Engines up to 24 (API 1.44) add the container's short id and host name; the short id stays in what they stored. */
+/**
+ * Aliases without the short id and host name that engines up to 24 (API 1.44) add. The short id is in the
+ * engine's stored aliases too.
+ */
 function ownAliases({ container, apiVersion }: KnownRequest, { Aliases }: Endpoint): readonly string[] {
   const added = new Set([container.id.slice(0, 12)]);
   if (!speaksApi(apiVersion, '1.45')) added.add(container.settings.Config.Hostname ?? '');

@@ -10,11 +10,11 @@ export type ObservedEndpoint = {
 };
 
 /**
- * The MAC address that somebody chose for an endpoint; undefined where the engine chose. Below API
- * 1.44 it is in `Config`. From there to 1.51 `Config` shows that of the main network, and only it.
- * What an endpoint shows is the address in use, whoever chose it: one that is not derived from the
- * IP address is kept. Docker 28 and newer also generate such ones, so that there an address may be
- * fixed that nobody chose, which harms nothing; to lose a chosen one would.
+ * The configured MAC address of an endpoint; undefined when the engine chose it. Below API 1.44 it is in
+ * `Config`. From 1.44 to 1.51 `Config` shows only that of the main network. An endpoint shows the address
+ * in use, configured or not; one that is not derived from the IP address is kept. Docker 28 and newer also
+ * generate such addresses, so a generated one may become fixed. That does no harm; a lost configured
+ * address would.
  */
 export function configuredMacAddress(
   { container, apiVersion }: KnownRequest,

@@ -1,7 +1,7 @@
 import type { Container, Image, Network } from '../../container.ts';
 import type { Platform } from '../../../reference/platform.ts';
 
-/** What `recipeFor()` makes a recipe from. */
+/** Input of `recipeFor()`. */
 export type RecipeRequest = {
   readonly container: Container;
   /** The image that the container was created from; undefined when the engine no longer holds it. */
@@ -16,7 +16,7 @@ export type RecipeRequest = {
   /** The engine's own name, which containers on its network bear as theirs. */
   readonly engineName: string;
   readonly enginePlatform: Platform;
-  /** Those that exist now. */
+  /** Networks that exist now. */
   readonly networks: readonly Network[];
   /**
    * From the id of each container that is replaced in the same transaction to the id of its
@@ -31,5 +31,5 @@ export type RecipeRequest = {
   readonly leftOut?: ReadonlySet<string>;
 };
 
-/** A request whose old image is known: nothing can be told from the image's defaults without it. */
+/** A request with the old image. Inherited values can be recognised only with it. */
 export type KnownRequest = RecipeRequest & { readonly oldImage: Image };

@@ -9,9 +9,9 @@ export type AnonymousVolume = {
 };
 
 /**
- * Those that stand in no setting of the container, by path: a successor created from the settings
- * alone would get new, empty ones. A volume that comes `--volumes-from` another container comes that
- * way again; where both could have brought it, it counts as the container's own, so that it is kept.
+ * Anonymous volumes of the container by path. They are in none of its settings, so a plain successor would
+ * get new, empty ones. A volume from `--volumes-from` comes that way again; a volume that may be either
+ * counts as the container's own, so that it is kept.
  */
 export function anonymousVolumes({ settings }: Container): readonly AnonymousVolume[] {
   const { Config, HostConfig, Mounts } = settings;

@@ -5,7 +5,7 @@ import { refusal } from '../request/refusal.ts';
 
 type Mount = NonNullable<HostConfig['Mounts']>[number];
 
-/** `HostConfig.Mounts` without what the engine has named, so that it makes new volumes there. */
+/** `HostConfig.Mounts` without the volume names that the engine made up, so that it makes new volumes. */
 export function mountsWithFreshVolumes(container: Container): readonly Mount[] | null | undefined {
   const { Mounts } = container.settings.HostConfig;
   const pins = pinsFor(container).filter(({ Source }) => !isMadeByEngine(String(Source)));
@@ -27,7 +27,7 @@ export function bindsWithFreshVolumes(container: Container): readonly string[] |
   });
 }
 
-/** Names of the container's anonymous volumes, by path; what merely looks like one is left out. */
+/** Names of the container's anonymous volumes by path; a named volume that only looks anonymous is left out. */
 export function anonymousVolumeNames(container: Container): ReadonlyMap<string, string> {
   const named = pinnedPaths(container).flatMap((path) => {
     const volume = volumeAt(container, path);
@@ -121,7 +121,7 @@ function isMadeByEngine(volume: string): boolean {
   return /^[0-9a-f]{64}$/.test(volume);
 }
 
-/** Labels are foreign text: what is no list of paths is none. */
+/** Paths from the label. A label is foreign text: anything but a list of paths counts as none. */
 function rememberedPaths({ settings }: Container): readonly string[] {
   const label = new Map(Object.entries(settings.Config.Labels ?? {})).get(pinnedPathsLabel) ?? '[]';
   if (label.length > longestLabel) return [];
@@ -133,7 +133,7 @@ function rememberedPaths({ settings }: Container): readonly string[] {
   }
 }
 
-/** Many times what a container can have of paths that anybody looks after. */
+/** Far above the length of any real list of paths. */
 const longestLabel = 65_536;
 
 function nameless(container: Container, path: string): never {
