@@ -16,7 +16,7 @@ export async function runLook(
   const cli = await import('../interfaces/cli/cli.ts');
   const { clock, log } = surroundings;
   const { url, token } = settings.remote;
-  // What nobody reads any more, as in `upkeep events | head -1`, need not be asked for.
+  // A closed output, as in `upkeep events | head -1`, ends the command.
   process.stdout.on('error', () => interrupt.hear('SIGPIPE'));
   const service = url === undefined ? await openLocal() : await openRemote(url);
   const code = await cli.carryOut(cli.lookFunctions[command](service), {

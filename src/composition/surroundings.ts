@@ -5,7 +5,7 @@ import type { Terminal } from '../interfaces/cli/terminal/terminal.ts';
 import type { createUnderWay } from '../interfaces/cli/terminal/under-way.ts';
 import { textOf } from './token-text.ts';
 
-/** What the build knows of the program. */
+/** Facts about the program that the build knows. */
 export type Program = {
   readonly version: string;
   /** The files of the documentation page. */

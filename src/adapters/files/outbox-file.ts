@@ -7,7 +7,7 @@ import type { Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 
 export type OutboxFile = OutboxStore & {
-  /** What is written there now, perhaps by another process; touches nothing. Throws when it cannot be read. */
+  /** The current records, perhaps of another process; changes nothing. Throws if the file cannot be read. */
   readonly peek: () => Promise<readonly OutboxRecord[]>;
 };
 
@@ -41,7 +41,7 @@ export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): Outbox
         const file = await opened();
         const { text, isCut } = await readBounded(file);
         if (isCut) log.warn('The outbox of notifications is too large, and only its beginning is read', { path });
-        // What was torn by a crash must not take the next line with it.
+        // A line that a crash has torn must not damage the next one.
         if (text !== '' && !text.endsWith('\n')) await file.appendFile('\n');
         return recordsIn(text, path, log);
       } catch (error) {

@@ -9,7 +9,7 @@ const says = (status: number, body: unknown): Reply => ({
   body: typeof body === 'string' ? body : JSON.stringify(body),
 });
 
-/** What services say on their own pages, and what it means. */
+/** Answers from the documentation of the services, and their meaning. */
 const refusals: readonly (readonly [service: string, reply: Reply, outcome: object])[] = [
   ['discord', says(404, { message: 'Unknown Webhook', code: 10_015 }), { failure: 'gone' }],
   [

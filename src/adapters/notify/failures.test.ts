@@ -4,7 +4,7 @@ import { canaryUrls } from '../../../test/support/notify-canaries.ts';
 import { startRig, type Received } from '../../../test/support/notify-rig.ts';
 import { services } from './services/table.ts';
 
-/** Those that do not speak HTTP have tests of their own. */
+/** Services without HTTP have tests of their own. */
 const others = ['smtp', 'mqtt', 'logger'];
 const spoken = services.filter(({ schemes: [scheme] }) => !others.includes(scheme));
 const examples = spoken.map(({ schemes: [scheme], example }) => ({ scheme, example }));

@@ -124,7 +124,7 @@ function together(refusals: readonly Refused[], receivers: number): Refused {
   return new Refused(failure, why, { said, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
 }
 
-/** What does not heed the signal is left to itself. */
+/** A sender that ignores the signal is abandoned. */
 function until<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const leave = (): void => reject(signal.reason as Error);

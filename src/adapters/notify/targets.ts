@@ -116,7 +116,7 @@ function unknownService(scheme: string): string {
   return `${shownScheme(scheme)} is no service; there are ${known.join(', ')}`;
 }
 
-/** What is no mere word may be something that has slipped there. */
+/** A text that is no plain word may be a misplaced secret. */
 function shownScheme(scheme: string): string {
   return /^[a-z]{1,20}$/.test(scheme) ? `"${scheme}"` : 'its scheme';
 }

@@ -127,7 +127,7 @@ export function startCourier({ target, outbox, counts, backOff, clock, log, chan
   }
 }
 
-/** What a target promises, and a little more. */
+/** The time that a target promises to need at most, and a margin. */
 const longestAttemptMs = 15_000;
 
 const unanswered: SendOutcome = {

@@ -28,7 +28,7 @@ export type NotifierParts = {
   readonly settings: NotificationSettings;
   readonly composer: Composer;
   readonly delivery: Pick<Delivery, 'put' | 'foundAtMs' | 'noteFound'>;
-  /** What a webhook carries of a run: plain data. */
+  /** The data of a run for a webhook: plain JSON values. */
   readonly dataOfRun: (facts: RunFacts) => unknown;
   /** The labels of an image that the engine holds; undefined where they are not known. Never throws. */
   readonly labelsOfImage: (imageId: string) => Promise<Readonly<Record<string, string>> | undefined>;
@@ -53,7 +53,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
   }
 
   async function tellRun(run: GatheredRun): Promise<void> {
-    // Who asked for a check reads its answer; the Watchtower family tells of it all the same.
+    // The caller of a check reads its answer, so no message is sent; the Watchtower family sends one.
     if (run.purpose === 'check' && settings.style !== 'watchtower') return;
     const { recipients, ...gathered } = run;
     const { news, keys } = newsIn(gathered);
@@ -119,7 +119,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
     const draft = compose(least);
     if (draft === undefined || draft.text === '') return;
     const id = `${of.id}-${newId().slice(0, 8)}`;
-    // What a program reads is not made one of many.
+    // Messages for programs are never merged.
     const release = isWebhook(target) ? undefined : releaseOf(draft.level, clock.nowMs(), settings);
     put(target, draft, { ...of, id }, release);
   }

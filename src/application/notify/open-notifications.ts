@@ -10,7 +10,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import { openDelivery } from './delivery.ts';
 import { createNotifier, type Notifier, type NotifierParts } from './notifier.ts';
 
-/** Who is told of what the application does. */
+/** The targets, settings and adapters of notifications. */
 export type Notifications = Pick<Notifier, 'hear' | 'started' | 'failed'> & {
   readonly status: () => readonly TargetStatus[];
   /** Takes 5 s at most. */

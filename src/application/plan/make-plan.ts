@@ -66,7 +66,7 @@ export async function makePlan(
   };
 }
 
-/** What is not the container's own process would not be begun by its successor. */
+/** A successor does not start processes beside the container's own, such as those of `docker exec`. */
 function ownSelfUpdate({ isMainProcess }: ReadOnlyOutside['instance'], { selfUpdate }: ServiceSettings): SelfUpdate {
   return isMainProcess || selfUpdate === 'not-by-this-command' ? selfUpdate : 'not-main-process';
 }

@@ -10,7 +10,7 @@ export function heedAbort({ signal, prepared }: TransactOptions, decision: Decis
 
 export const rehearsed: Decision = { kind: 'turn', reason: 'it was a rehearsal', busy: false };
 
-/** What is created aside is nobody's yet; all else would be noticed. */
+/** A rehearsal may only create, connect and compare new containers. */
 export function endRehearsal({ isRehearsal }: TransactOptions, decision: Decision): Decision {
   if (isRehearsal !== true || decision.kind !== 'step' || decision.phase === 'rolling back') return decision;
   return asideSteps.includes(decision.step.kind) ? decision : rehearsed;

@@ -10,7 +10,7 @@ import { backoffMs, limits } from './step-limits.ts';
 import type { StepOutcome } from './steps/step-context.ts';
 import type { TransactOptions } from './transact-options.ts';
 
-/** What this process has seen of the transaction so far; everything else is read from the engine each time. */
+/** The memory of this process about one transaction; everything else is read from the engine each time. */
 export function beginJourney(
   { outside, prepared, transaction, handedOver, reopens = false }: TransactOptions,
   pruned: ReadonlySet<string>,

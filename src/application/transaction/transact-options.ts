@@ -44,6 +44,6 @@ export type TransactResult = {
   readonly logs: ReadonlyMap<string, string>;
   /** Ids of images that failed for their own fault, by the old container's id. */
   readonly failedImages: ReadonlyMap<string, string>;
-  /** What went wrong without mattering, by the old container's id. */
+  /** Harmless failures, by the old container's id. */
   readonly warnings: ReadonlyMap<string, string>;
 };

@@ -1,11 +1,11 @@
 import type { Given } from '../given/given.ts';
 import type { OptionKey, OptionValues } from '../table/options.ts';
 
-/** What the options of old come to: a URL for each kind, in the order of `--notifications`. */
+/** The URLs that the deprecated options stand for, one for each kind, in the order of `--notifications`. */
 export type LegacyNotifications = {
   /** Secrets. */
   readonly urls: readonly string[];
-  /** What keeps a kind from being used; without secrets. */
+  /** The reason why a kind cannot be used; without secrets. */
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
 };

@@ -9,7 +9,7 @@ import { readDailyTime, readTimeSpan } from '../schedule/times.ts';
 
 type Notes = { readonly faults: Fault[]; readonly warnings: string[] };
 
-/** What the options of notifications mean together. */
+/** The options of notifications, combined. */
 export function makeNotificationSettings(given: Given, { faults, warnings }: Notes): NotificationSettings {
   const { values, sourceOf } = given;
   const isGiven = (key: OptionKey) => sourceOf(key) !== key;
@@ -46,7 +46,7 @@ export function makeNotificationSettings(given: Given, { faults, warnings }: Not
   };
 }
 
-/** Who has set the variables of Watchtower, or gives a template for its data, has filters for its words. */
+/** Watchtower's style for owners of Watchtower variables or templates: their filters match its words. */
 function styleOf({ values, sourceOf }: Given): NotificationSettings['style'] {
   if (values.notificationStyle !== 'auto') return values.notificationStyle;
   const asked: readonly OptionKey[] = [

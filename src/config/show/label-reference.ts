@@ -39,7 +39,7 @@ export function foreignLabelRows(): readonly (readonly string[])[] {
   ];
 }
 
-/** What each label asks for, and an example of its value. */
+/** The meaning of each label, and an example of its value. */
 const labels: Readonly<Record<LabelName, readonly [meaning: string, example: string]>> = {
   enable: ['false: exclude this container; true: watch it also with --label-enable', 'false'],
   'monitor-only': [

@@ -8,7 +8,7 @@ export type Finding = {
 };
 
 /**
- * What there is to remember about an outcome once it has been told of; undefined for what happens only once, and for
+ * The finding to remember once an outcome was reported; undefined for outcomes that happen only once, and for
  * what is no news at all. A version that was rolled back is found again by later runs, which hold it back.
  */
 export function findingOf({

@@ -85,7 +85,7 @@ function outcome(
     outcome: kind,
     reason,
     oldImageId: oldId,
-    // What a wish holds back is not pulled.
+    // A new image is not pulled for a container that is held back.
     newImageId: kind === 'skipped' ? oldId : newId,
     oldDigest: oldId,
     newDigest: newId,

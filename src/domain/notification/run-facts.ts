@@ -11,11 +11,11 @@ export type RunFacts = {
   readonly endedAtMs: number;
   /** Why it could not be made as a whole; undefined: it was. */
   readonly error: string | undefined;
-  /** What became of each container; of a check, of those that something newer is there for, or that could not be checked. */
+  /** The outcome of each container; after a check, only stale containers and those that could not be checked. */
   readonly containers: readonly ContainerOutcome[];
   /** Names of those that there is something new to say about. */
   readonly news: ReadonlySet<string>;
-  /** What happened to containers, in the order in which it did. */
+  /** The events of containers, in their order. */
   readonly steps: readonly RunStep[];
   readonly removedImages: readonly (RemovedImage & { readonly atMs: number })[];
   /** By image id, of images that containers were updated to or rolled back from, and of those before: versions and release notes are found by them. */
@@ -28,7 +28,7 @@ export type RunStep = {
   readonly atMs: number;
 };
 
-/** What the service tells of itself when it begins. */
+/** The facts of the startup message. */
 export type StartFacts = {
   readonly version: string;
   /** Empty: not known, because the engine does not answer. */

@@ -4,7 +4,7 @@ import type { MessageLevel } from './message.ts';
 export type NotificationSettings = {
   /** Each with its name before it, where it has one: `ops=discord://…`. Secrets. */
   readonly urls: readonly string[];
-  /** Those among them that options of old stand for. */
+  /** The URLs among them that deprecated options stand for. */
   readonly legacyUrls: readonly string[];
   /** Other secrets of the options of old. */
   readonly legacySecrets: readonly string[];

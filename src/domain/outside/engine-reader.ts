@@ -25,7 +25,7 @@ export type EngineReader = {
    */
   readonly hasPruned: (time: { readonly sinceMs: number; readonly untilMs: number }) => Promise<boolean>;
   /**
-   * What has happened to these containers in that time, by the engine's clock, oldest first; resolves when `untilMs`
+   * Events of these containers in that time, by the engine's clock, oldest first; resolves when `untilMs`
    * has passed. An engine remembers the last few hundred events of all its containers, and none from before its start.
    */
   readonly pastEvents: (query: PastEventsQuery) => Promise<readonly EngineEvent[]>;
@@ -77,7 +77,7 @@ export type EngineInfo = {
   readonly insecureRegistries: readonly string[];
 };
 
-/** What an update cannot take for granted of every engine. */
+/** Abilities that not every engine has, and that an update needs to know. */
 export type EngineAbilities = {
   /** The restart policy of a container can be changed; otherwise it is for ever what it was created with. */
   readonly changesRestartPolicies: boolean;

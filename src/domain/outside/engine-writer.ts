@@ -45,7 +45,7 @@ export type EngineWriter = {
 };
 
 /**
- * What became of a call that changes state. `noop`: it was so already (304, or 404 of a removal).
+ * The outcome of a call that changes state. `noop`: the state was reached already (304, or 404 of a removal).
  * `refused`: the engine said no and nothing changed. `unknown`: no answer arrived, so the call may
  * or may not have had its effect; all one can do is to read the facts again.
  */

@@ -52,7 +52,7 @@ export type Seal = {
   readonly verify: (text: string, seal: string) => boolean;
 };
 
-/** Who this process is, so that another instance can tell whether a transaction's owner still lives. */
+/** The identity of this process: another instance tells by it whether a transaction's owner still lives. */
 export type Instance = {
   /** Opaque, stable for the life of the process, at most 200 printable characters. */
   readonly owner: string;

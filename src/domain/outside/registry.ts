@@ -10,9 +10,9 @@ import type { Platform } from '../reference/platform.ts';
 export type Registry = {
   /** The digest behind a tag now, without a pull. Any number of callers at once cost one request. */
   readonly resolve: (reference: ImageReference, signal?: AbortSignal) => Promise<Digest>;
-  /** What that digest means on a platform; throws `registry-not-found` when the index has no image for it. */
+  /** The image of that digest on a platform; throws `registry-not-found` when the index has no image for it. */
   readonly describe: (request: DescribeRequest, signal?: AbortSignal) => Promise<RemoteImage>;
-  /** What the engine needs to pull from there itself; undefined where we have none. */
+  /** The login that the engine needs for a pull; undefined if there is none. */
   readonly credentialsFor: (
     reference: ImageReference,
     signal?: AbortSignal,

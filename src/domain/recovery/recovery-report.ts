@@ -1,4 +1,4 @@
-/** What a start found of interrupted updates, and what became of each. */
+/** The interrupted updates that a start found, and the outcome of each. */
 export type RecoveryReport = {
   readonly transactions: readonly RecoveredTransaction[];
   /** A helper is at our own container: whoever begins something new waits for its end. */

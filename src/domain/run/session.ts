@@ -1,4 +1,4 @@
-/** What began a run. */
+/** The trigger of a run. */
 export type Trigger = 'command' | 'schedule' | 'start' | 'http';
 
 /**
@@ -75,7 +75,7 @@ export function summarise(session: Session): SessionSummary {
   };
 }
 
-/** What a person watching an update sees it doing. */
+/** The phases of an update, as people see them. */
 export type UpdatePhase =
   | 'pulling'
   | 'preparing'

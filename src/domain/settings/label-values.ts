@@ -58,13 +58,13 @@ export const keepTime: ValueKind<number> = {
   ...duration({ bareUnit: 's', months: true }, longestKeepMs),
 };
 
-/** Who hears of the container. */
+/** The notification targets of the container. */
 export const recipients: ValueKind<readonly string[]> = {
   accepted: 'names of targets separated by commas, or off',
   parse: readRecipients,
 };
 
-/** What a new container is asked. */
+/** The health probe of a new container. */
 export const healthProbe: ValueKind<HealthProbe> = { accepted: acceptedProbes, parse: parseHealthProbe };
 
 /** Container names; an empty value is an empty list, which says "depends on nothing". */

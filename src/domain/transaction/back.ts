@@ -102,7 +102,7 @@ function isRemovable(member: MemberFacts): member is MemberFacts & { readonly ne
   return member.new !== undefined && !(member.nameHeldBy === 'copy' && member.old?.place === 'old');
 }
 
-/** What was kept comes up by itself from here on, should the host lose power, as any old container does in this place. */
+/** From here on the engine starts the kept container again after a power cut, as it does with any parked one. */
 function awaitReturn({ old, new: successor, policy, wasRunning }: MemberFacts, liveRestore: boolean): Step | false {
   if (old?.place !== 'old' || successor?.place !== 'name' || policy === undefined) return false;
   if (!wasRunning || isAlive(old.status)) return false;

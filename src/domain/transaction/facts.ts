@@ -46,11 +46,11 @@ export type MemberFacts = {
   readonly reference: string;
   /** The image that gets the tag back when all is undone: the old one's, unless a person had moved the tag before. Empty when nothing tells. */
   readonly taggedBefore: string;
-  /** What the successor must be made of; undefined in a recovery. */
+  /** The image that the successor must be created from; undefined in a recovery. */
   readonly targetImageId: string | undefined;
   /** The image that the tag meant before this process moved it to create the successor; undefined when it did not. */
   readonly tagMovedFrom?: string | undefined;
-  /** What the journal says of that; empty when nothing tells. */
+  /** The value from the journal; empty if unknown. */
   readonly newImageId: string;
   /** Ids of networks that the successor still lacks. */
   readonly missingNetworks: readonly string[];
@@ -84,13 +84,13 @@ export function placeOf(actual: string, name: string): Place {
   return parseKeptName(actual)?.name === name ? 'kept' : 'elsewhere';
 }
 
-/** What this process has seen for itself, and cannot be read from the engine. */
+/** Facts that this process has seen and that cannot be read from the engine. */
 export type Course = {
   /** `recover`: a transaction found at start; the facts tell which way it goes. */
   readonly wish: 'forward' | 'back' | 'recover';
   /** It was begun by another life of this process, or by another instance. */
   readonly isRecovery: boolean;
-  /** What an earlier commit has kept is to come back. */
+  /** A container that an earlier commit kept is to come back. */
   readonly reopens: boolean;
   /** Ids of olds that this process has seen under a name that only an update gives. */
   readonly seenParked: ReadonlySet<string>;

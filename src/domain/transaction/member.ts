@@ -21,7 +21,7 @@ export function isEntitled(member: MemberFacts): boolean {
   return !isTaken(member);
 }
 
-/** What we planned with may have been read while another updater was at it: only what we have parked is ours to set right. */
+/** The plan may have been read during another updater's work, so we only repair containers that we have parked. */
 export function wasOursToChange({ old }: MemberFacts, { parked }: Course): boolean {
   return parked === 'any' || (old !== undefined && parked.has(old.id));
 }

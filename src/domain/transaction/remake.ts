@@ -3,7 +3,7 @@ import { stepOf } from './choose-step.ts';
 import type { TransactionFacts } from './facts.ts';
 import { type Decision, type Step, stepKey } from './step.ts';
 
-/** Who prunes means what is of no use any more, not what was about to start: that is made again, as it was. */
+/** A prune is meant for unused containers. A container that was about to start is created again, as it was. */
 export function remake({ members, course }: TransactionFacts, phase: UpdatePhase): Decision | undefined {
   const steps = members.flatMap(({ old, standsIn, lacksStandIn, missingOfStandIn }, member): Step[] => {
     if (old === undefined) return lacksStandIn ? [{ kind: 'standIn', member }] : [];

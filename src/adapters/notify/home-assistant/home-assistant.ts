@@ -30,7 +30,7 @@ export type HomeAssistantDeps = {
 };
 
 export type HomeAssistant = {
-  /** What is to be shown from now on; returns at once, and the newest wins. */
+  /** Shows this fleet from now on; returns at once, and the newest wins. */
   readonly show: (fleet: Fleet) => void;
   /** Says that we are gone, and resolves when that is said, within 2 s. */
   readonly close: () => Promise<void>;

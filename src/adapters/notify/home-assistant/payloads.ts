@@ -29,7 +29,7 @@ export function publicationsOf(fleet: Fleet, shown: Shown): ReadonlyMap<string, 
   return new Map([...all, ...sensors(fleet, waiting, shown)].map((publication) => [publication.topic, publication]));
 }
 
-/** What takes an entity away, with all that was retained for it. */
+/** Messages that remove an entity and everything retained for it. */
 export function removalsOf(slugged: string, topics: Topics): readonly Publication[] {
   return [topics.config(slugged), topics.state(slugged), topics.attributes(slugged)].map((topic) => ({
     ...{ topic, payload: '', qos: 1, retain: true },

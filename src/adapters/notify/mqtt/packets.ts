@@ -32,7 +32,7 @@ export type ConnectOptions = {
   readonly password: string;
   readonly cleanSession: boolean;
   readonly keepAliveSeconds: number;
-  /** What the broker publishes when we are gone without a word. */
+  /** The last will: the broker publishes it when the connection breaks. */
   readonly will?: Publication;
 };
 

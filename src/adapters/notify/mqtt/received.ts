@@ -1,6 +1,6 @@
 import { packetTypes, type MqttVersion, type Qos } from './packets.ts';
 
-/** What a broker says, as far as it matters here. A reason below 0x80 is good. */
+/** The packets of a broker that matter here. A reason code below 0x80 is a success. */
 export type ReceivedPacket =
   | { readonly kind: 'connack'; readonly reason: number }
   | { readonly kind: 'ack'; readonly type: 4 | 5 | 7; readonly id: number; readonly reason: number }

@@ -20,7 +20,7 @@ export type NotifyDeps = ExchangeOptions & {
 
 /** One request of several that a message becomes. */
 export type Part = HttpRequest & {
-  /** Who gets it, where a message goes to several: a failure of one keeps the others from nothing. */
+  /** The recipient, if a message goes to several; the failure of one does not stop the others. */
   readonly to?: string;
   /** Another request after an answer that refuses this one; undefined: it stays refused. */
   readonly otherwise?: (answer: HttpAnswer) => Part | undefined;
@@ -44,7 +44,7 @@ export type Given<Table extends ParameterTable, Address> = {
 export type ServiceDefinition<Table extends ParameterTable, Address> = {
   /** The first is the one to write. */
   readonly schemes: readonly [string, ...string[]];
-  /** What may stand after a `+` in the scheme; none unless given. */
+  /** Words that may stand after a `+` in the scheme; none by default. */
   readonly variants?: readonly string[];
   /** The name that its makers give it. */
   readonly title: string;
@@ -53,7 +53,7 @@ export type ServiceDefinition<Table extends ParameterTable, Address> = {
   readonly about: string;
   readonly example: string;
   readonly parameters: Table;
-  /** What a key beside those of the table is: a fault of the user that is told, nothing, or meant for the receiver. */
+  /** Treatment of a key that is not in the table: a warning, ignored, or passed on to the receiver. */
   readonly otherKeys?: 'told' | 'ignored' | 'forwarded';
   /** Whether it wants to know when a run begins too. */
   readonly hearsStart?: true;

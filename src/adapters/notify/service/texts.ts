@@ -10,7 +10,7 @@ export function titledText(message: Message, title = message.title, text = messa
   return title === '' ? text : `${title}\n${text}`;
 }
 
-/** What a service shows that renders CommonMark. */
+/** The text for a service that renders CommonMark. */
 export function richText(message: Message): string {
   return message.markdown ?? message.text;
 }

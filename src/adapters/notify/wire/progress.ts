@@ -1,6 +1,6 @@
 /** Which parts of messages were taken, for messages that were not taken whole: the next try goes on with the others. */
 export type Progress<Part> = {
-  /** Those of a message, to add to. */
+  /** The delivered parts of a message, to add to. */
   readonly of: (messageId: string) => Set<Part>;
   readonly forget: (messageId: string) => void;
 };
@@ -20,5 +20,5 @@ export function createProgress<Part>(): Progress<Part> {
   };
 }
 
-/** Those beyond are sent again from the start. */
+/** Messages beyond that number are sent again from the start. */
 const mostUnfinished = 100;

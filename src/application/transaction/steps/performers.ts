@@ -12,7 +12,7 @@ import type { StepContext, StepOutcome } from './step-context.ts';
 import { stopContainer } from './stop.ts';
 import { memberOf } from './successor.ts';
 
-/** What each kind of step does to the engine. */
+/** The engine calls of each kind of step. */
 export const performers: { readonly [K in StepKind]: (context: StepContext, step: StepOf<K>) => Promise<StepOutcome> } =
   {
     mark: setMark,

@@ -3,7 +3,7 @@ import type { StepContext, StepOutcome } from './step-context.ts';
 
 /**
  * Docker 20.10 answers 404 for a container that has crashed since the facts were read: they tell whether it is there.
- * What has the name already is refused too: then the request has arrived twice, and the rename is ours.
+ * The engine also refuses a rename to the container's own name: then the request has arrived twice, and the rename is ours.
  */
 export async function renameContainer(
   { outside: { engine } }: StepContext,

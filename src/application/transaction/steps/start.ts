@@ -41,5 +41,5 @@ async function startWithoutStrayLinks(engine: Outside['engine'], id: string): Pr
   return engine.startContainer(id);
 }
 
-/** What the engine notes for a command that cannot be run or is not there: https://docs.docker.com/engine/containers/run/#exit-status */
+/** The exit codes of the engine for a command that cannot run or does not exist: https://docs.docker.com/engine/containers/run/#exit-status */
 const commandExitCodes: readonly number[] = [126, 127];

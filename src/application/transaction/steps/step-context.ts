@@ -11,7 +11,7 @@ export type StepContext = {
   readonly transaction: OpenTransaction;
   /** Undefined in a recovery, which creates nothing. */
   readonly prepared: PreparedTransaction | undefined;
-  /** What has been begun is finished all the same, where it must be. */
+  /** Aborts waits and reads. Steps that must not stop halfway finish all the same. */
   readonly signal?: AbortSignal | undefined;
 };
 

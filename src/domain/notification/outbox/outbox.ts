@@ -19,7 +19,7 @@ export type OutboxEntry = {
   readonly lastFailure: string;
 };
 
-/** What is to be sent and what was told of before. */
+/** Unsent messages, and findings that were reported before. */
 export type Outbox = {
   /** By `entryKey`, in the order in which they came. */
   readonly entries: ReadonlyMap<string, OutboxEntry>;
@@ -33,7 +33,7 @@ export function entryKey(target: string, id: string): string {
   return `${target}\n${id}`;
 }
 
-/** What the records make of an outbox. Records about entries that are not there change nothing. */
+/** Applies records to an outbox. Records about unknown entries change nothing. */
 export function applyRecords(outbox: Outbox, records: readonly OutboxRecord[]): Outbox {
   const entries = new Map(outbox.entries);
   const found = new Map(outbox.found);

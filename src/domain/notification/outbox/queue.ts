@@ -1,7 +1,7 @@
 import type { BackOff } from './back-off.ts';
 import type { Outbox, OutboxEntry } from './outbox.ts';
 
-/** What a target's queue asks for: an attempt at its first message, one message made of those that were held, or patience. */
+/** The next action for a target's queue: send its first message, merge held messages, or wait. */
 export type QueueStep =
   | { readonly kind: 'send'; readonly entry: OutboxEntry }
   | { readonly kind: 'merge'; readonly entries: readonly OutboxEntry[] }

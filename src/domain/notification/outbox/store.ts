@@ -2,7 +2,7 @@ import type { OutboxRecord } from './record.ts';
 
 /** Where the records of an outbox outlive the process. */
 export type OutboxStore = {
-  /** What was written before, in order; lines that cannot be read are left out and logged. Throws never. */
+  /** The records of earlier processes, in order. Unreadable lines are skipped and logged. Never throws. */
   readonly load: () => Promise<readonly OutboxRecord[]>;
   /** They are on the disk once it resolves. Rejects with words for people when they cannot be written. */
   readonly append: (records: readonly OutboxRecord[]) => Promise<void>;

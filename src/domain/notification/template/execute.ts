@@ -7,7 +7,7 @@ import { printValue } from './format/print.ts';
 import { isTrue, typeName } from './values/truth.ts';
 import { isDictionary, isList, Item, sortedEntries, type Value } from './values/value.ts';
 
-/** What a walk works on: its own variables, the one output. */
+/** The state of a walk: its own variables, the shared output. */
 export type Run = { readonly tree: Tree; readonly state: State; readonly out: Sink };
 
 /** Why a list of nodes was left early. */

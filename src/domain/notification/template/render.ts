@@ -14,7 +14,7 @@ export type TemplateFailure = { readonly kind: 'failed'; readonly reason: string
 
 export type RenderOptions = {
   readonly limits?: RenderLimits;
-  /** What `now` says, and in whose `localZone` `RFC1123` thinks; absent: Go's zero time, UTC. */
+  /** The time of `now`, and the zone of times; absent: Go's zero time, UTC. */
   readonly now?: Moment;
 };
 

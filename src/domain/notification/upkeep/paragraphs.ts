@@ -7,7 +7,7 @@ import type { RunFacts } from '../run-facts.ts';
 import { linksOf } from './links.ts';
 import { versionChange } from './version-change.ts';
 
-/** What is said of one container: a line, and below it links and the command that helps. */
+/** The text about one container: a line, then links and the command that helps. */
 export type Paragraph = {
   readonly level: MessageLevel;
   readonly name: string;

@@ -29,7 +29,7 @@ function isAvailable({ oldImageId, newImageId, oldDigest, newDigest }: Container
   return newImageId === oldImageId && newDigest !== '' && newDigest !== oldDigest;
 }
 
-/** What the newer image is called: by its id, or by its digest where the engine does not hold it. */
+/** The name of the newer image: its id, or its digest if the engine does not hold it. */
 export function latestOf({ oldImageId, newImageId, newDigest }: ContainerOutcome): string {
   return newImageId === '' || newImageId === oldImageId ? newDigest || newImageId : newImageId;
 }

@@ -4,7 +4,7 @@ import type { RunFacts } from '../run-facts.ts';
 import { categoryOf, latestOf } from './category.ts';
 import type { Entry } from './entry.ts';
 
-/** What the family would have logged of a run, in the order in which it happened, and one line for each skipped or failed container, of which the family says little. */
+/** The log lines of the family for a run, in their order, and one line for each skipped or failed container, about which the family says little. */
 export function entriesOf(facts: RunFacts): readonly Entry[] {
   const entries = facts.containers.flatMap((container) => entriesOfContainer(container, facts));
   for (const { imageId, imageName, containerName, atMs } of facts.removedImages) {

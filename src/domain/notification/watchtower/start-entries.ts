@@ -3,7 +3,7 @@ import { formatMoment } from '../template/time/format.ts';
 import { Moment } from '../template/time/moment.ts';
 import type { Entry } from './entry.ts';
 
-/** What is said when the service begins, a line each. */
+/** The lines of the startup message. */
 export function startEntries(facts: StartFacts, timeZone: string): readonly Entry[] {
   const { version, engineApiVersion, services, scope, atMs } = facts;
   const engine = engineApiVersion === '' ? '' : ` using Docker API v${engineApiVersion}`;

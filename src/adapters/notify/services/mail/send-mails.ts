@@ -77,7 +77,7 @@ export async function sendMails(job: MailJob, signal: AbortSignal): Promise<stri
 
 function connect(connection: SMTPConnection): Promise<void> {
   return new Promise((resolve, reject) => {
-    // What fails after the answer has come is of no more interest.
+    // Failures after the answer do not matter.
     connection.on('error', (error) => reject(readSmtpError(error)));
     connection.once('end', () => reject(new Refused('network', 'the connection was closed before its answer')));
     connection.connect((error) => (error ? reject(readSmtpError(error)) : resolve()));

@@ -2,7 +2,7 @@ import { printable } from '../../../../domain/text/printable.ts';
 import { readNetworkError } from '../../../oci/transport/network-errors.ts';
 import { Refused } from '../../wire/refused.ts';
 
-/** What a mail server or the connection to it has said: https://www.rfc-editor.org/rfc/rfc5321.html#section-4.2 */
+/** The failure that a reply of a mail server, or an error of the connection, means: https://www.rfc-editor.org/rfc/rfc5321.html#section-4.2 */
 export function readSmtpError(error: unknown): Refused {
   if (error instanceof Refused) return error;
   const { code = '', originalCode = code, response = '', responseCode = 0, message = '' } = error as SmtpError;

@@ -37,7 +37,7 @@ export const pagerduty = defineService({
     requests(message) {
       const whole = titledText(message);
       const summary = cutLine(whole, summaryLimit);
-      // What the summary has no room for.
+      // The rest of a text that is too long for the summary.
       const text = summary === whole ? {} : { custom_details: { text: cutText(message.text, detailsLimit) } };
       const body = {
         routing_key: key,

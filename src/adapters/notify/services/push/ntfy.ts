@@ -40,7 +40,7 @@ export const ntfy = defineService({
     password: parts.password,
   }),
   secrets: ({ address }) => [address.password],
-  // Who knows a topic of a server without logins can read it.
+  // On a server without logins the topic is the secret.
   hidden: ({ address }) => [address.topic],
   open({ address: { server, topic, user, password }, values }) {
     const scheme = values.disabletls ? 'http' : values.scheme;
@@ -81,7 +81,7 @@ export const ntfy = defineService({
 /** Beyond it the server makes an attachment of the message: https://docs.ntfy.sh/publish/#limitations */
 const textLimit = { max: 4096, unit: 'bytes' } as const;
 
-/** Those that say something. */
+/** Headers with a value. */
 function given(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''));
 }

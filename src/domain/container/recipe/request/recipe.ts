@@ -1,7 +1,7 @@
 import type { Platform } from '../../../reference/platform.ts';
 import type { Endpoint } from '../../container.ts';
 
-/** What a successor is created from. */
+/** The request that creates a successor. */
 export type ContainerRecipe = {
   /** The body of `POST /containers/create`. */
   readonly body: Readonly<Record<string, unknown>>;

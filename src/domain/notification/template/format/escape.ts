@@ -1,6 +1,6 @@
 import { isPrintable } from './quote.ts';
 
-/** What stands in HTML, also in attributes. */
+/** Escapes for HTML text and attributes. */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/["'&<>\0]/g, (character) => htmlEscapes[character] ?? '\ufffd');
 }
@@ -13,7 +13,7 @@ const htmlEscapes: Readonly<Record<string, string>> = {
   '>': '&gt;',
 };
 
-/** What stands in a string of JavaScript. */
+/** Escapes for a JavaScript string. */
 export function escapeJavaScript(text: string): string {
   return text.replaceAll(/[\\'"<>&=]|[^ -\u{7f}]/gu, (character) => {
     if (character === '\\' || character === "'" || character === '"') return `\\${character}`;
@@ -23,7 +23,7 @@ export function escapeJavaScript(text: string): string {
   });
 }
 
-/** What stands in the query of a URL, as forms are sent. */
+/** Escapes for the query of a URL, in the encoding of forms. */
 export function escapeQuery(text: string): string {
   const wellFormed = text.replaceAll(/\p{Cs}/gu, '\ufffd');
   return encodeURIComponent(wellFormed)

@@ -105,7 +105,7 @@ const patterns: readonly (readonly [TokenKind, RegExp])[] = [
   ['sign', /:=|[()|,=]/y],
 ];
 
-/** What may follow a name without white space. */
+/** Characters that may follow a name without white space. */
 const terminator = /[\s.,|:()]|\}\}|$/y;
 
 function lexToken(template: string, at: number, isSpaced: boolean): Token {

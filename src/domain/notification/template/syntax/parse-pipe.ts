@@ -5,7 +5,7 @@ import type { Token } from './lex.ts';
 import type { Command, Operand, Pipe } from './nodes.ts';
 import { type Reader, unexpected } from './reader.ts';
 
-/** What names mean at this place; `variables` grows with declarations. */
+/** The names that are known at this place; `variables` grows with declarations. */
 export type Names = { readonly functions: readonly string[]; readonly variables: string[] };
 
 /** `$x := command | command …` up to its closing delimiter, or parenthesis, which is consumed. */

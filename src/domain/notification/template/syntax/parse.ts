@@ -35,14 +35,14 @@ type Parser = {
   readonly ranges: number;
 };
 
-/** What ends a list, and what leaves nothing in it. */
+/** Keywords that end a list, and tokens that add nothing to it. */
 type Item =
   | Node
   | { readonly kind: 'else'; readonly at: number }
   | { readonly kind: 'end'; readonly at: number }
   | { readonly kind: 'definition'; readonly at: number };
 
-/** What stood at the end of a list: `end`, or `else` with the word behind it. */
+/** The end of a list: `end`, or `else` with the word behind it. */
 type Ending = { readonly kind: 'else' | 'end'; readonly also: 'if' | 'with' | undefined; readonly at: number };
 
 function parseItem(parser: Parser, isTop = false): Item {

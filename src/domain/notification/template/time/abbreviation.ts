@@ -1,4 +1,4 @@
-/** What the time zone database calls a zone at a time (`CET`, `-03`): https://www.iana.org/time-zones */
+/** The abbreviation of a zone at a time (`CET`, `-03`): https://www.iana.org/time-zones */
 export function abbreviationOf(unixMs: number, zone: string, offsetSeconds: number): string {
   const key = `${zone} ${offsetSeconds}`;
   const known = names.get(key);

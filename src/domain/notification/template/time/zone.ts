@@ -1,7 +1,7 @@
 import type { Moment } from './moment.ts';
 import { abbreviationOf } from './abbreviation.ts';
 
-/** What the clock on the wall of a zone shows. */
+/** The local time in a zone. */
 export type WallClock = {
   readonly year: number;
   /** 1 to 12. */

@@ -1,6 +1,6 @@
 import { TemplateFault } from './fault.ts';
 
-/** What one rendering may cost. */
+/** The limits of one rendering. */
 export type RenderLimits = {
   /** Actions, iterations and calls; handling 8 characters of text counts as one more. */
   readonly steps: number;

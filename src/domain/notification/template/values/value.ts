@@ -1,7 +1,7 @@
 import type { Moment } from '../time/moment.ts';
 
 /**
- * What a template works with. `undefined` is Go's missing value, which prints `<no value>`, and `null`
+ * A value in a template. `undefined` is Go's missing value, which prints `<no value>`, and `null`
  * its nil; a bigint is an int of 64 bits, a number a float64. Nothing else of JavaScript is reachable
  * from a template: no prototypes, no functions.
  */
@@ -41,9 +41,9 @@ export type ItemLooks = {
   readonly text?: string;
   /** Written as JSON for it; undefined: its fields. */
   readonly json?: Value;
-  /** What `ToPorcelainJSON` writes of it. */
+  /** The output of `ToPorcelainJSON`. */
   readonly porcelain?: Value;
-  /** What a range over it goes through. */
+  /** The elements of a range over it. */
   readonly elements?: List;
   /** Counts as that list also in conditions and for `len`, `index`, `slice` and `print`. */
   readonly isList?: boolean;

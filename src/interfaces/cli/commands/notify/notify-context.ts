@@ -3,7 +3,7 @@ import type { OutboxRecord } from '../../../../domain/notification/outbox/record
 import type { Composer } from '../../../../domain/notification/run-facts.ts';
 import type { LookContext } from '../../context/context.ts';
 
-/** What is set up for notifications. */
+/** The notification targets of this configuration. */
 export type NotifySetup = {
   readonly targets: readonly Target[];
   /** Home Assistants, as they may be printed: they show containers and get no messages. */
@@ -13,7 +13,7 @@ export type NotifySetup = {
   /** Of those that can be used all the same. */
   readonly warnings: readonly string[];
   readonly composer: Composer;
-  /** What waits in --state-dir; empty without. */
+  /** The unsent messages in --state-dir; empty without that option. */
   readonly outbox: () => Promise<readonly OutboxRecord[]>;
   readonly newId: () => string;
   readonly version: string;
