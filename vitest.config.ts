@@ -14,7 +14,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/{support,lab}/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/{support,lab,golden}/**/*.test.ts'],
           // A process for each of so many small files costs more than twice the tests themselves.
           isolate: false,
           pool: 'threads',
@@ -26,6 +26,7 @@ export default defineConfig({
       { test: { name: 'conformance', include: ['test/conformance/**/*.test.ts'], ...inLab } },
       { test: { name: 'fuzz', include: ['test/fuzz/**/*.fuzz.ts'], ...inLab } },
       { test: { name: 'browser', include: ['test/browser/**/*.test.ts'], ...inLab } },
+      { test: { name: 'notify', include: ['test/notify/**/*.test.ts'], testTimeout: 30_000 } },
       { test: { name: 'faults', include: ['test/faults/**/*.test.ts'], ...inLab, testTimeout: 120_000 } },
       { test: { name: 'failures', include: ['test/failures/**/*.test.ts'], ...inLab, testTimeout: 120_000 } },
       { test: { name: 'campaigns', include: ['test/faults/campaign.ts'], ...inLab, hookTimeout: 120_000 } },

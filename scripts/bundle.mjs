@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
  * brings all that it imports. Any other dynamic import is a chunk of its own, loaded by the commands that reach it.
  */
 const sharedChunks = [
-  { name: 'start', modules: ['src/config/load.ts', 'src/config/help.ts'] },
+  { name: 'start', modules: ['src/config/read/load.ts', 'src/config/show/help.ts'] },
   {
     name: 'work',
     modules: [
@@ -23,10 +23,11 @@ const sharedChunks = [
       'src/adapters/process/log.ts',
       'src/adapters/process/own-container.ts',
       'src/application/create-application.ts',
-      'src/config/engine-host.ts',
+      'src/composition/run-command.ts',
+      'src/config/read/engine-host.ts',
       'src/interfaces/cli/cli.ts',
-      'src/interfaces/cli/interrupt.ts',
-      'src/interfaces/cli/terminal.ts',
+      'src/interfaces/cli/terminal/interrupt.ts',
+      'src/interfaces/cli/terminal/terminal.ts',
     ],
   },
 ];

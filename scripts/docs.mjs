@@ -8,11 +8,17 @@ import { writeReliabilityPage } from './reliability.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-docs-'));
 try {
-  const file = join(folder, 'reference.mjs');
-  await bundleScript('src/config/reference.ts', file);
-  const { configurationPage } = await import(pathToFileURL(file).href);
+  const { configurationPage } = await load('src/config/show/reference.ts', 'configuration.mjs');
   writeFileSync(new URL('../docs/configuration.md', import.meta.url), configurationPage());
+  const { notificationsPage } = await load('src/adapters/notify/reference.ts', 'notifications.mjs');
+  writeFileSync(new URL('../docs/notifications.md', import.meta.url), notificationsPage());
 } finally {
   rmSync(folder, { recursive: true });
 }
 writeReliabilityPage();
+
+async function load(source, name) {
+  const file = join(folder, name);
+  await bundleScript(source, file);
+  return import(pathToFileURL(file).href);
+}

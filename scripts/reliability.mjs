@@ -21,36 +21,38 @@ const introduction = `# Reliability, measured
 
 <!-- Written by scripts/reliability.mjs from test/faults/results: run a campaign with --record, then npm run docs. -->
 
-A point is one state-changing call of an update of one container or group, and one way in which it goes
-wrong. After each, Upkeep is started once more, and then the container must exist exactly once under its
-name, run if it ran before, be of the old or of the proven new version, with its policy, ports, volumes
-and networks; never have run twice at a time; and a second start must find nothing left to repair.
-Anything else counts as lost. The calls are those that a clean run makes, so a new call brings its
-points with it. In campaign G a point is a race: two to five instances, updaters, services and such that
-only recover, start together or while the first is at one of its calls, and in one race of three that
-first one is killed. Where nobody dies exactly one says that it has updated, else one at most; no other
-calls it a failure, and nothing is left to the next start. In campaign K a point is a clock that is an
-hour or ten years off, and when. In campaign L a point is one update of a soak: containers of all policies,
-with volumes, ports and networks, go through five releases, three with one process of the service, whose
-live heap, memory and descriptors may not grow with the updates, and two while it is killed every few
-seconds, and the engine under it now and then. After each release all of them are looked at, down to every
-setting and a file in every volume. In campaign M a point is a call after which the updater is killed, and what
-somebody then does to the container before the next start: it is stopped, given another policy, renamed, removed,
-created anew, pruned, taken down and up by compose, or replaced by another updater. Where what is found can only
-be that person's doing it stays so, and in any case nothing is lost, nothing runs twice, and what is said is so. In campaign N a point is somebody who may create
-containers and writes journals into them, made from the labels of a real update: nothing of others may change,
-and the update that was killed beside them is repaired. To repeat a point, as a failure names it:
+These campaigns break updates on purpose and count the containers that are lost.
+
+A **point** is one state-changing call of an update, and one way in which it fails. The calls are those of an
+undisturbed run, so a new call in the code adds its points. After each point Upkeep is started once more. A
+container counts as **lost** unless all of this holds:
+
+- It exists exactly once under its name, and runs if it ran before.
+- It has the old version, or the new version after its health check.
+- It has its restart policy, ports, volumes and networks.
+- It never ran twice at the same time.
+- A second start finds nothing to repair.
+
+Some campaigns have other points:
+
+| campaign | a point is | and must show |
+| --- | --- | --- |
+| G | a race: two to five instances (updaters, services, recoveries) start together or at a call of the first one, which is killed in one race of three | without a kill exactly one instance reports the update, else at most one; no other reports a failure; nothing is left to repair |
+| J | another tool that interferes: \`docker container prune\`, for example, removes both containers between stop and start | the old container [is recreated](how-an-update-is-made.md#its-limits) |
+| K | a clock that is wrong by an hour or ten years, at some moment | the rule above |
+| L | one update of a soak: containers of all policies, with volumes, ports and networks, over five releases. One process of the service runs three of them; during the other two, the service is killed every few seconds, and the engine now and then | heap, memory and descriptors do not grow; after each release, each setting and a file in each volume is right |
+| M | a kill after a call, and a change by a person before the next start: stop, new policy, rename, remove, recreate, prune, compose down and up, another updater | the person's change stays; nothing is lost or runs twice; the report is true |
+| N | a forged journal, made from the labels of a real update | no other container changes, and the real interrupted update is repaired |
+| Z | for comparison: an updater that removes the old container first, with the same faults | |
+
+Repeat a point as a failure names it:
 
     npm run test:faults -- --campaign A --shape "host network" --point "killed after 7"
     npm run test:faults -- --campaign G --shape "a group of two" --seed 17 --rounds 1
 
-"By the engine" counts what an engine that crashes does to any container, with Upkeep and without: Docker
-leaves one down whose policy is not \`always\`, when no update of it was under way.
-
-In campaign J \`docker container prune\` takes both between the stop of the old container and the start of the
-new one: the old one [is created anew then](how-an-update-is-made.md#its-limits). Z is not about Upkeep, but about
-what is lost with the same faults when the old container is removed first. Each way in which a registry
-misbehaves has a test of its own instead of a campaign: [failures.md](failures.md).
+"By the engine" counts containers that a crash of the engine leaves stopped, with and without Upkeep: Docker
+does so with every policy but \`always\`, if no update was in progress. Misbehaving registries have tests
+instead of a campaign: [failures.md](failures.md).
 `;
 
 function campaignTable(rows) {
@@ -60,11 +62,7 @@ function campaignTable(rows) {
     const sum = (field) => group.reduce((total, row) => total + row[field], 0);
     return [campaign, title, engine, group.length, sum('points'), sum('lost'), sum('byEngine')];
   });
-  return table(
-    'Campaigns',
-    ['', 'What happens at every call', 'Engine', 'Shapes', 'Points', 'Lost', 'By the engine'],
-    lines,
-  );
+  return table('Campaigns', ['', 'Fault at every call', 'Engine', 'Shapes', 'Points', 'Lost', 'By the engine'], lines);
 }
 
 function shapeTable(rows) {

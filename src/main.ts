@@ -1,21 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
-import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
-import type { Application } from './application/application.ts';
-import type { CommandName } from './config/commands.ts';
-import type { Configuration } from './config/load.ts';
-import type { Settings, StateSettings } from './config/settings.ts';
-import type { HttpSettings, TokenSource } from './domain/http-settings.ts';
-import type { Clock, Log, Outside } from './domain/outside.ts';
-import { defaultSettings, type ServiceSettings } from './domain/settings.ts';
-import type { RunningService } from './domain/running-service.ts';
-import type { commandFunctions, lookFunctions } from './interfaces/cli/cli.ts';
-import type { CommandContext, CommandFunction } from './interfaces/cli/context.ts';
-import type { Interrupt } from './interfaces/cli/interrupt.ts';
-import type { createUnderWay } from './interfaces/cli/under-way.ts';
-import type { Terminal } from './interfaces/cli/terminal.ts';
 
 // Since Node 22.1, which the types do not know: https://nodejs.org/api/module.html#moduleenablecompilecachecachedir
 (nodeModule as { readonly enableCompileCache?: () => unknown }).enableCompileCache?.();
@@ -32,20 +18,20 @@ void main(process.argv.slice(2))
   });
 
 /**
- * The one file that knows everyone. What a command does not need is not loaded: help and version
- * know the options only, the demonstration no real engine.
+ * The beginning of every command. Modules that a command does not need are not loaded: help and version
+ * load the options only, the demonstration no real engine.
  */
 async function main(argv: readonly string[]): Promise<number> {
   // A reader that has gone, as in `upkeep update | head -1`, is no reason to leave a container half replaced.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-  const { loadConfiguration } = await import('./config/load.ts');
+  const { loadConfiguration } = await import('./config/read/load.ts');
   const configuration = loadConfiguration(argv);
   switch (configuration.kind) {
     case 'version':
       process.stdout.write(`${version()}\n`);
       return 0;
     case 'help': {
-      const { helpText } = await import('./config/help.ts');
+      const { helpText } = await import('./config/show/help.ts');
       process.stdout.write(helpText(configuration.command, process.stdout.columns || 100));
       return 0;
     }
@@ -55,303 +41,14 @@ async function main(argv: readonly string[]): Promise<number> {
       process.stderr.write(`${lines.join('')}  ${remedy}\n`);
       return configuration.exitCode;
     }
-    case 'command':
-      return runCommand(configuration);
+    case 'command': {
+      const { runCommand } = await import('./composition/run-command.ts');
+      return runCommand(configuration, {
+        version: version(),
+        assetsFolder: fileURLToPath(new URL('./swagger-ui/', import.meta.url)),
+      });
+    }
   }
-}
-
-type Command = Configuration & { readonly kind: 'command' };
-
-async function runCommand(configuration: Command): Promise<number> {
-  const { command, settings, aliases, alarms, warnings } = configuration;
-  const { carryOut, tellFailure } = await import('./interfaces/cli/cli.ts');
-  const surroundings = await openSurroundings(settings);
-  const { terminal, log } = surroundings;
-  const tell = (error: unknown) => tellFailure(error, { settings, ...surroundings });
-  for (const event of ['uncaughtException', 'unhandledRejection'] as const)
-    process.on(event, (error: unknown) => {
-      tell(error);
-      process.exit(1);
-    });
-  for (const alarm of alarms) log.error(alarm);
-  for (const warning of warnings) log.warn(warning);
-  if (aliases.length > 0) log.info(`Variables of the Watchtower family are in effect: ${aliases.join(', ')}`);
-
-  if (isLook(command)) return runLook(command, configuration, surroundings, await hearSignals(surroundings, false));
-  const { dryRun, verify } = settings.request;
-  const changes = command !== 'check' && (!dryRun || verify);
-  const interrupt = await hearSignals(surroundings, changes);
-  try {
-    if (settings.run.healthCheck && process.pid === 1) throw await healthCheckInPlace();
-    const service = await (command === 'demo' ? openDemo(surroundings) : openService(command, settings, surroundings));
-    const { application } = service;
-    const { signal } = interrupt;
-    application.subscribe(interrupt.underWay.hear);
-    const http = command === 'demo' ? await demoApi(settings.http) : settings.http;
-    // Lines of the log would tear the table that the demonstration draws.
-    const apiLog = command === 'demo' && terminal.out.isTerminal ? { ...log, info: log.debug } : log;
-    const parts = { application, clock: surroundings.clock, log: apiLog };
-    const serve = http.groups.length > 0 ? apiOf(http, configuration, parts) : undefined;
-    const isAttended = isatty(0) || isatty(1);
-    const context = { application, settings, ...surroundings, isAttended, signal, ...(serve && { serve }) };
-    const code = await carryOut(service.command, context);
-    await service.close();
-    const runsUntilAsked = command === 'demo' || (command === 'run' && !settings.run.once);
-    return runsUntilAsked ? code : (interrupt.exitCode() ?? code);
-  } catch (error) {
-    tell(error);
-    return 1;
-  }
-}
-
-type LookName = keyof typeof lookFunctions;
-
-function isLook(command: CommandName): command is LookName {
-  const looks: readonly CommandName[] = ['containers', 'history', 'events', 'config'] satisfies readonly LookName[];
-  return looks.includes(command);
-}
-
-/** Of the service that --url names, else of the engine and this command line. */
-async function runLook(
-  command: LookName,
-  { settings, options }: Command,
-  surroundings: Surroundings,
-  interrupt: Interrupt,
-): Promise<number> {
-  const cli = await import('./interfaces/cli/cli.ts');
-  const { clock, log } = surroundings;
-  const { url, token } = settings.remote;
-  // What nobody reads any more, as in `upkeep events | head -1`, need not be asked for.
-  process.stdout.on('error', () => interrupt.hear('SIGPIPE'));
-  const service = url === undefined ? await openLocal() : await openRemote(url);
-  const code = await cli.carryOut(cli.lookFunctions[command](service), {
-    settings,
-    ...surroundings,
-    signal: interrupt.signal,
-  });
-  return interrupt.exitCode() ?? code;
-
-  async function openRemote(address: string): Promise<RunningService> {
-    const { createServiceClient } = await import('./adapters/service/client.ts');
-    return createServiceClient({ url: address, token, clock, log });
-  }
-
-  async function openLocal(): Promise<RunningService> {
-    const { createLocalService } = await import('./interfaces/cli/local-service.ts');
-    const { shownConfiguration } = await import('./config/shown-configuration.ts');
-    const configuration = shownConfiguration(settings.service, options, '');
-    return createLocalService({ open: () => openService('check', settings, surroundings), configuration, clock });
-  }
-}
-
-/** As the command of a container it would end at once, and be started again for ever. */
-async function healthCheckInPlace(): Promise<Error> {
-  const { ServiceError } = await import('./domain/errors.ts');
-  return new ServiceError(
-    'invalid-input',
-    'Cannot use --health-check here: this is the process of the container itself',
-    {
-      remedy: 'Give it in the HEALTHCHECK of the image, or the healthcheck of the compose file',
-    },
-  );
-}
-
-type Surroundings = { readonly terminal: Terminal; readonly clock: Clock; readonly log: Log };
-
-async function openSurroundings(settings: Settings): Promise<Surroundings> {
-  const { createTerminal } = await import('./interfaces/cli/terminal.ts');
-  const { createSystemClock } = await import('./adapters/process/clock.ts');
-  const { createLog } = await import('./adapters/process/log.ts');
-  const terminal = createTerminal(process.stdout, process.stderr);
-  const clock = createSystemClock();
-  const log = createLog({
-    ...settings.log,
-    colour: settings.log.colour && terminal.err.isTerminal,
-    stream: { write: terminal.err.write, isTTY: terminal.err.isTerminal },
-    secrets: [
-      settings.registry.repoPass,
-      textOf(settings.http.token),
-      textOf(settings.http.eventsToken),
-      settings.remote.token,
-    ].filter((secret) => secret !== undefined),
-    nowMs: clock.nowMs,
-  });
-  return { terminal, clock, log };
-}
-
-type HeardInterrupt = Interrupt & { readonly underWay: ReturnType<typeof createUnderWay> };
-
-async function hearSignals({ terminal, clock }: Surroundings, hasSafePoints: boolean): Promise<HeardInterrupt> {
-  const { createInterrupt } = await import('./interfaces/cli/interrupt.ts');
-  const { createUnderWay } = await import('./interfaces/cli/under-way.ts');
-  const underWay = createUnderWay();
-  const say = (line: string) => terminal.err.write(`${line}\n`);
-  const interrupt = createInterrupt({
-    hasSafePoints,
-    say,
-    monotonicMs: clock.monotonicMs,
-    underWay: underWay.names,
-    quit: (code, lastWords) => {
-      if (lastWords !== '') say(lastWords);
-      process.exit(code);
-    },
-  });
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt.hear(name));
-  return { ...interrupt, underWay };
-}
-
-type Service = {
-  readonly application: Application;
-  readonly command: CommandFunction;
-  readonly close: () => Promise<void>;
-};
-
-async function openService(
-  command: keyof typeof commandFunctions,
-  settings: Settings,
-  { clock, log }: Surroundings,
-): Promise<Service> {
-  const cli = await import('./interfaces/cli/cli.ts');
-  const { createProber } = await import('./adapters/probe/prober.ts');
-  const { engine, registry } = await reachEngineAndRegistries(settings, clock, log);
-  const prober = createProber();
-  return {
-    application: await createService({ engine, registry, prober, clock, log }, settings.service, settings.state),
-    command: cli.commandFunctions[command],
-    close: async () => {
-      await Promise.all([engine.close(), registry.close()]);
-    },
-  };
-}
-
-/** The only way to the engine in memory: no real command can reach it by accident. */
-async function openDemo({ clock, log }: Surroundings): Promise<Service> {
-  const { createDemo } = await import('./interfaces/cli/commands/demo.ts');
-  const { createDemoWorld, demoSettings } = await import('./adapters/sandbox/demo-world.ts');
-  const world = await createDemoWorld(clock);
-  const { engine, registry, prober } = world;
-  return {
-    application: await createService({ engine, registry, prober, clock, log }, { ...defaultSettings, ...demoSettings }),
-    command: createDemo(world),
-    close: () => Promise.resolve(world.close()),
-  };
-}
-
-type World = Pick<Outside, 'engine' | 'registry' | 'prober' | 'clock' | 'log'>;
-
-async function createService(
-  world: World,
-  settings: ServiceSettings,
-  { journalKeyFile, folder }: Partial<StateSettings> = {},
-): Promise<Application> {
-  const { createApplication } = await import('./application/create-application.ts');
-  const { createInstance } = await import('./adapters/process/instance.ts');
-  const { ownContainerId } = await import('./adapters/process/own-container.ts');
-  const { openSeal } = await import('./adapters/process/seal.ts');
-  const instance = createInstance({ containerId: ownContainerId() });
-  const seal = openSeal({ keyFile: journalKeyFile, folder });
-  return createApplication({ ...world, instance, newId: () => crypto.randomUUID(), ...(seal && { seal }) }, settings);
-}
-
-async function reachEngineAndRegistries(
-  { engine: { apiVersion, tls, ...where }, registry: registries }: Settings,
-  clock: Clock,
-  log: Log,
-): Promise<Pick<Outside, 'engine' | 'registry'>> {
-  const { findEngineHost } = await import('./config/engine-host.ts');
-  const { createDockerEngine } = await import('./adapters/docker/engine.ts');
-  const { createOciRegistry } = await import('./adapters/oci/registry.ts');
-  const engine = createDockerEngine({
-    host: findEngineHost(where),
-    clock,
-    log,
-    ...(apiVersion === undefined ? {} : { apiVersion }),
-    ...(tls === undefined ? {} : { tls }),
-  });
-  const registry = createOciRegistry({
-    clock,
-    log,
-    version: version(),
-    ...registries,
-    hubMirrors: async (signal) => (await engine.info(signal)).hubMirrors,
-    insecureRegistries: async (signal) => (await engine.info(signal)).insecureRegistries,
-  });
-  return { engine, registry };
-}
-
-type ApiParts = { readonly application: Application; readonly clock: Clock; readonly log: Log };
-
-/** The HTTP API and the metrics it shows, loaded when they are served. */
-function apiOf(
-  http: HttpSettings,
-  { command, settings: { service, run }, options }: Command,
-  { application, clock, log }: ApiParts,
-): NonNullable<CommandContext['serve']> {
-  return async () => {
-    const { createHttpServer } = await import('./interfaces/http/server.ts');
-    const { listen } = await import('./interfaces/http/listen.ts');
-    const { createMetrics } = await import('./interfaces/metrics/metrics.ts');
-    const { shownConfiguration } = await import('./config/shown-configuration.ts');
-    const updatesAvailable = () => application.status().updatesAvailable;
-    const metrics = createMetrics({ clock, updatesAvailable, version: version() });
-    application.subscribe(metrics.hear);
-    const configuration = () => shownConfiguration(service, options, application.inventory().scope);
-    const { server, stop } = await createHttpServer({
-      settings: http,
-      service: application,
-      clock,
-      log,
-      version: version(),
-      configuration,
-      runOptions: {
-        ...service,
-        labelPrecedence: service.labelTakesPrecedence,
-        runOnce: run.once,
-        get skipSelfUpdate() {
-          return !application.updatesItself();
-        },
-      },
-      metrics: metrics.text,
-      assetsFolder: fileURLToPath(new URL('./swagger-ui/', import.meta.url)),
-    });
-    // A list that is asked for right after the start should be there; an engine that is away must not keep us.
-    const waited = new AbortController();
-    const listed = application.follow().catch(() => undefined);
-    await Promise.race([listed, clock.sleep(2000, waited.signal).catch(() => undefined)]);
-    waited.abort();
-    const address = await listen(server, http).catch((error: unknown) => {
-      // The demonstration must not fail because something else is there.
-      if (command === 'demo') return listen(server, { ...http, port: 0 });
-      throw error;
-    });
-    log.info('listening', { address, groups: http.groups.join(',') });
-    return {
-      address,
-      tokens: { api: textOf(http.token) ?? '', events: textOf(http.eventsToken) ?? '' },
-      stop: async () => {
-        await stop();
-        await application.close();
-      },
-    };
-  };
-}
-
-/** Everything on, for this machine alone unless told otherwise, with tokens made up where none are given. */
-async function demoApi(http: HttpSettings): Promise<HttpSettings> {
-  const { randomBytes } = await import('node:crypto');
-  const { endpointGroups } = await import('./domain/http-settings.ts');
-  const madeUp = (): TokenSource => ({ kind: 'value', value: randomBytes(12).toString('base64url') });
-  return {
-    ...http,
-    host: http.host ?? '127.0.0.1',
-    groups: http.groups.length > 0 ? http.groups : endpointGroups,
-    token: http.token ?? madeUp(),
-    eventsToken: http.eventsToken ?? madeUp(),
-  };
-}
-
-function textOf(token: TokenSource | undefined): string | undefined {
-  return token?.kind === 'file' ? readFileSync(token.path, 'utf8').trim() : token?.value;
 }
 
 function version(): string {

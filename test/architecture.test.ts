@@ -1,99 +1,104 @@
-import { readFileSync, readdirSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { drawHouse } from './support/house.ts';
 import { readModuleText } from './support/module-text.ts';
 
-/** The house, as docs/ARCHITECTURE.md draws it: who may import whom, and what they may not touch. */
-const rooms: readonly Room[] = [
+const waysThroughProxies = ['network-errors', 'proxy-choice', 'tunnel'].map(
+  (name) => `src/adapters/oci/transport/${name}.ts`,
+);
+
+/** The floors of the house, as docs/ARCHITECTURE.md draws them: who may import whom, and what they may not touch. */
+const floors: readonly Floor[] = [
   {
-    folder: 'domain',
+    folder: 'src/domain',
     mayImport: ['re2js'],
     because:
       'what is true depends on nothing: it can be read, tested and moved alone (re2js is pure, for name-pattern.ts)',
     pure: true,
   },
   {
-    folder: 'application',
-    mayImport: ['domain/'],
+    folder: 'src/application',
+    mayImport: ['src/domain/'],
     because: 'it is handed the world as one object, so that a test can hand it another',
     pure: true,
   },
   {
-    folder: 'adapters/docker',
-    mayImport: ['domain/', 'node:'],
+    folder: 'src/adapters/docker',
+    mayImport: ['src/domain/', 'node:'],
     because: 'it speaks the Docker Engine API and knows nothing else of us',
   },
   {
-    folder: 'adapters/oci',
-    mayImport: ['domain/', 'node:'],
+    folder: 'src/adapters/oci',
+    mayImport: ['src/domain/', 'node:'],
     because: 'it speaks the OCI distribution protocol and knows nothing else of us',
   },
   {
-    folder: 'adapters/sandbox',
-    mayImport: ['domain/', 'node:'],
-    because: 'an engine and a registry in memory must not lean on the real ones',
-  },
-  {
-    folder: 'adapters/files',
-    mayImport: ['domain/', 'node:'],
-    because: 'it keeps what the domain describes',
-  },
-  {
-    folder: 'adapters/service',
-    mayImport: ['domain/', 'node:'],
+    folder: 'src/adapters/service',
+    mayImport: ['src/domain/', 'node:'],
     because: 'it speaks the HTTP API of a running service and knows nothing else of us',
   },
   {
-    folder: 'adapters/notify',
-    mayImport: ['domain/', 'node:', 'nodemailer', 'mqtt'],
-    because: 'it tells people; its wire libraries are loaded only when used',
+    folder: 'src/adapters/files',
+    mayImport: ['src/domain/', 'node:'],
+    because: 'it keeps what the domain describes',
   },
   {
-    folder: 'adapters/probe',
-    mayImport: ['domain/', 'node:'],
+    folder: 'src/adapters/notify',
+    mayImport: ['src/domain/', 'node:', ...waysThroughProxies, 'nodemailer'],
+    because: 'it tells people, on the same roads as the client for registries; nodemailer is loaded only when used',
+  },
+  {
+    folder: 'src/adapters/probe',
+    mayImport: ['src/domain/', 'node:'],
     because: 'it asks containers whether they answer, and knows nothing else of us',
   },
   {
-    folder: 'adapters/process',
-    mayImport: ['domain/', 'node:'],
+    folder: 'src/adapters/process',
+    mayImport: ['src/domain/', 'node:'],
     because: 'clock, log and identity of this process',
   },
   {
-    folder: 'interfaces/http',
-    mayImport: ['domain/', 'application/application.ts', 'interfaces/json/', 'node:', 'fastify'],
+    folder: 'src/interfaces/http',
+    mayImport: ['src/domain/', 'src/application/application.ts', 'src/interfaces/json/', 'node:', 'fastify'],
     because: 'a route knows the table of contents of the service and nothing behind it',
   },
   {
-    folder: 'interfaces/cli',
-    mayImport: ['domain/', 'application/application.ts', 'interfaces/json/', 'config/', 'node:util'],
+    folder: 'src/interfaces/cli',
+    mayImport: ['src/domain/', 'src/application/application.ts', 'src/interfaces/json/', 'src/config/', 'node:util'],
     because: 'a command works the same with or without a running service',
   },
   {
-    folder: 'interfaces/json',
-    mayImport: ['domain/', 'application/application.ts'],
+    folder: 'src/interfaces/json',
+    mayImport: ['src/domain/', 'src/application/application.ts'],
     because: 'what a reply says and what a command prints are the same entries',
   },
   {
-    folder: 'interfaces/metrics',
-    mayImport: ['domain/', 'prom-client'],
+    folder: 'src/interfaces/metrics',
+    mayImport: ['src/domain/', 'prom-client'],
     because: 'it only listens to events',
   },
   {
-    folder: 'interfaces/dashboard',
-    mayImport: ['domain/', 'node:'],
-    because: 'the page is a client of the HTTP interface like any other',
+    folder: 'src/config',
+    mayImport: ['src/domain/', 'node:fs', 'node:path', 'node:process', 'node:util', 'croner'],
+    because: 'what is wanted is known before anything is built',
   },
   {
-    folder: 'config',
-    mayImport: ['domain/', 'node:fs', 'node:path', 'node:process', 'node:util', 'croner'],
-    because: 'what is wanted is known before anything is built',
+    folder: 'src/composition',
+    mayImport: ['src/', 'sandbox/', 'node:'],
+    because: 'it puts everything together',
+  },
+  {
+    folder: 'sandbox',
+    mayImport: ['src/domain/', 'node:'],
+    because: 'an engine and a registry in memory must not lean on the real ones',
   },
 ];
 
-type Room = {
+type Floor = {
   readonly folder: string;
-  /** Prefixes of paths under `src/` (a folder ends in a slash) and of package names; the room itself is always allowed. */
+  /** Prefixes of paths (a folder ends in a slash) and of package names; the floor itself is always allowed. */
   readonly mayImport: readonly string[];
   readonly because: string;
   /** No clock, chance, input or output of its own: they come in through `Outside`. */
@@ -110,12 +115,22 @@ const impure: readonly (readonly [RegExp, string])[] = [
   [/\bprocess\.|\bBuffer\b|\bglobalThis\b|\b__dirname\b/, 'Node is known to adapters and main.ts'],
 ];
 
-const src = fileURLToPath(new URL('../src/', import.meta.url));
-const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
+const mainPath = 'src/main.ts';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const files = ['src', 'sandbox']
+  .flatMap((top) => readdirSync(join(root, top), { recursive: true, encoding: 'utf8' }).map((path) => join(top, path)))
   .filter((path) => path.endsWith('.ts'))
   .sort();
-const modules = files.map((path) => ({ path, ...readModuleText(readFileSync(join(src, path), 'utf8')) }));
+const modules = files.map((path) => ({ path, ...readModuleText(readFileSync(join(root, path), 'utf8')) }));
 const shipped = modules.filter(({ path }) => !path.endsWith('.test.ts'));
+const house = drawHouse(
+  shipped.map(({ path, specifiers }) => ({ path, imports: specifiers.map((specifier) => resolve(path, specifier)) })),
+);
+
+/** A room is a folder with modules of its own. More than these beside each other are not read any more. */
+const mostFilesOfARoom = 15;
+const mostLinesOfAFile = 300;
 
 describe('the house', () => {
   test('there are modules to look at, and imports are seen in them', () => {
@@ -123,45 +138,98 @@ describe('the house', () => {
     expect(modules.flatMap(({ specifiers }) => specifiers).length).toBeGreaterThan(10);
   });
 
-  test('every module lives in a room of the table, or is main.ts', () => {
-    const homeless = files.filter((path) => path !== 'main.ts' && roomOf(path) === undefined);
+  test('every module is on a floor of the table, or is main.ts', () => {
+    const homeless = files.filter((path) => path !== mainPath && floorOf(path) === undefined);
     expect(homeless).toEqual([]);
   });
 
-  test.each(rooms)('$folder imports only what it may: $because', (room) => {
-    const wrong = inRoom(room).flatMap(({ path, specifiers }) =>
+  test('the table names only what exists', () => {
+    const named = floors.flatMap(({ folder, mayImport }) => [folder, ...mayImport.filter(isOurs)]);
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  test('docs/ARCHITECTURE.md names every room once, and no other', () => {
+    const page = readFileSync(join(root, 'docs/ARCHITECTURE.md'), 'utf8');
+    const named = [...page.matchAll(/^\| `(src(?:\/[\w-]+)*|sandbox(?:\/[\w-]+)+)\/` \|/gm)].map(([, path]) => path);
+    expect(new Set(named)).toEqual(new Set(house.rooms.keys()));
+    expect(named).toHaveLength(house.rooms.size);
+  });
+
+  test(`no room has more than ${mostFilesOfARoom} files beside each other, tests not counted`, () => {
+    const crowded = [...house.rooms].filter(([, { size }]) => size > mostFilesOfARoom);
+    expect(crowded.map(([room, { size }]) => `${room}: ${size}`)).toEqual([]);
+  });
+
+  test('no circle of imports between files, nor between rooms; imports of types count', () => {
+    expect(house.circles).toEqual([]);
+  });
+
+  test(`no file of the sources has more than ${mostLinesOfAFile} lines`, () => {
+    const long = shipped
+      .map(({ path, code }) => ({ path, lines: code.trimEnd().split('\n').length }))
+      .filter(({ lines }) => lines > mostLinesOfAFile);
+    expect(long).toEqual([]);
+  });
+
+  test.each(floors)('$folder imports only what it may: $because', (floor) => {
+    const wrong = onFloor(floor).flatMap(({ path, specifiers }) =>
       specifiers
         .map((specifier) => resolve(path, specifier))
-        .filter((target) => !isAllowed(room, target))
-        .map((target) => `src/${path} imports ${target}`),
+        .filter((target) => !isAllowed(floor, target))
+        .map((target) => `${path} imports ${target}`),
     );
     expect(wrong).toEqual([]);
   });
 
-  test.each(rooms.filter((room) => room.pure))('$folder has no clock, chance, input or output of its own', (room) => {
-    const wrong = inRoom(room).flatMap(({ path, code }) =>
-      impure.flatMap(([pattern, why]) => linesWith(code, pattern).map((line) => `src/${path}:${line}: ${why}`)),
-    );
-    expect(wrong).toEqual([]);
-  });
+  test.each(floors.filter((floor) => floor.pure))(
+    '$folder has no clock, chance, input or output of its own',
+    (floor) => {
+      const wrong = onFloor(floor).flatMap(({ path, code }) =>
+        impure.flatMap(([pattern, why]) => linesWith(code, pattern).map((line) => `${path}:${line}: ${why}`)),
+      );
+      expect(wrong).toEqual([]);
+    },
+  );
 
-  test('re2js is known to domain/name-pattern.ts only: patterns of users and requests never reach another engine', () => {
+  test('re2js is known to domain/text/name-pattern.ts only: patterns of users and requests never reach another engine', () => {
     const users = shipped.filter(({ specifiers }) => specifiers.includes('re2js')).map(({ path }) => path);
-    expect(users).toEqual(['domain/name-pattern.ts']);
+    expect(users).toEqual(['src/domain/text/name-pattern.ts']);
   });
+
+  test.each(['check', 'plan', 'inventory', 'engine'])(
+    'application/%s is given the reader of the engine only: it changes nothing',
+    (room) => {
+      const inIt = shipped.filter(({ path }) => path.startsWith(`src/application/${room}/`));
+      const wrong = inIt.flatMap(({ path, code }) =>
+        linesWith(code, /\bOutside\b|\bEngine(?:Writer)?\b/).map((line) => `${path}:${line}`),
+      );
+      expect(inIt).not.toEqual([]);
+      expect(wrong).toEqual([]);
+    },
+  );
 
   test('process.env is read in config/ only, so that every option is in its table', () => {
     const wrong = shipped
-      .filter(({ path }) => !path.startsWith('config/'))
+      .filter(({ path }) => !path.startsWith('src/config/'))
       .flatMap(({ path, code }) =>
-        linesWith(code, /\bprocess\s*\.\s*env\b|\benv\b[^}]*\}\s*=\s*process\b/).map((line) => `src/${path}:${line}`),
+        linesWith(code, /\bprocess\s*\.\s*env\b|\benv\b[^}]*\}\s*=\s*process\b/).map((line) => `${path}:${line}`),
       );
     expect(wrong).toEqual([]);
   });
 
   test('main.ts is imported by nobody: it is where everything is known', () => {
     const wrong = modules.filter(({ path, specifiers }) =>
-      specifiers.some((specifier) => resolve(path, specifier) === 'main.ts'),
+      specifiers.some((specifier) => resolve(path, specifier) === mainPath),
+    );
+    expect(wrong.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('composition/ is imported by main.ts only', () => {
+    const wrong = modules.filter(
+      ({ path, specifiers }) =>
+        path !== mainPath &&
+        !path.startsWith('src/composition/') &&
+        specifiers.some((specifier) => resolve(path, specifier).startsWith('src/composition/')),
     );
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });
@@ -172,7 +240,7 @@ describe('the house', () => {
     );
     expect(wrongNames).toEqual([]);
     const wrongImports = modules.flatMap(({ path, specifiers }) =>
-      specifiers.filter((s) => s.startsWith('.') && !s.endsWith('.ts')).map((s) => `src/${path} imports ${s}`),
+      specifiers.filter((s) => s.startsWith('.') && !s.endsWith('.ts')).map((s) => `${path} imports ${s}`),
     );
     expect(wrongImports).toEqual([]);
   });
@@ -203,26 +271,30 @@ describe('readModuleText()', () => {
   });
 });
 
-function roomOf(path: string): Room | undefined {
-  return rooms.find(({ folder }) => path.startsWith(`${folder}/`));
+function floorOf(path: string): Floor | undefined {
+  return floors.find(({ folder }) => path.startsWith(`${folder}/`));
 }
 
-function inRoom(room: Room): typeof shipped {
-  return shipped.filter(({ path }) => roomOf(path) === room);
+function onFloor(floor: Floor): typeof shipped {
+  return shipped.filter(({ path }) => floorOf(path) === floor);
 }
 
-/** A path under `src/` for a relative import, the specifier itself for a package. */
+/** A path in the project for a relative import, the specifier itself for a package. */
 function resolve(from: string, specifier: string): string {
-  return specifier.startsWith('.') ? relative(src, join(src, dirname(from), specifier)) : specifier;
+  return specifier.startsWith('.') ? join(dirname(from), specifier) : specifier;
 }
 
-function isAllowed(room: Room, target: string): boolean {
-  if (target.startsWith(`${room.folder}/`)) return true;
-  return room.mayImport.some((allowed) =>
+function isAllowed(floor: Floor, target: string): boolean {
+  if (target.startsWith(`${floor.folder}/`)) return true;
+  return floor.mayImport.some((allowed) =>
     /[/:]$/.test(allowed) ? target.startsWith(allowed) : target === allowed || target.startsWith(`${allowed}/`),
   );
 }
 
 function linesWith(code: string, pattern: RegExp): number[] {
   return code.split('\n').flatMap((line, index) => (pattern.test(line) ? [index + 1] : []));
+}
+
+function isOurs(prefix: string): boolean {
+  return prefix.startsWith('src/') || prefix.startsWith('sandbox/');
 }

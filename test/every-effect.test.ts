@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { foreignLabelRows } from '../src/config/label-reference.ts';
-import { optionEntries, type OptionKey } from '../src/config/options.ts';
-import { dropInPrefix, labelNames, ownPrefix } from '../src/domain/label-names.ts';
+import { foreignLabelRows } from '../src/config/show/label-reference.ts';
+import { optionEntries, type OptionKey } from '../src/config/table/options.ts';
+import { dropInPrefix, labelNames, ownPrefix } from '../src/domain/container/label-names.ts';
 import {
   type Effect,
   effectsOfForeignLabels,

@@ -7,9 +7,9 @@ export function isDrawn({ seed, key, share }) {
   return hash.readUInt32BE(0) / 2 ** 32 < share;
 }
 
-/** The commit, so that a push that is tested again runs the same; `UPKEEP_DRAW` repeats the draw of another one. */
+/** The commit, so that a push that is tested again runs the same; `TEST_DRAW` repeats the draw of another one. */
 export function seedOfThisPush(root) {
-  const given = process.env.UPKEEP_DRAW;
+  const given = process.env.TEST_DRAW;
   if (given) return given;
   try {
     return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim();

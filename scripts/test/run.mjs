@@ -8,7 +8,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { enterLab } from '../../test/lab/enter.mjs';
-import { installBrowser, installLab } from '../../test/lab/install.mjs';
+import { installBrowser, installLab, installReceivers } from '../../test/lab/install.mjs';
 import { seedOfThisPush } from './draw.mjs';
 import { createProgress, readTimes, writeTimes } from './progress.mjs';
 import { chooseSuites, suites } from './suites.mjs';
@@ -33,7 +33,7 @@ if (unknown.length > 0) {
 rmSync(reports, { recursive: true, force: true });
 mkdirSync(reports, { recursive: true });
 const seed = seedOfThisPush(root);
-process.env.UPKEEP_DRAW = all ? 'all' : seed;
+process.env.TEST_DRAW = all ? 'all' : seed;
 const total = { passed: 0, failed: 0, skipped: 0 };
 const queue = chooseSuites({ names, isCi, all, seed });
 const times = readTimes(timesFile);
@@ -48,6 +48,8 @@ const noLab = queue.some(({ lab }) => lab) ? installLab({ log }) : undefined;
 if (noLab) log(`NOTICE: no lab, tests that need an engine ${isCi ? 'fail' : 'are skipped'}: ${noLab}`);
 const noBrowser = queue.some(({ browser }) => browser) ? installBrowser({ log }) : undefined;
 if (noBrowser) log(`NOTICE: tests in a browser ${isCi ? 'fail' : 'are skipped'}: ${noBrowser}`);
+const noReceivers = queue.some(({ receivers }) => receivers) ? installReceivers({ log }) : undefined;
+if (noReceivers) log(`NOTICE: tests with a mail server and a broker ${isCi ? 'fail' : 'are skipped'}: ${noReceivers}`);
 
 const build = await run(['npm', 'run', '--silent', 'build']);
 if (build.code !== 0) {
@@ -82,7 +84,7 @@ function announce() {
     console.log(`     ${name}${part}${last}`);
   }
   if (queue.some(({ leftOut = 0 }) => leftOut > 0))
-    console.log(`     drawn by ${seed}: UPKEEP_DRAW=${seed} repeats it, "npm test -- --all" runs all`);
+    console.log(`     drawn by ${seed}: TEST_DRAW=${seed} repeats it, "npm test -- --all" runs all`);
 }
 
 async function work() {

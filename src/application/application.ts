@@ -1,33 +1,17 @@
-import type { CheckReport } from './check.ts';
-import type { EventLog } from './event-log.ts';
-import type { HistoryEntry } from './history.ts';
-import type { RecoveryOrder, RecoveryReport } from './recover.ts';
-import type { Rehearsal } from './rehearse.ts';
+import { type KeepUpdating } from '../domain/schedule/schedule.ts';
+import { type ServiceStatus } from '../domain/run/service-status.ts';
+import { type Request, type CheckRequest, type UpdateRequest } from '../domain/run/request.ts';
+import type { RecoveryReport } from '../domain/recovery/recovery-report.ts';
+import type { CheckReport } from './check/check.ts';
+import type { EventLog } from './events/event-log.ts';
+import type { HistoryEntry } from './events/history.ts';
+import type { RecoveryOrder } from './recovery/recover.ts';
+import type { Rehearsal } from './transaction/rehearse.ts';
 import type { ServiceError } from '../domain/errors.ts';
-import type { ServiceEvent } from '../domain/event.ts';
-import type { Inventory } from '../domain/inventory.ts';
-import type { Schedule } from '../domain/schedule.ts';
-import type { Session, SessionSummary, Trigger } from '../domain/session.ts';
-import type { UpdatePlan } from '../domain/update-plan.ts';
-
-/** Which of the watched containers a request is about; both empty: all of them. Items of a kind are OR, the kinds AND. */
-export type Request = {
-  /** References; without a tag, any tag. */
-  readonly images: readonly string[];
-  /** Names, or regular expressions that match the whole name. */
-  readonly containers: readonly string[];
-};
-
-/** Without a trigger: `command`. */
-export type CheckRequest = Request & { readonly trigger?: Trigger };
-
-export type UpdateRequest = Request & {
-  readonly trigger: Trigger;
-  /** Also versions that failed in a container before. */
-  readonly retryFailed?: boolean;
-  /** Hears the run's id once the update has its turn and begins. */
-  readonly onBegin?: (runId: string) => void;
-};
+import type { ServiceEvent } from '../domain/run/event.ts';
+import type { Inventory } from '../domain/inventory/inventory.ts';
+import type { Session } from '../domain/run/session.ts';
+import type { UpdatePlan } from '../domain/plan/update-plan.ts';
 
 /** The service's use cases. Commands and routes call only these. */
 export type Application = {
@@ -95,20 +79,4 @@ export type Application = {
   readonly ready: (signal?: AbortSignal) => Promise<void>;
   /** Ends the following that `follow` began, and the watch over a helper. */
   readonly close: () => Promise<void>;
-};
-
-/** Without a schedule: at the start, if at all. */
-export type KeepUpdating = { readonly schedule: Schedule | undefined; readonly updateOnStart: boolean };
-
-export type ServiceStatus = {
-  /** When the last run ended, and its counts; undefined before the first. */
-  readonly lastRun: { readonly atMs: number; readonly summary: SessionSummary } | undefined;
-  /** Milliseconds since the epoch; undefined when nothing is scheduled. */
-  readonly nextRunAtMs: number | undefined;
-  /** Whether an update is under way. */
-  readonly running: boolean;
-  /** True while an interrupted update is being finished or undone. */
-  readonly repairing: boolean;
-  /** Watched containers for which the last check found something newer. */
-  readonly updatesAvailable: number;
 };

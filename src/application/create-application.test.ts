@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../test/support/sandbox-outside.ts';
-import type { Schedule } from '../domain/schedule.ts';
-import { defaultSettings, type ServiceSettings } from '../domain/settings.ts';
+import type { Schedule } from '../domain/schedule/schedule.ts';
+import { defaultSettings, type ServiceSettings } from '../domain/settings/settings.ts';
 import type { Application } from './application.ts';
 import { createApplication } from './create-application.ts';
 

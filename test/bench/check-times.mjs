@@ -6,10 +6,10 @@
 import { Agent, request } from 'node:http';
 import { createOciRegistry } from '../../src/adapters/oci/registry.ts';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
-import { createSandboxEngine } from '../../src/adapters/sandbox/engine.ts';
-import { createSandboxRegistry } from '../../src/adapters/sandbox/registry.ts';
+import { createSandboxEngine } from '../../sandbox/engine/engine.ts';
+import { createSandboxRegistry } from '../../sandbox/registry/registry.ts';
 import { createApplication } from '../../src/application/create-application.ts';
-import { defaultSettings } from '../../src/domain/settings.ts';
+import { defaultSettings } from '../../src/domain/settings/settings.ts';
 
 const [port, containers, images, warmUps, runs] = process.argv.slice(2).map(Number);
 const clock = createSystemClock();

@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { buildRelease } from '../../src/adapters/sandbox/release.ts';
-import { defaultSettings } from '../../src/domain/settings.ts';
+import { buildRelease } from '../../sandbox/registry/release.ts';
+import { defaultSettings } from '../../src/domain/settings/settings.ts';
 import { bundled } from './bundled.ts';
 import { median, reportRatio } from './ratios.ts';
 

@@ -29,7 +29,7 @@ function bare({ headers, body }) {
 }
 
 async function ours(containers) {
-  const { createHttpServer } = await import('../../src/interfaces/http/server.ts');
+  const { createHttpServer } = await import('../../src/interfaces/http/server/server.ts');
   const { createSystemClock } = await import('../../src/adapters/process/clock.ts');
   const { createLog } = await import('../../src/adapters/process/log.ts');
   const clock = createSystemClock();

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { endpointGroups } from '../../src/domain/http-settings.ts';
+import { endpointGroups } from '../../src/domain/settings/http-settings.ts';
 import { startHttp } from '../support/http-scene.ts';
 import { createScriptedService } from '../support/scripted-service.ts';
 import { type DescribedScene, expectErrorBody, startDescribed } from './described.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse as readYaml } from 'yaml';
-import { endpointGroups } from '../../src/domain/http-settings.ts';
+import { endpointGroups } from '../../src/domain/settings/http-settings.ts';
 import { type HttpScene, startHttp } from '../support/http-scene.ts';
 import { createScriptedService } from '../support/scripted-service.ts';
 
@@ -18,7 +18,7 @@ const paths = {
   images: ['/v1/images'],
   config: ['/v1/config'],
   events: ['/v1/events'],
-  metrics: ['/v1/status', '/v1/metrics'],
+  metrics: ['/v1/status', '/v1/metrics', '/v1/metrics/notifications'],
   swagger: ['/swagger/index.html', '/swagger/doc.json', '/swagger/doc.yaml'],
   health: ['/livez', '/readyz', '/startupz'],
 } as const;

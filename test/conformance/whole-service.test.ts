@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import { behaviours } from '../../src/adapters/sandbox/behaviour.ts';
+import { behaviours } from '../../sandbox/base/behaviour.ts';
 import { dataOf, type EventReader, followEvents } from '../support/event-reader.ts';
 import { startWholeService, type WholeService, type WholeServiceOptions } from '../support/whole-service.ts';
 import { describedAsk } from './described.ts';

@@ -1,5 +1,5 @@
+import type { Prober } from '../../src/domain/outside/prober.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Prober } from '../../src/domain/outside.ts';
 
 /** What listens: over HTTP with a status, or accepting connections and saying nothing. */
 export type ProbedPort = 'ok' | 'redirecting' | 'failing' | 'silent' | 'closed';

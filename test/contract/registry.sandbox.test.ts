@@ -1,4 +1,4 @@
-import { createSandboxRegistry } from '../../src/adapters/sandbox/registry.ts';
+import { createSandboxRegistry } from '../../sandbox/registry/registry.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { registryContract, type RegistryFixture } from './registry.ts';
 

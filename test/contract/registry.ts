@@ -1,8 +1,8 @@
+import type { Registry, RegistryCredentials } from '../../src/domain/outside/registry.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Digest } from '../../src/domain/digest.ts';
-import { parseImageReference, type ImageReference } from '../../src/domain/image-reference.ts';
-import type { Registry, RegistryCredentials } from '../../src/domain/outside.ts';
-import type { Platform } from '../../src/domain/platform.ts';
+import type { Digest } from '../../src/domain/reference/digest.ts';
+import { parseImageReference, type ImageReference } from '../../src/domain/reference/image-reference.ts';
+import type { Platform } from '../../src/domain/reference/platform.ts';
 
 /** What the rows need, by means that are not the registry under test. */
 export type RegistryFixture = {

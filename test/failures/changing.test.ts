@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Fault } from '../../src/adapters/sandbox/faults.ts';
+import type { Fault } from '../../sandbox/engine/faults.ts';
 import { everything, inNetworkOf, reportOf, restart, setStage } from './rig/stage.ts';
 
 /** What goes wrong with a single call that changes something. */

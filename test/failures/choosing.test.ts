@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ServiceEvent } from '../../src/domain/event.ts';
+import type { ServiceEvent } from '../../src/domain/run/event.ts';
 import { dependsOn, everything, inNetworkOf, reportOf, setStage } from './rig/stage.ts';
 
 /** Which containers are touched, and which are not. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SandboxCall } from '../../src/adapters/sandbox/faults.ts';
+import type { SandboxCall } from '../../sandbox/engine/faults.ts';
 import { setStage, type Stage } from './rig/stage.ts';
 
 /** What goes wrong around old images. */

@@ -1,6 +1,6 @@
+import type { Engine } from '../../src/domain/outside/engine.ts';
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
-import type { Engine } from '../../src/domain/outside.ts';
 import { countCalls } from '../support/counted-engine.ts';
 import { dependsOn, everything, setStage } from './rig/stage.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { CommandBehaviour } from '../../src/adapters/sandbox/behaviour.ts';
-import { summarise } from '../../src/domain/session.ts';
+import type { CommandBehaviour } from '../../sandbox/base/behaviour.ts';
+import { summarise } from '../../src/domain/run/session.ts';
 import { dependsOn, everything, setStage } from './rig/stage.ts';
 
 /** What goes wrong with the commands that containers want run around their update. */

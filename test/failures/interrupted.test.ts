@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Fault } from '../../src/adapters/sandbox/faults.ts';
+import type { Fault } from '../../sandbox/engine/faults.ts';
 import { type Cast, inNetworkOf, restart, setStage, type Stage } from './rig/stage.ts';
 
 /** What goes wrong because the updater, the engine or whoever waits goes away in the middle. */

@@ -1,6 +1,6 @@
+import type { Engine } from '../../src/domain/outside/engine.ts';
 import { describe, expect, test } from 'vitest';
-import type { Container } from '../../src/domain/container.ts';
-import type { Engine } from '../../src/domain/outside.ts';
+import type { Container } from '../../src/domain/container/container.ts';
 import { restart, setStage } from './rig/stage.ts';
 
 /** How containers are made and stopped. */

@@ -124,7 +124,8 @@ describeInLab('in the middle of an update of many', (lab) => {
   );
 
   test('failure 24: an update asked for over HTTP exceeds its limit while a container is stopped: that one is finished', async () => {
-    const stage = await setRealStage(lab, { web: deaf });
+    const slow = { ...deaf, config: { ...deaf.config, StopTimeout: 10 } };
+    const stage = await setRealStage(lab, { web: slow });
     const api = [
       '--http-api-endpoints',
       'update,history',
@@ -139,7 +140,7 @@ describeInLab('in the middle of an update of many', (lab) => {
     try {
       await service.seen('"listening"');
       const [, url = ''] = /"address":"([^"]+)"/.exec(service.output()) ?? [];
-      expect((await ask(url, '/v1/update?container=web&timeout=1500ms', { method: 'POST' })).status).toBe(408);
+      expect((await ask(url, '/v1/update?container=web&timeout=6s', { method: 'POST' })).status).toBe(408);
       const entries = async () => (await ask(url, '/v1/history')).json().entries as { readonly updated: number }[];
       while ((await entries()).length === 0) await sleep(50);
       expect(await entries()).toMatchObject([{ updated: 1, failed: 0 }]);

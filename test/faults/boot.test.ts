@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RestartKind } from '../../src/adapters/sandbox/boot.ts';
+import type { RestartKind } from '../../sandbox/containers/boot.ts';
 import { countCalls, runKilled, setStage, type Shape, shapes, type Stage } from './memory/stage.ts';
 
 /** The host dies with the service, and the engine comes up alone: what it starts then, nobody of ours has a say in. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PlannedFault } from '../../src/adapters/sandbox/faults.ts';
+import type { PlannedFault } from '../../sandbox/engine/faults.ts';
 import {
   type FaultsOf,
   faultsOfService,

@@ -7,13 +7,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const transaction = 'src/domain/transaction.ts';
 
 /** `find` stands in the file exactly once. */
 const mutations = [
   {
     name: 'old containers are not parked before they are stopped',
-    file: transaction,
+    file: 'src/domain/transaction/forward.ts',
     find: `    firstStep('preparing', dependentsFirst, (member) => member.old?.place === 'name' && park(member, member.old)) ??
     firstStep(
       'preparing',
@@ -30,7 +29,7 @@ const mutations = [
   },
   {
     name: 'successors get the name only once they run',
-    file: transaction,
+    file: 'src/domain/transaction/forward.ts',
     find: `      (member) => member.new?.place === 'new' && rename(member.new, member.name),
     ) ??
     firstStep('preparing', members, ({ old, policy, wasRunning, startsFirst }) => {`,
@@ -40,99 +39,111 @@ const mutations = [
   },
   {
     name: 'the commit is not written down',
-    file: transaction,
+    file: 'src/domain/transaction/forward.ts',
     find: `    firstStep('committing', facts.members, (member) => member.old?.place === 'old' && drop(member, member.old)) ?? {`,
     replace: `    firstStep('committing', facts.members, ({ old }) => old?.place === 'old' && remove(old)) ?? {`,
   },
   {
     name: 'a parked container keeps its restart policy',
-    file: transaction,
+    file: 'src/domain/transaction/forward.ts',
     find: `      return !samePolicy(old.policy, waiting) && {`,
     replace: `      return members.length === 0 && !samePolicy(old.policy, waiting) && {`,
   },
   {
     name: 'the old policy is not taken away at the commit',
-    file: transaction,
+    file: 'src/domain/transaction/commit.ts',
     find: `    next(({ old }) => old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart)) ??
-    next(({ old, new: successor, policy }) => {
-      if (successor === undefined || policy === undefined || samePolicy(successor.policy, policy)) return undefined;
-      return { kind: 'policy'`,
-    replace: `    next(({ old, new: successor, policy }) => {
-      if (successor === undefined || policy === undefined || samePolicy(successor.policy, policy)) return undefined;
-      return { kind: 'policy'`,
+    mustNext('committing', owed, course, (member) => giveItsPolicy(member, course, member.old !== undefined)) ??
+`,
+    replace: `    mustNext('committing', owed, course, (member) => giveItsPolicy(member, course, member.old !== undefined)) ??
+`,
   },
   {
     name: 'the successor does not get the restart policy',
-    file: transaction,
-    find: `      if (successor === undefined || policy === undefined || samePolicy(successor.policy, policy)) return undefined;
-      return { kind: 'policy', id: successor.id, policy, afterPause: old !== undefined };`,
-    replace: `      if (successor === undefined || policy === undefined || successor.id !== '') return undefined;
-      return { kind: 'policy', id: successor.id, policy, afterPause: old !== undefined };`,
+    file: 'src/domain/transaction/commit.ts',
+    find: `    mustNext('committing', owed, course, (member) => giveItsPolicy(member, course, member.old !== undefined)) ??
+`,
+    replace: ``,
   },
   {
     name: 'a successor that is given up keeps its restart policy',
-    file: transaction,
+    file: 'src/domain/transaction/back.ts',
     find: `      return isUnproven && !samePolicy(successor.policy, noRestart) && setPolicy(successor, noRestart);`,
     replace: `      return isUnproven && successor.id === '' && setPolicy(successor, noRestart);`,
   },
   {
     name: 'a successor that is given up keeps the name until it is removed',
-    file: transaction,
+    file: 'src/domain/transaction/back.ts',
     find: `      ({ name, new: successor }) => successor?.place === 'name' && rename(successor, failedName(name)),`,
     replace: `      ({ name, new: successor }) => successor?.id === '' && rename(successor, failedName(name)),`,
   },
   {
     name: 'the policy is not restored after a rollback',
-    file: transaction,
-    find: `    mustNext('rolling back', returning, course, (member) => wasOursToChange(member, course) && restorePolicy(member)) ??
-    next(restoreTag, present) ??`,
-    replace: `    next(restoreTag, present) ??`,
+    file: 'src/domain/transaction/back.ts',
+    find: `    mustNext(
+      'rolling back',
+      returning,
+      course,
+      (member) => wasOursToChange(member, course) && maySetPolicy(member, course, liveRestore) && restorePolicy(member),
+    ) ??
+`,
+    replace: ``,
   },
   {
     name: 'stops that may be in flight are not waited out',
-    file: transaction,
+    file: 'src/domain/transaction/back.ts',
     find: `    next((member) => stopPossible && isEntitled(member) && outwait(member, course)) ??`,
     replace: ``,
   },
   {
     name: 'successors are removed before the old containers run again',
-    file: transaction,
+    file: 'src/domain/transaction/back.ts',
     find: `    next((member) => takeName(member, member.old)) ??
-    mustNext('rolling back', returning, course, (member) => isEntitled(member) && startOld(member)) ??
-    next((member) => stopPossible`,
+    mustNext(
+      'rolling back',
+      returning,
+      course,
+      (member) => isEntitled(member) && mayStart(member, course) && startOld(member),
+    ) ??
+`,
     replace: `    next(({ new: successor }) => successor !== undefined && remove(successor), present) ??
     next((member) => takeName(member, member.old)) ??
-    mustNext('rolling back', returning, course, (member) => isEntitled(member) && startOld(member)) ??
-    next((member) => stopPossible`,
+    mustNext(
+      'rolling back',
+      returning,
+      course,
+      (member) => isEntitled(member) && mayStart(member, course) && startOld(member),
+    ) ??
+`,
   },
   {
     name: 'the leader does not decide for its group',
-    file: transaction,
+    file: 'src/domain/transaction/commit.ts',
     find: `    next((member) => member.old?.place === 'old' && drop(member, member.old)) ??
     next((member) => takeName(member, member.new)) ??`,
     replace: `    next((member) => takeName(member, member.new)) ??`,
   },
   {
     name: 'rivals are not looked for once the successor is there',
-    file: transaction,
+    file: 'src/domain/transaction/forward.ts',
     find: `  const rival = member.rivals[0];`,
     replace: `  const rival = member.rivals[member.rivals.length];`,
   },
   {
     name: 'containers that a rival holds are touched too',
-    file: transaction,
+    file: 'src/domain/transaction/member.ts',
     find: `  return member.new !== undefined || engaged === 'all' || (member.old !== undefined && engaged.has(member.old.id));`,
     replace: `  return member.name !== '' || engaged === 'all';`,
   },
   {
     name: 'what a rival has parked is brought back',
-    file: transaction,
+    file: 'src/domain/transaction/back.ts',
     find: `  return old !== undefined && nameHeldBy !== 'rival' && (old.place === 'name' || wasOursToChange(member, course));`,
     replace: `  return old !== undefined && nameHeldBy !== 'rival' && course !== undefined;`,
   },
   {
     name: 'the policy is not read again once the successor is there',
-    file: transaction,
+    file: 'src/domain/transaction/forward.ts',
     find: `!samePolicy(member.old.policy, member.policy))
     return turn`,
     replace: `!samePolicy(member.policy, member.policy))
@@ -140,25 +151,42 @@ const mutations = [
   },
   {
     name: 'the policy of what was never parked is set right all the same',
-    file: transaction,
-    find: `    mustNext('rolling back', returning, course, (member) => wasOursToChange(member, course) && restorePolicy(member)) ??`,
-    replace: `    next(restorePolicy) ??`,
+    file: 'src/domain/transaction/back.ts',
+    find: `    mustNext(
+      'rolling back',
+      returning,
+      course,
+      (member) => wasOursToChange(member, course) && maySetPolicy(member, course, liveRestore) && restorePolicy(member),
+    ) ??
+`,
+    replace: `    next(restorePolicy) ??
+`,
   },
   {
     name: 'a policy that could not be restored is forgotten',
-    file: transaction,
-    find: `    mustNext('rolling back', returning, course, (member) => wasOursToChange(member, course) && restorePolicy(member)) ??`,
-    replace: `    next((member) => wasOursToChange(member, course) && restorePolicy(member)) ??`,
+    file: 'src/domain/transaction/back.ts',
+    find: `    mustNext(
+      'rolling back',
+      returning,
+      course,
+      (member) => wasOursToChange(member, course) && maySetPolicy(member, course, liveRestore) && restorePolicy(member),
+    ) ??
+`,
+    replace: `    next(
+      (member) => wasOursToChange(member, course) && maySetPolicy(member, course, liveRestore) && restorePolicy(member),
+    ) ??
+`,
   },
   {
     name: 'the tag stays on the new image after a rollback',
-    file: transaction,
-    find: `    next(restoreTag, present) ??`,
+    file: 'src/domain/transaction/back.ts',
+    find: `    next((member) => restoreTag(member, course), present) ??
+`,
     replace: ``,
   },
   {
     name: 'half-removed containers are left',
-    file: transaction,
+    file: 'src/domain/transaction/decide.ts',
     find: `  const halfRemoved = buryDead(ours);`,
     replace: `  const halfRemoved = ours.members.length === 0 ? buryDead(ours) : undefined;`,
   },
@@ -177,7 +205,7 @@ export async function runMutations({ words, known, keep }) {
 async function countBroken({ name, file, find, replace }) {
   const folder = mkdtempSync(join(tmpdir(), 'upkeep-mutation-'));
   try {
-    for (const part of ['src', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts'])
+    for (const part of ['src', 'sandbox', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts'])
       cpSync(join(root, part), join(folder, part), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
     const text = readFileSync(join(folder, file), 'utf8');
@@ -201,7 +229,7 @@ async function countBroken({ name, file, find, replace }) {
 /** The campaigns in memory, the model of all interleavings, and the tests of single cases. */
 const suites = [
   ...['interrupted', 'boot', 'races'].map((name) => `test/faults/${name}.test.ts`),
-  'src/domain/transaction.test.ts',
+  'src/domain/transaction/decide.test.ts',
   'src/application/',
 ];
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Container } from '../../src/domain/container.ts';
+import type { Container } from '../../src/domain/container/container.ts';
 import { type Cast, type Part, restart, setStage, type Stage } from '../failures/rig/stage.ts';
 
 /** Names like those that a transaction gives, on containers that no transaction knows. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { recoverTransactions } from '../../src/application/recover.ts';
+import { recoverTransactions } from '../../src/application/recovery/recover.ts';
 import { countCalls, runKilled, settings, setStage, type Shape, shapes, type Stage } from './memory/stage.ts';
 import { handsOn } from './memory/hands.ts';
 import { progressOf, type Resident, stories, type Story, wrongInAnyCase } from './rig/people.ts';

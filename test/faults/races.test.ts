@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { Behaviour } from '../../src/adapters/sandbox/behaviour.ts';
-import type { PlannedFault } from '../../src/adapters/sandbox/faults.ts';
-import { recoverTransactions } from '../../src/application/recover.ts';
-import { runTransaction } from '../../src/application/run-transaction.ts';
-import type { ContainerOutcome, OutcomeKind } from '../../src/domain/session.ts';
-import { defaultSettings, type ServiceSettings } from '../../src/domain/settings.ts';
-import type { PlannedTransaction } from '../../src/domain/update-plan.ts';
+import type { Behaviour } from '../../sandbox/base/behaviour.ts';
+import type { PlannedFault } from '../../sandbox/engine/faults.ts';
+import { recoverTransactions } from '../../src/application/recovery/recover.ts';
+import { runTransaction } from '../../src/application/transaction/run-transaction.ts';
+import type { ContainerOutcome, OutcomeKind } from '../../src/domain/run/session.ts';
+import { defaultSettings, type ServiceSettings } from '../../src/domain/settings/settings.ts';
+import type { PlannedTransaction } from '../../src/domain/plan/update-plan.ts';
 import { createSandboxScene, type SandboxScene } from '../support/sandbox-outside.ts';
 import { faultsIn, setStage, settings as stageSettings, shapes, type Stage, startAgain } from './memory/stage.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Fault, PlannedFault } from '../../src/adapters/sandbox/faults.ts';
+import type { Fault, PlannedFault } from '../../sandbox/engine/faults.ts';
 import { faultsIn, runKilled, setStage, type Shape, shapes, startAgain } from './memory/stage.ts';
 
 /** A bad day: several things go wrong in one update, and in the start that finds what it left. */

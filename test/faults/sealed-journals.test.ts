@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openSeal } from '../../src/adapters/process/seal.ts';
 import { createApplication } from '../../src/application/create-application.ts';
-import { recoverTransactions } from '../../src/application/recover.ts';
-import type { Seal } from '../../src/domain/outside.ts';
-import { defaultSettings } from '../../src/domain/settings.ts';
+import { recoverTransactions } from '../../src/application/recovery/recover.ts';
+import type { Seal } from '../../src/domain/outside/outside.ts';
+import { defaultSettings } from '../../src/domain/settings/settings.ts';
 import { createSandboxScene, type SandboxScene } from '../support/sandbox-outside.ts';
 import { journalLabels, nobodysId } from './rig/forgery.ts';
 

@@ -1,9 +1,10 @@
+import type { EngineEvent } from '../../src/domain/outside/engine-reader.ts';
+import type { Engine } from '../../src/domain/outside/engine.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { createDockerEngine, type DockerEngineOptions } from '../../src/adapters/docker/engine.ts';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
-import type { Engine, EngineEvent } from '../../src/domain/outside.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { createFaultProxy } from '../lab/fault-proxy.ts';
 import { isPodman } from '../lab/podman.ts';

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createDockerEngine } from '../../src/adapters/docker/engine.ts';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
-import { speaksApi } from '../../src/domain/api-version.ts';
-import type { HostConfig } from '../../src/domain/container.ts';
+import { speaksApi } from '../../src/domain/container/api-version.ts';
+import type { HostConfig } from '../../src/domain/container/container.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { isPodman } from '../lab/podman.ts';
 import { pushImage } from '../lab/push.ts';

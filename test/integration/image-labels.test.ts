@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
-import { writeJournal } from '../../src/domain/journal.ts';
+import { writeJournal } from '../../src/domain/transaction/journal.ts';
 import { webServer } from '../lab/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { startHttpServer } from '../support/http-server.ts';

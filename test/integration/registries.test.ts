@@ -1,11 +1,11 @@
+import type { Registry } from '../../src/domain/outside/registry.ts';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import type { OciRegistryOptions } from '../../src/adapters/oci/connect.ts';
+import type { OciRegistryOptions } from '../../src/adapters/oci/client/connect.ts';
 import { createOciRegistry } from '../../src/adapters/oci/registry.ts';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
-import { parseImageReference } from '../../src/domain/image-reference.ts';
-import type { Registry } from '../../src/domain/outside.ts';
+import { parseImageReference } from '../../src/domain/reference/image-reference.ts';
 import { catalogue } from '../lab/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { createFaultProxy } from '../lab/fault-proxy.ts';

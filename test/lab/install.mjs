@@ -34,6 +34,15 @@ const browserNeeds = [
   ['/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf', 'fonts-dejavu-core'],
 ];
 
+/** Whom notifications are sent to. */
+const receiverNeeds = [
+  ['mosquitto', 'mosquitto'],
+  ['mosquitto_sub', 'mosquitto-clients'],
+  ['mosquitto_passwd', 'mosquitto'],
+  ['/usr/bin/python3', 'python3'],
+  ['/usr/lib/python3/dist-packages/aiosmtpd/smtp.py', 'python3-aiosmtpd'],
+];
+
 const benchNeeds = [['wrk', 'wrk']];
 
 const aptOptions = [
@@ -65,6 +74,11 @@ export function installPodman({ log = () => {} } = {}) {
 export function installBrowser({ log = () => {} } = {}) {
   if (process.platform !== 'linux') return 'no browser is looked for but on Linux';
   return install(browserNeeds, log);
+}
+
+/** Likewise for the tests that send mails and MQTT. */
+export function installReceivers({ log = () => {} } = {}) {
+  return install(receiverNeeds, log);
 }
 
 /** Likewise for what asks a server faster than it can answer. */

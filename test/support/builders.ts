@@ -7,8 +7,8 @@ import type {
   Endpoint,
   HostConfig,
   ImageSummary,
-} from '../../src/domain/container.ts';
-import type { Digest } from '../../src/domain/digest.ts';
+} from '../../src/domain/container/container.ts';
+import type { Digest } from '../../src/domain/reference/digest.ts';
 
 /** The same 64 hex digits for the same word. */
 export function idOf(word: string): string {

@@ -1,8 +1,8 @@
-import { loadConfiguration } from '../../src/config/load.ts';
-import type { Settings } from '../../src/config/settings.ts';
-import type { Log, LogFields } from '../../src/domain/outside.ts';
-import { createScheduler } from '../../src/application/scheduler.ts';
-import type { CommandContext } from '../../src/interfaces/cli/context.ts';
+import { loadConfiguration } from '../../src/config/read/load.ts';
+import type { Settings } from '../../src/config/read/settings.ts';
+import type { Log, LogFields } from '../../src/domain/outside/outside.ts';
+import { createScheduler } from '../../src/application/schedule/scheduler.ts';
+import type { CommandContext } from '../../src/interfaces/cli/context/context.ts';
 import { createFakeApplication, type FakeAnswers, type FakeApplication } from './fake-application.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createFakeTerminal, type FakeTerminal, type FakeTerminalOptions } from './fake-terminal.ts';

@@ -1,7 +1,7 @@
+import type { Engine } from '../../src/domain/outside/engine.ts';
 import { onTestFinished } from 'vitest';
 import { createDockerEngine, type DockerEngineOptions } from '../../src/adapters/docker/engine.ts';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
-import type { Engine } from '../../src/domain/outside.ts';
 import { startScriptedEngine, type ScriptedEngine, type ScriptedEngineOptions } from './scripted-engine.ts';
 
 /** The adapter, connected to a scripted engine; both end with the test. */

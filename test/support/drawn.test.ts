@@ -8,7 +8,7 @@ afterEach(() => vi.unstubAllEnvs());
 test('a push runs one point in four, and pushes take turns', () => {
   const seen = new Set<number>();
   for (let commit = 0; commit < 40; commit += 1) {
-    vi.stubEnv('UPKEEP_DRAW', `commit ${commit}`);
+    vi.stubEnv('TEST_DRAW', `commit ${commit}`);
     const drawn = numbers.filter((number) => isDrawn(number, 4));
     expect(drawn).toHaveLength(10);
     for (const number of drawn) seen.add(number);
@@ -17,6 +17,6 @@ test('a push runs one point in four, and pushes take turns', () => {
 });
 
 test.each([undefined, 'all'])('every point has its turn without a draw (%s)', (draw) => {
-  vi.stubEnv('UPKEEP_DRAW', draw);
+  vi.stubEnv('TEST_DRAW', draw);
   expect(numbers.every((number) => isDrawn(number, 4))).toBe(true);
 });

@@ -1,3 +1,4 @@
+import type { ContainerRecipe } from '../../src/domain/container/recipe/request/recipe.ts';
 import type {
   Container,
   ContainerConfig,
@@ -5,9 +6,8 @@ import type {
   HostConfig,
   Image,
   MountPoint,
-} from '../../src/domain/container.ts';
-import type { ContainerRecipe } from '../../src/domain/container-recipe.ts';
-import type { Network } from '../../src/domain/outside.ts';
+  Network,
+} from '../../src/domain/container/container.ts';
 import { idOf, runningState } from './builders.ts';
 
 export type EngineTraits = {

@@ -5,9 +5,9 @@ import type {
   PlanReport,
   RecoveryReport,
   RehearsalReport,
-} from '../../src/interfaces/cli/application-types.ts';
-import type { ServiceEvent } from '../../src/domain/event.ts';
-import type { ContainerOutcome, Session } from '../../src/domain/session.ts';
+} from '../../src/interfaces/cli/context/application-types.ts';
+import type { ServiceEvent } from '../../src/domain/run/event.ts';
+import type { ContainerOutcome, Session } from '../../src/domain/run/session.ts';
 import { digestOf, idOf } from './builders.ts';
 
 /** A service whose answers are given; it remembers what it was asked. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/domain/outside.ts';
+import type { Clock } from '../../src/domain/outside/outside.ts';
 
 /** A clock that stands still until it is moved: the same test takes the same steps every time. */
 export type FakeClock = Clock & {

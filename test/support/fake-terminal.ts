@@ -1,4 +1,4 @@
-import { createTerminal, type Terminal, type TextStream } from '../../src/interfaces/cli/terminal.ts';
+import { createTerminal, type Terminal, type TextStream } from '../../src/interfaces/cli/terminal/terminal.ts';
 
 /** Two standard streams whose text is kept. */
 export type FakeTerminal = {

@@ -3,12 +3,12 @@ import { request as requestTls } from 'node:https';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
-import type { Log, LogFields } from '../../src/domain/outside.ts';
-import { endpointGroups, type HttpSettings } from '../../src/domain/http-settings.ts';
-import { listen } from '../../src/interfaces/http/listen.ts';
-import type { HttpParts } from '../../src/interfaces/http/parts.ts';
-import { createHttpServer, type HttpServer } from '../../src/interfaces/http/server.ts';
-import type { Service } from '../../src/interfaces/http/service.ts';
+import type { Log, LogFields } from '../../src/domain/outside/outside.ts';
+import { endpointGroups, type HttpSettings } from '../../src/domain/settings/http-settings.ts';
+import { listen } from '../../src/interfaces/http/server/listen.ts';
+import type { HttpParts } from '../../src/interfaces/http/service/parts.ts';
+import { createHttpServer, type HttpServer } from '../../src/interfaces/http/server/server.ts';
+import type { Service } from '../../src/interfaces/http/service/service.ts';
 
 export const apiToken = 'api-token-for-tests';
 export const eventsToken = 'events-token-for-tests';

@@ -40,6 +40,8 @@ export type HttpServer = {
 export type HttpServerOptions = {
   /** With the certificate of `test/fixtures/registry-tls`. */
   readonly tls?: boolean;
+  /** Another one, with its key. */
+  readonly identity?: { readonly cert: Buffer; readonly key: Buffer };
   /** Wants a certificate of its clients, signed by the same authority. */
   readonly clientCertificate?: boolean;
   /** The newest TLS it speaks. */
@@ -78,7 +80,7 @@ export async function startHttpServer(answer: Answer, options: HttpServerOptions
       );
     });
   };
-  const { cert, key } = clientPair;
+  const { cert, key } = options.identity ?? clientPair;
   const client = options.clientCertificate === true ? { requestCert: true, ca: serverCa } : {};
   const versions = options.maxTls === undefined ? {} : { maxVersion: options.maxTls };
   const server =

@@ -1,12 +1,12 @@
+import type { Registry } from '../../src/domain/outside/registry.ts';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
 import { createOciRegistry } from '../../src/adapters/oci/registry.ts';
-import type { OciRegistryOptions } from '../../src/adapters/oci/connect.ts';
+import type { OciRegistryOptions } from '../../src/adapters/oci/client/connect.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
-import { parseImageReference, type ImageReference } from '../../src/domain/image-reference.ts';
-import type { Registry } from '../../src/domain/outside.ts';
+import { parseImageReference, type ImageReference } from '../../src/domain/reference/image-reference.ts';
 import { createFakeClock } from './fake-clock.ts';
 import { startHttpServer, type Answer, type HttpServer, type HttpServerOptions } from './http-server.ts';
 

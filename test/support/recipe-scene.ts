@@ -1,8 +1,8 @@
-import type { Container, Image, ImageConfig } from '../../src/domain/container.ts';
-import { type ContainerRecipe, recipeFor } from '../../src/domain/container-recipe.ts';
-import type { RecipeRequest } from '../../src/domain/container-recipe/request.ts';
-import { differences } from '../../src/domain/container-difference.ts';
-import type { Network } from '../../src/domain/outside.ts';
+import type { ContainerRecipe } from '../../src/domain/container/recipe/request/recipe.ts';
+import type { Container, Image, ImageConfig, Network } from '../../src/domain/container/container.ts';
+import { recipeFor } from '../../src/domain/container/recipe/container-recipe.ts';
+import type { RecipeRequest } from '../../src/domain/container/recipe/request/request.ts';
+import { differences } from '../../src/domain/container/difference/container-difference.ts';
 import { digestOf, idOf } from './builders.ts';
 import { type CreateBody, type EngineTraits, inspectCreated } from './engine-inspect.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Digest } from '../../src/domain/digest.ts';
+import type { Digest } from '../../src/domain/reference/digest.ts';
 import type { Answer, Reply, SeenRequest } from './http-server.ts';
 
 /** What a registry holds, as plain data, and the answers of a registry that holds it. */

@@ -3,10 +3,10 @@ import {
   type SandboxConnection,
   type SandboxEngine,
   type SandboxEngineOptions,
-} from '../../src/adapters/sandbox/engine.ts';
-import { createSandboxRegistry, type SandboxRegistry } from '../../src/adapters/sandbox/registry.ts';
-import type { ServiceEvent } from '../../src/domain/event.ts';
-import type { Instance, Log, Outside } from '../../src/domain/outside.ts';
+} from '../../sandbox/engine/engine.ts';
+import { createSandboxRegistry, type SandboxRegistry } from '../../sandbox/registry/registry.ts';
+import type { ServiceEvent } from '../../src/domain/run/event.ts';
+import type { Instance, Log, Outside } from '../../src/domain/outside/outside.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 
 /** A world in memory, with as many lives of the service in it as a test wants. */

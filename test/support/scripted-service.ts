@@ -1,10 +1,10 @@
-import type { CheckedContainer } from '../../src/application/check.ts';
+import type { ServiceStatus } from '../../src/domain/run/service-status.ts';
+import type { CheckedContainer } from '../../src/application/check/check.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
-import type { ServiceEvent } from '../../src/domain/event.ts';
-import type { ContainerOutcome, Session } from '../../src/domain/session.ts';
-import type { ServiceStatus } from '../../src/application/application.ts';
-import type { Inventory, TrackedContainer, TrackedImage } from '../../src/domain/inventory.ts';
-import type { HistoryEntry, LoggedEvent, Service } from '../../src/interfaces/http/service.ts';
+import type { ServiceEvent } from '../../src/domain/run/event.ts';
+import type { ContainerOutcome, Session } from '../../src/domain/run/session.ts';
+import type { Inventory, TrackedContainer, TrackedImage } from '../../src/domain/inventory/inventory.ts';
+import type { HistoryEntry, LoggedEvent, Service } from '../../src/interfaces/http/service/service.ts';
 import { digestOf, idOf } from './builders.ts';
 
 /** What the HTTP interface is given in tests of it alone: it does what the test says, when the test says so. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Endpoint, HostConfig, ImageConfig } from '../../src/domain/container.ts';
+import type { Endpoint, HostConfig, ImageConfig } from '../../src/domain/container/container.ts';
 import { idOf } from './builders.ts';
 import type { CreateBody } from './engine-inspect.ts';
 

@@ -1,10 +1,10 @@
-import { createSandboxEngine, type SandboxEngine } from '../../src/adapters/sandbox/engine.ts';
-import { createSandboxRegistry, type SandboxRegistry } from '../../src/adapters/sandbox/registry.ts';
+import { createSandboxEngine, type SandboxEngine } from '../../sandbox/engine/engine.ts';
+import { createSandboxRegistry, type SandboxRegistry } from '../../sandbox/registry/registry.ts';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import type { Application } from '../../src/application/application.ts';
 import { createApplication } from '../../src/application/create-application.ts';
-import type { Log } from '../../src/domain/outside.ts';
-import { defaultSettings, type ServiceSettings } from '../../src/domain/settings.ts';
+import type { Log } from '../../src/domain/outside/outside.ts';
+import { defaultSettings, type ServiceSettings } from '../../src/domain/settings/settings.ts';
 import { createMetrics } from '../../src/interfaces/metrics/metrics.ts';
 import { type HttpScene, type SceneOptions, startHttp } from './http-scene.ts';
 

@@ -1,25 +1,26 @@
-import type { Clock, Engine, Log } from '../../domain/outside.ts';
-import { parseAddress } from './address.ts';
-import { createClient } from './client.ts';
-import { createConnection, type TlsFiles } from './connection.ts';
-import { createContainer, renameContainer, startContainer, updateRestartPolicy } from './container-changes.ts';
-import { inspectContainer, listContainers } from './containers.ts';
-import { defaultDeadlines, type Deadlines } from './deadlines.ts';
-import { runCommand } from './exec.ts';
-import { engineEvents } from './events.ts';
-import { createImageLabels } from './image-labels.ts';
-import { inspectImage, listImages, removeImage, tagImage } from './images.ts';
-import { engineInfo } from './info.ts';
-import { containerLogs } from './logs.ts';
-import { connectNetwork, listNetworks } from './networks.ts';
-import { pastEvents } from './past-events.ts';
-import { ping } from './ping.ts';
+import type { Engine } from '../../domain/outside/engine.ts';
+import type { Clock, Log } from '../../domain/outside/outside.ts';
+import { parseAddress } from './transport/address.ts';
+import { createClient } from './transport/client.ts';
+import { createConnection, type TlsFiles } from './transport/connection.ts';
+import { createContainer, renameContainer, startContainer, updateRestartPolicy } from './calls/container-changes.ts';
+import { inspectContainer, listContainers } from './calls/containers.ts';
+import { defaultDeadlines, type Deadlines } from './transport/deadlines.ts';
+import { runCommand } from './calls/exec.ts';
+import { engineEvents } from './events/events.ts';
+import { createImageLabels } from './calls/image-labels.ts';
+import { inspectImage, listImages, removeImage, tagImage } from './calls/images.ts';
+import { engineInfo } from './reading/info.ts';
+import { containerLogs } from './calls/logs.ts';
+import { connectNetwork, listNetworks } from './calls/networks.ts';
+import { pastEvents } from './events/past-events.ts';
+import { ping } from './reading/ping.ts';
 import { probeHealth } from './podman/probe-health.ts';
-import { hasPruned } from './prunes.ts';
-import { pullImage } from './pull.ts';
-import { removeContainer, removeLink } from './remove.ts';
-import { restartContainer, stopContainer, waitUntilStopped } from './stop.ts';
-import { removeVolume } from './volumes.ts';
+import { hasPruned } from './events/prunes.ts';
+import { pullImage } from './calls/pull.ts';
+import { removeContainer, removeLink } from './calls/remove.ts';
+import { restartContainer, stopContainer, waitUntilStopped } from './calls/stop.ts';
+import { removeVolume } from './calls/volumes.ts';
 
 export type DockerEngineOptions = {
   /** `unix:///path`, `tcp://host:port`, `http(s)://host:port` or `ssh://user@host:port`. */

@@ -1,8 +1,9 @@
+import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
+import type { Engine } from '../../domain/outside/engine.ts';
 import { describe, expect, test } from 'vitest';
 import { connectedEngine } from '../../../test/support/connected-engine.ts';
 import type { Answer } from '../../../test/support/scripted-engine.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Engine, EngineEvent } from '../../domain/outside.ts';
 
 const id = 'a'.repeat(64);
 const soon = { deadlines: { readMs: 300, changeMs: 300 } };

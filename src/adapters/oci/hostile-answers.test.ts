@@ -3,14 +3,14 @@ import { createServer, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createOciRig, failureOf } from '../../../test/support/oci-rig.ts';
-import { parseDigest } from '../../domain/digest.ts';
-import { parseImageReference } from '../../domain/image-reference.ts';
-import { whyOf } from './error-body.ts';
-import { RegistryFailure } from './failure.ts';
-import { parseImageConfig } from './image-config.ts';
-import { parseManifest } from './manifest.ts';
-import { requestsLeft } from './requests-left.ts';
-import { retryAfterMs } from './retry-after.ts';
+import { parseDigest } from '../../domain/reference/digest.ts';
+import { parseImageReference } from '../../domain/reference/image-reference.ts';
+import { whyOf } from './transport/error-body.ts';
+import { RegistryFailure } from './transport/failure.ts';
+import { parseImageConfig } from './manifests/image-config.ts';
+import { parseManifest } from './manifests/manifest.ts';
+import { requestsLeft } from './limits/requests-left.ts';
+import { retryAfterMs } from './limits/retry-after.ts';
 
 const rig = createOciRig();
 

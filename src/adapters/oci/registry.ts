@@ -1,18 +1,18 @@
-import type { Digest } from '../../domain/digest.ts';
-import { repositoryName, type ImageReference } from '../../domain/image-reference.ts';
-import type { DescribeRequest, Registry, RegistryCredentials, RemoteImage } from '../../domain/outside.ts';
-import { formatPlatform } from '../../domain/platform.ts';
-import { connect, type OciRegistryOptions } from './connect.ts';
-import type { Login } from './credentials.ts';
-import { describeImage } from './describe-image.ts';
-import { hubKey } from './docker-config.ts';
-import type { Endpoint } from './endpoints.ts';
-import { explain, RegistryFailure } from './failure.ts';
-import { createLru } from './lru.ts';
-import { resolveTag, type TagState } from './manifests.ts';
-import { createSingleFlight } from './single-flight.ts';
-import { createTurns } from './turns.ts';
-import { until } from './until.ts';
+import type { DescribeRequest, Registry, RegistryCredentials, RemoteImage } from '../../domain/outside/registry.ts';
+import type { Digest } from '../../domain/reference/digest.ts';
+import { repositoryName, type ImageReference } from '../../domain/reference/image-reference.ts';
+import { formatPlatform } from '../../domain/reference/platform.ts';
+import { connect, type OciRegistryOptions } from './client/connect.ts';
+import type { Login } from './auth/credentials.ts';
+import { describeImage } from './manifests/describe-image.ts';
+import { hubKey } from './auth/docker-config.ts';
+import type { Endpoint } from './client/endpoints.ts';
+import { explain, RegistryFailure } from './transport/failure.ts';
+import { createLru } from './async/lru.ts';
+import { resolveTag, type TagState } from './manifests/manifests.ts';
+import { createSingleFlight } from './async/single-flight.ts';
+import { createTurns } from './async/turns.ts';
+import { until } from './async/until.ts';
 
 /** A `Registry` over the OCI distribution protocol: https://github.com/opencontainers/distribution-spec/blob/main/spec.md */
 export function createOciRegistry(options: OciRegistryOptions): Registry {

@@ -1,6 +1,6 @@
+import type { ProbeAnswer, Prober, ProbeQuestion } from '../../domain/outside/prober.ts';
 import { request } from 'node:http';
 import { connect, isIP } from 'node:net';
-import type { ProbeAnswer, Prober, ProbeQuestion } from '../../domain/outside.ts';
 
 /**
  * Asks over real sockets. An HTTP answer is read to the end of its head and not further; no redirect

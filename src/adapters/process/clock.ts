@@ -1,4 +1,4 @@
-import type { Clock } from '../../domain/outside.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
 
 /** The machine's clock. A sleep of any length is one; an aborted one leaves no timer behind. */
 export function createSystemClock(): Clock {

@@ -1,7 +1,7 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { Instance } from '../../domain/outside.ts';
+import type { Instance } from '../../domain/outside/outside.ts';
 
 export type InstanceOptions = {
   /** Of the container that this process runs in, where that is known: tells its own restarts from other instances. */

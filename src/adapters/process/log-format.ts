@@ -1,4 +1,4 @@
-import { printable, printableJson } from '../../domain/printable.ts';
+import { printable, printableJson } from '../../domain/text/printable.ts';
 import type { Field } from './redact.ts';
 import { remembering } from './remembering.ts';
 

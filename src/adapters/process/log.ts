@@ -1,4 +1,4 @@
-import type { Log, LogFields } from '../../domain/outside.ts';
+import type { Log, LogFields } from '../../domain/outside/outside.ts';
 import { formats, type LogLevel } from './log-format.ts';
 import { createRedaction } from './redact.ts';
 

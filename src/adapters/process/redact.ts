@@ -1,4 +1,4 @@
-import type { LogFields } from '../../domain/outside.ts';
+import type { LogFields } from '../../domain/outside/outside.ts';
 import { remembering } from './remembering.ts';
 
 /** Removes secrets from messages and fields. */

@@ -2,8 +2,8 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Seal } from '../../domain/outside.ts';
-import { quoted } from '../../domain/printable.ts';
+import type { Seal } from '../../domain/outside/outside.ts';
+import { quoted } from '../../domain/text/printable.ts';
 
 export type KeyPlace = {
   /** Undefined: `journal.key` in the folder, where there is one. */

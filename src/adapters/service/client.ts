@@ -1,5 +1,5 @@
-import type { Clock, Log } from '../../domain/outside.ts';
-import type { RunningService } from '../../domain/running-service.ts';
+import type { Clock, Log } from '../../domain/outside/outside.ts';
+import type { RunningService } from '../../domain/run/running-service.ts';
 import { readDocument, refuseFailure } from './answer.ts';
 import { connectionFailure, notUpkeep } from './failure.ts';
 import { follow } from './follow.ts';

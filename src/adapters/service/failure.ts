@@ -1,6 +1,6 @@
 import { ServiceError } from '../../domain/errors.ts';
-import { formatDuration } from '../../domain/duration.ts';
-import { printable, quoted } from '../../domain/printable.ts';
+import { formatDuration } from '../../domain/text/duration.ts';
+import { printable, quoted } from '../../domain/text/printable.ts';
 
 /** Whether the same request may well succeed a little later. */
 export function isPassing(error: unknown): boolean {

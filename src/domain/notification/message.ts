@@ -18,6 +18,19 @@ export type Message = {
   readonly createdAtMs: number;
   /** Sent before, and the answer was lost: the receiver may have it already. */
   readonly isRepeat: boolean;
+  /** For services that watch runs (healthchecks.io, Uptime Kuma); undefined: a message like any other. */
+  readonly run?: RunOccasion;
+  /** For webhooks that carry the event itself; its data is as in the HTTP API. */
+  readonly event?: { readonly type: string; readonly data: unknown };
+};
+
+/** A moment of a run; `failure`: a container failed, or the run could not be made. */
+export type RunOccasion = {
+  readonly kind: 'start' | 'success' | 'failure';
+  /** A UUID that start and end have in common. */
+  readonly id: string;
+  /** From start to end; undefined at the start. */
+  readonly durationMs?: number;
 };
 
 export type MessageLine = { readonly level: MessageLevel; readonly text: string; readonly atMs: number };
@@ -28,7 +41,14 @@ export type SendFailure = 'auth' | 'gone' | 'rate' | 'network' | 'rejected';
 /** `reason` and `answer` hold the service's words with every secret of the target cut out. */
 export type SendOutcome =
   | { readonly kind: 'sent'; readonly answer: string }
-  | { readonly kind: 'failed'; readonly failure: SendFailure; readonly reason: string; readonly retryAfterMs?: number };
+  | {
+      readonly kind: 'failed';
+      readonly failure: SendFailure;
+      readonly reason: string;
+      readonly retryAfterMs?: number;
+      /** The request went out, and its answer was lost. */
+      readonly mayHaveArrived?: boolean;
+    };
 
 /** One place that messages go to, parsed from a URL. Its secrets stay inside: `shown` is all that may be printed. */
 export type Target = {
@@ -38,6 +58,8 @@ export type Target = {
   readonly service: string;
   /** The target's address without secrets: `scheme://[redacted]`. */
   readonly shown: string;
+  /** Whether it also wants the messages of a run's start, which say nothing to people. */
+  readonly hearsStart?: boolean;
   /** Resolves in every case within 10 s plus the abort; never throws. */
   readonly send: (message: Message, signal: AbortSignal) => Promise<SendOutcome>;
 };

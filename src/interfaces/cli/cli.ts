@@ -1,4 +1,4 @@
-import type { RunningService } from '../../domain/running-service.ts';
+import type { RunningService } from '../../domain/run/running-service.ts';
 import { check } from './commands/check.ts';
 import { createConfig } from './commands/config.ts';
 import { createContainers } from './commands/containers.ts';
@@ -8,10 +8,10 @@ import { recover } from './commands/recover.ts';
 import { rollback } from './commands/rollback.ts';
 import { run } from './commands/run.ts';
 import { update } from './commands/update.ts';
-import { exitCodes, type CommandContext, type CommandFunction, type LookFunction } from './context.ts';
-import { failureDocument } from './documents.ts';
-import { failureLines } from './failure.ts';
-import { printDocument, printLines, styleFor } from './print.ts';
+import { exitCodes, type CommandContext, type CommandFunction, type LookFunction } from './context/context.ts';
+import { failureDocument } from './context/documents.ts';
+import { failureLines } from './context/failure.ts';
+import { printDocument, printLines, styleFor } from './render/print.ts';
 
 /** The commands that need nothing but the service. */
 export const commandFunctions = { run, check, update, rollback, recover } as const satisfies Readonly<

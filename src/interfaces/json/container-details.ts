@@ -1,4 +1,4 @@
-import type { TrackedContainer } from '../../domain/inventory.ts';
+import type { TrackedContainer } from '../../domain/inventory/inventory.ts';
 import { toTimestamp } from './timestamps.ts';
 
 /** All that is known of a watched container; `checked_at` is absent before its first check. */

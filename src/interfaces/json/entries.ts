@@ -1,6 +1,6 @@
 import type { Application } from '../../application/application.ts';
-import type { ContainerOutcome, PhaseTimes } from '../../domain/session.ts';
-import type { UnfinishedUpdate } from '../../domain/unfinished-update.ts';
+import type { ContainerOutcome, PhaseTimes } from '../../domain/run/session.ts';
+import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
 import { toTimestamp } from './timestamps.ts';
 
 type CheckedContainer = Awaited<ReturnType<Application['check']>>['containers'][number];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ServiceEvent } from '../../domain/event.ts';
-import type { ContainerOutcome } from '../../domain/session.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import type { ContainerOutcome } from '../../domain/run/session.ts';
 import { createMetrics } from './metrics.ts';
 
 const prefixes = ['upkeep_', 'watchtower_'];

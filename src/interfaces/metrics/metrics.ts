@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { ServiceEvent } from '../../domain/event.ts';
-import type { Clock } from '../../domain/outside.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 
 export type Metrics = {

@@ -1,5 +1,5 @@
+import type { ContainerCommand } from '../../../src/domain/outside/engine-writer.ts';
 import { describe, expect, test } from 'vitest';
-import type { ContainerCommand } from '../../../src/domain/outside.ts';
 import { create, inspect, run, statusOf, type GetFixture } from './fixture.ts';
 
 const shell = (line: string, more: Partial<ContainerCommand> = {}): ContainerCommand => ({

@@ -1,6 +1,6 @@
+import type { EngineEvent } from '../../../src/domain/outside/engine-reader.ts';
 import { describe, expect, test } from 'vitest';
-import type { EngineEvent } from '../../../src/domain/outside.ts';
-import { endOf } from '../../../src/domain/process-end.ts';
+import { endOf } from '../../../src/domain/health/process-end.ts';
 import { create, eventually, listen, run, type GetFixture } from './fixture.ts';
 
 export function eventRows(fixture: GetFixture): void {

@@ -1,6 +1,9 @@
-import type { Container, ContainerConfig, ImageConfig } from '../../../src/domain/container.ts';
-import type { CallOutcome, Clock, Engine, EngineEvent } from '../../../src/domain/outside.ts';
-import type { Platform } from '../../../src/domain/platform.ts';
+import type { CallOutcome } from '../../../src/domain/outside/engine-writer.ts';
+import type { EngineEvent } from '../../../src/domain/outside/engine-reader.ts';
+import type { Engine } from '../../../src/domain/outside/engine.ts';
+import type { Container, ContainerConfig, ImageConfig } from '../../../src/domain/container/container.ts';
+import type { Clock } from '../../../src/domain/outside/outside.ts';
+import type { Platform } from '../../../src/domain/reference/platform.ts';
 
 /** What the rows need to set a scene, by means that are not the engine under test. */
 export type EngineFixture = {

@@ -1,5 +1,5 @@
+import type { PullProgress } from '../../../src/domain/run/event.ts';
 import { describe, expect, test } from 'vitest';
-import type { PullProgress } from '../../../src/domain/outside.ts';
 import { create, inspect, run, statusOf, type GetFixture } from './fixture.ts';
 
 const absent = { architecture: 's390x', os: 'linux', variant: '' };

@@ -1,6 +1,6 @@
-import type { Behaviour, CommandBehaviour } from '../../../src/adapters/sandbox/behaviour.ts';
-import { createSandboxEngine, type SandboxEngineOptions } from '../../../src/adapters/sandbox/engine.ts';
-import { createSandboxRegistry } from '../../../src/adapters/sandbox/registry.ts';
+import type { Behaviour, CommandBehaviour } from '../../../sandbox/base/behaviour.ts';
+import { createSandboxEngine, type SandboxEngineOptions } from '../../../sandbox/engine/engine.ts';
+import { createSandboxRegistry } from '../../../sandbox/registry/registry.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import type { BootFixture } from '../boot.ts';
 import { programConfigs, type Program } from './fixture.ts';

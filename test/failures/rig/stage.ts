@@ -1,14 +1,15 @@
-import type { PlannedFault } from '../../../src/adapters/sandbox/faults.ts';
-import type { SandboxConnection, SandboxEngineOptions } from '../../../src/adapters/sandbox/engine.ts';
-import type { Release } from '../../../src/adapters/sandbox/release.ts';
-import type { Application, UpdateRequest } from '../../../src/application/application.ts';
+import type { UpdateRequest } from '../../../src/domain/run/request.ts';
+import type { RecoveryReport } from '../../../src/domain/recovery/recovery-report.ts';
+import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
+import type { SandboxConnection, SandboxEngineOptions } from '../../../sandbox/engine/engine.ts';
+import type { Release } from '../../../sandbox/registry/release.ts';
+import type { Application } from '../../../src/application/application.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
-import type { RecoveryReport } from '../../../src/application/recover.ts';
-import type { Container } from '../../../src/domain/container.ts';
-import type { ServiceEvent } from '../../../src/domain/event.ts';
-import type { Outside } from '../../../src/domain/outside.ts';
-import type { ContainerOutcome, OutcomeKind, Session } from '../../../src/domain/session.ts';
-import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings.ts';
+import type { Container } from '../../../src/domain/container/container.ts';
+import type { ServiceEvent } from '../../../src/domain/run/event.ts';
+import type { Outside } from '../../../src/domain/outside/outside.ts';
+import type { ContainerOutcome, OutcomeKind, Session } from '../../../src/domain/run/session.ts';
+import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/settings.ts';
 import { createSandboxScene, type SandboxScene } from '../../support/sandbox-outside.ts';
 
 /** A container by name, in the order in which they are run. */

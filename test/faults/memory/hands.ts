@@ -1,5 +1,5 @@
-import type { ContainerRecipe } from '../../../src/domain/container-recipe.ts';
-import type { Container } from '../../../src/domain/container.ts';
+import type { ContainerRecipe } from '../../../src/domain/container/recipe/request/recipe.ts';
+import type { Container } from '../../../src/domain/container/container.ts';
 import type { Hands, Resident } from '../rig/people.ts';
 import type { Stage } from './stage.ts';
 

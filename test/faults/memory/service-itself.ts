@@ -1,14 +1,14 @@
-import type { Behaviour } from '../../../src/adapters/sandbox/behaviour.ts';
-import type { SandboxConnection } from '../../../src/adapters/sandbox/engine.ts';
-import type { PlannedFault } from '../../../src/adapters/sandbox/faults.ts';
+import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
+import type { SandboxConnection } from '../../../sandbox/engine/engine.ts';
+import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
 import type { Application } from '../../../src/application/application.ts';
-import type { Container } from '../../../src/domain/container.ts';
-import { finishVariable } from '../../../src/domain/helper.ts';
-import type { Instance, Outside } from '../../../src/domain/outside.ts';
-import type { Session } from '../../../src/domain/session.ts';
-import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings.ts';
-import { isHelperName } from '../../../src/domain/transaction-names.ts';
+import type { Container } from '../../../src/domain/container/container.ts';
+import { finishVariable } from '../../../src/domain/self-update/helper.ts';
+import type { Instance, Outside } from '../../../src/domain/outside/outside.ts';
+import type { Session } from '../../../src/domain/run/session.ts';
+import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/settings.ts';
+import { isHelperName } from '../../../src/domain/transaction/transaction-names.ts';
 import { createSandboxScene, type SandboxScene } from '../../support/sandbox-outside.ts';
 
 /** Upkeep in the container `upkeep` of an engine in memory, and a new version of its image. */

@@ -1,14 +1,14 @@
-import { recoverTransactions } from '../../../src/application/recover.ts';
-import { runTransaction } from '../../../src/application/run-transaction.ts';
-import type { Behaviour } from '../../../src/adapters/sandbox/behaviour.ts';
-import type { PlannedFault } from '../../../src/adapters/sandbox/faults.ts';
-import type { Afterwards } from '../../../src/domain/afterwards.ts';
-import { type Container, isAlive } from '../../../src/domain/container.ts';
-import { isFailedVersionTag } from '../../../src/domain/failed-version.ts';
-import type { OutcomeKind } from '../../../src/domain/session.ts';
-import { defaultSettings } from '../../../src/domain/settings.ts';
-import { parseKeptName } from '../../../src/domain/transaction-names.ts';
-import type { PlannedTransaction } from '../../../src/domain/update-plan.ts';
+import { recoverTransactions } from '../../../src/application/recovery/recover.ts';
+import { runTransaction } from '../../../src/application/transaction/run-transaction.ts';
+import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
+import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
+import type { Afterwards } from '../../../src/domain/settings/afterwards.ts';
+import { type Container, isAlive } from '../../../src/domain/container/container.ts';
+import { isFailedVersionTag } from '../../../src/domain/check/failed-version.ts';
+import type { OutcomeKind } from '../../../src/domain/run/session.ts';
+import { defaultSettings } from '../../../src/domain/settings/settings.ts';
+import { parseKeptName } from '../../../src/domain/transaction/transaction-names.ts';
+import type { PlannedTransaction } from '../../../src/domain/plan/update-plan.ts';
 import { createSandboxScene, type SandboxScene } from '../../support/sandbox-outside.ts';
 
 /** A container or two, as they are before an update, and the new version of their image. */

@@ -1,7 +1,7 @@
-import type { Snapshot } from '../../../src/adapters/sandbox/snapshot.ts';
-import type { Container } from '../../../src/domain/container.ts';
-import { journalPrefix } from '../../../src/domain/label-names.ts';
-import { readJournal } from '../../../src/domain/journal.ts';
+import type { Snapshot } from '../../../sandbox/world/snapshot.ts';
+import type { Container } from '../../../src/domain/container/container.ts';
+import { journalPrefix } from '../../../src/domain/container/label-names.ts';
+import { readJournal } from '../../../src/domain/transaction/journal.ts';
 import {
   bystanders,
   finishedJournal,

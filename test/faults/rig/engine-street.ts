@@ -1,5 +1,5 @@
 import { createInstance } from '../../../src/adapters/process/instance.ts';
-import { readJournal } from '../../../src/domain/journal.ts';
+import { readJournal } from '../../../src/domain/transaction/journal.ts';
 import { catalogue } from '../../lab/catalogue.ts';
 import type { EngineClient, Inspected } from '../../lab/engine-client.ts';
 import type { LabEngine } from '../../lab/engine.ts';

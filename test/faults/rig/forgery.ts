@@ -1,4 +1,4 @@
-import { journalPrefix } from '../../../src/domain/label-names.ts';
+import { journalPrefix } from '../../../src/domain/container/label-names.ts';
 
 /** Containers beside an update, none of which it is about: what a forger would like to have stopped, removed or started. */
 export const bystanders = [

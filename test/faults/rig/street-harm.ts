@@ -1,5 +1,5 @@
-import { isFailedVersionTag } from '../../../src/domain/failed-version.ts';
-import { isOpenMarkTag } from '../../../src/domain/open-mark.ts';
+import { isFailedVersionTag } from '../../../src/domain/check/failed-version.ts';
+import { isOpenMarkTag } from '../../../src/domain/transaction/open-mark.ts';
 import { bystanders } from './forgery.ts';
 
 /** What of an engine a forger must not have changed. */

@@ -1,7 +1,7 @@
-import type { acceptedOptions } from '../../../src/config/options/accepted.ts';
-import type { notificationOptions } from '../../../src/config/options/notifications.ts';
-import type { OptionKey } from '../../../src/config/options.ts';
-import type { LabelName } from '../../../src/domain/label-names.ts';
+import type { acceptedOptions } from '../../../src/config/table/accepted.ts';
+import { notificationOptions } from '../../../src/config/table/notifications.ts';
+import type { OptionKey } from '../../../src/config/table/options.ts';
+import type { LabelName } from '../../../src/domain/container/label-names.ts';
 
 /** The test on a real engine that shows what something does to containers, or why it does nothing to them. */
 export type Effect =
@@ -74,11 +74,15 @@ const unsealed = journalKeys('without its seal it is reported, left and repaired
 const reach = none('who reaches the API and how, not what is done there');
 const reading = none('of commands that only read');
 const printing = none('what is printed, not what is done');
+const telling = none('who is told, and how, not what is done');
+// The keys of the object that the type is made of.
+const tellings = Object.fromEntries(Object.keys(notificationOptions).map((key) => [key, telling] as const)) as Readonly<
+  Record<keyof typeof notificationOptions, Effect>
+>;
 
 /** All but those that are accepted without effect at all. */
-export const effectsOfOptions: Readonly<
-  Record<Exclude<OptionKey, keyof typeof acceptedOptions | keyof typeof notificationOptions>, Effect>
-> = {
+export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof acceptedOptions>, Effect>> = {
+  ...tellings,
   labelEnable: enabled,
   disableContainers: chosen,
   monitorImageNames: chosen,
@@ -209,6 +213,7 @@ export const effectsOfLabels: Readonly<Record<LabelName, Effect>> = {
   'health-window': window,
   'health-timeout': starting('the label health-timeout decides how long healthy may take'),
   'health-probe': starting('nothing is begun where the probe of a label cannot be asked'),
+  notify: telling,
   'keep-old': keepOld('goes when its time is over, by whichever run comes next'),
   'lifecycle.pre-check': moments,
   'lifecycle.pre-update': moments,

@@ -1,8 +1,9 @@
+import type { Engine } from '../../../src/domain/outside/engine.ts';
+import type { ContainerRecipe } from '../../../src/domain/container/recipe/request/recipe.ts';
 import { expect } from 'vitest';
-import type { Container, Image } from '../../../src/domain/container.ts';
-import { differences } from '../../../src/domain/container-difference.ts';
-import { type ContainerRecipe, recipeFor } from '../../../src/domain/container-recipe.ts';
-import type { Engine } from '../../../src/domain/outside.ts';
+import type { Container, Image } from '../../../src/domain/container/container.ts';
+import { differences } from '../../../src/domain/container/difference/container-difference.ts';
+import { recipeFor } from '../../../src/domain/container/recipe/container-recipe.ts';
 import { asDocker } from '../../../src/adapters/docker/podman/as-docker.ts';
 import type { Inspected } from '../../lab/engine-client.ts';
 import type { Lab } from '../../lab/lab.ts';

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
-import { cleanPath } from '../../../domain/container-recipe/anonymous-volumes.ts';
-import { count, fields, items, text, texts, type Fields } from '../wire.ts';
+import { cleanPath } from '../../../domain/container/recipe/volumes/anonymous-volumes.ts';
+import { count, fields, items, text, texts, type Fields } from '../transport/wire.ts';
 import type { ChosenAddress } from './command-line.ts';
 
 /** Podman's name of Docker's `bridge` in inspect answers. */

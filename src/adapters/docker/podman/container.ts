@@ -1,8 +1,8 @@
-import type { Client } from '../client.ts';
-import { engineInfo } from '../info.ts';
-import { readList } from '../lists.ts';
-import { read } from '../reads.ts';
-import { fields, pathSegment, text, type Fields } from '../wire.ts';
+import type { Client } from '../transport/client.ts';
+import { engineInfo } from '../reading/info.ts';
+import { readList } from '../reading/lists.ts';
+import { read } from '../reading/reads.ts';
+import { fields, pathSegment, text, type Fields } from '../transport/wire.ts';
 import { asDocker } from './as-docker.ts';
 import { readCommandLine } from './command-line.ts';
 import { notedAddresses } from './create-body.ts';

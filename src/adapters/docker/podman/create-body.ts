@@ -1,6 +1,6 @@
-import type { ContainerRecipe } from '../../../domain/container-recipe.ts';
-import { journalPrefix } from '../../../domain/label-names.ts';
-import { fields, isFields, text } from '../wire.ts';
+import type { ContainerRecipe } from '../../../domain/container/recipe/request/recipe.ts';
+import { journalPrefix } from '../../../domain/container/label-names.ts';
+import { fields, isFields, text } from '../transport/wire.ts';
 import { defaultNetwork } from './as-docker.ts';
 import type { ChosenAddress } from './command-line.ts';
 

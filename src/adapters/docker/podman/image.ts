@@ -1,6 +1,6 @@
-import type { Client } from '../client.ts';
-import { read } from '../reads.ts';
-import { fields, pathSegment, text, texts, type Fields } from '../wire.ts';
+import type { Client } from '../transport/client.ts';
+import { read } from '../reading/reads.ts';
+import { fields, pathSegment, text, texts, type Fields } from '../transport/wire.ts';
 
 /**
  * An image as Docker would describe it: with its HEALTHCHECK, which Podman tells in an API of its own

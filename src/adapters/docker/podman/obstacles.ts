@@ -1,5 +1,5 @@
-import { quoted } from '../../../domain/printable.ts';
-import { fields, items, text, type Fields } from '../wire.ts';
+import { quoted } from '../../../domain/text/printable.ts';
+import { fields, items, text, type Fields } from '../transport/wire.ts';
 import { defaultNetwork } from './as-docker.ts';
 
 /** Reason why another program manages the container, from Podman's own inspect answer and the labels. */

@@ -1,8 +1,8 @@
-import { readAnswer } from '../answer.ts';
-import { capabilitiesOf } from '../capabilities.ts';
-import type { Client } from '../client.ts';
-import { isAbsent, refusal } from '../reads.ts';
-import { pathSegment } from '../wire.ts';
+import { readAnswer } from '../transport/answer.ts';
+import { capabilitiesOf } from '../translate/capabilities.ts';
+import type { Client } from '../transport/client.ts';
+import { isAbsent, refusal } from '../reading/reads.ts';
+import { pathSegment } from '../transport/wire.ts';
 
 /**
  * Has Podman run a health check, as its timer in systemd would: it counts the outcome. An engine that

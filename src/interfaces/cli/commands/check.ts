@@ -1,11 +1,11 @@
-import { checkTable } from '../container-table.ts';
-import { exitCodes, type CommandContext } from '../context.ts';
-import { checkDocument } from '../documents.ts';
-import { showLiveTable } from '../live-table.ts';
-import { isWatched, printDocument, printLines, printTable, styleFor } from '../print.ts';
-import type { CheckReport } from '../application-types.ts';
-import { refuseUnmatched } from '../unmatched.ts';
-import { countsOf, statusWording } from '../wording.ts';
+import { checkTable } from '../render/container-table.ts';
+import { exitCodes, type CommandContext } from '../context/context.ts';
+import { checkDocument } from '../context/documents.ts';
+import { showLiveTable } from '../render/live-table.ts';
+import { isWatched, printDocument, printLines, printTable, styleFor } from '../render/print.ts';
+import type { CheckReport } from '../context/application-types.ts';
+import { refuseUnmatched } from '../context/unmatched.ts';
+import { countsOf, statusWording } from '../render/wording.ts';
 
 /** `upkeep check`: asks, tells, changes nothing. */
 export async function check(context: CommandContext): Promise<number> {

@@ -1,8 +1,8 @@
-import { isJsonObject, type JsonObject } from '../../../domain/running-service.ts';
-import { exitCodes, type LookFunction, type ReadDocument } from '../context.ts';
-import { listOf, textOf } from '../fields.ts';
-import { printDocument, printLines, printTable, styleFor } from '../print.ts';
-import type { Table } from '../table.ts';
+import { isJsonObject, type JsonObject } from '../../../domain/run/running-service.ts';
+import { exitCodes, type LookFunction, type ReadDocument } from '../context/context.ts';
+import { listOf, textOf } from '../render/fields.ts';
+import { printDocument, printLines, printTable, styleFor } from '../render/print.ts';
+import type { Table } from '../terminal/table.ts';
 
 /** `upkeep config`: every option with its value and where that came from. */
 export function createConfig(read: ReadDocument): LookFunction {

@@ -1,13 +1,14 @@
+import type { Cell } from '../terminal/cell.ts';
 import { ServiceError } from '../../../domain/errors.ts';
-import { namePattern } from '../../../domain/name-pattern.ts';
-import { quoted } from '../../../domain/printable.ts';
-import type { JsonObject } from '../../../domain/running-service.ts';
-import { shortImage } from '../container-table.ts';
-import { exitCodes, type LookFunction, type ReadDocument } from '../context.ts';
-import { listOf, textOf } from '../fields.ts';
-import { printDocument, printLines, printTable, styleFor } from '../print.ts';
-import type { Cell, Table } from '../table.ts';
-import { unfinishedWording, type Wording } from '../wording.ts';
+import { namePattern } from '../../../domain/text/name-pattern.ts';
+import { quoted } from '../../../domain/text/printable.ts';
+import type { JsonObject } from '../../../domain/run/running-service.ts';
+import { shortImage } from '../render/container-table.ts';
+import { exitCodes, type LookFunction, type ReadDocument } from '../context/context.ts';
+import { listOf, textOf } from '../render/fields.ts';
+import { printDocument, printLines, printTable, styleFor } from '../render/print.ts';
+import type { Table } from '../terminal/table.ts';
+import { unfinishedWording, type Wording } from '../render/wording.ts';
 
 /** `upkeep containers`: what is watched, with what is known of it already. */
 export function createContainers(read: ReadDocument): LookFunction {

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../domain/errors.ts';
-import type { OutcomeKind, Session } from '../../../domain/session.ts';
-import { exitCodes, type CommandContext, type CommandFunction, type ServedApi } from '../context.ts';
-import { createDemoTeller } from '../demo-teller.ts';
+import type { OutcomeKind, Session } from '../../../domain/run/session.ts';
+import { exitCodes, type CommandContext, type CommandFunction, type ServedApi } from '../context/context.ts';
+import { createDemoTeller } from './demo-teller.ts';
 
 /** The world that the demonstration plays in. */
 export type DemoStage = {

@@ -1,8 +1,8 @@
-import { printableJson } from '../../../domain/printable.ts';
-import type { RunningService } from '../../../domain/running-service.ts';
-import { exitCodes, type LookFunction } from '../context.ts';
-import { eventLine } from '../event-line.ts';
-import { styleFor } from '../print.ts';
+import { printableJson } from '../../../domain/text/printable.ts';
+import type { RunningService } from '../../../domain/run/running-service.ts';
+import { exitCodes, type LookFunction } from '../context/context.ts';
+import { eventLine } from '../render/event-line.ts';
+import { styleFor } from '../render/print.ts';
 
 /** `upkeep events`: what a running service does, until the user asks to stop. */
 export function createEvents(follow: RunningService['follow']): LookFunction {

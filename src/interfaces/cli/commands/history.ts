@@ -1,9 +1,10 @@
-import { formatDuration } from '../../../domain/duration.ts';
-import type { JsonObject } from '../../../domain/running-service.ts';
-import { exitCodes, type LookFunction, type ReadDocument } from '../context.ts';
-import { listOf, numberOf, textOf } from '../fields.ts';
-import { printDocument, printLines, printTable, styleFor } from '../print.ts';
-import type { Cell, Table } from '../table.ts';
+import type { Cell } from '../terminal/cell.ts';
+import { formatDuration } from '../../../domain/text/duration.ts';
+import type { JsonObject } from '../../../domain/run/running-service.ts';
+import { exitCodes, type LookFunction, type ReadDocument } from '../context/context.ts';
+import { listOf, numberOf, textOf } from '../render/fields.ts';
+import { printDocument, printLines, printTable, styleFor } from '../render/print.ts';
+import type { Table } from '../terminal/table.ts';
 
 /** `upkeep history`: the updates of a running service, oldest first. */
 export function createHistory(read: ReadDocument): LookFunction {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createCommandScene } from '../../../../test/support/command-scene.ts';
 import type { FakeTerminalOptions } from '../../../../test/support/fake-terminal.ts';
-import type { JsonObject, RunningService, ServiceDocument } from '../../../domain/running-service.ts';
+import type { JsonObject, RunningService, ServiceDocument } from '../../../domain/run/running-service.ts';
 import { carryOut, lookFunctions } from '../cli.ts';
 
 const url = ['--url', 'http://service:8080'];

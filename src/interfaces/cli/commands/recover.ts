@@ -1,9 +1,9 @@
 import { ServiceError } from '../../../domain/errors.ts';
-import { quoted } from '../../../domain/printable.ts';
-import type { CommandContext } from '../context.ts';
-import { codesOfRecovery, gravest } from '../exit-code.ts';
-import { printDocument, printLines } from '../print.ts';
-import { recoveryLine } from '../recover-first.ts';
+import { quoted } from '../../../domain/text/printable.ts';
+import type { CommandContext } from '../context/context.ts';
+import { codesOfRecovery, gravest } from '../context/exit-code.ts';
+import { printDocument, printLines } from '../render/print.ts';
+import { recoveryLine } from './recover-first.ts';
 
 /** `upkeep recover`: the recovery of every start, as a command. */
 export async function recover({ application, settings, terminal, signal }: CommandContext): Promise<number> {

@@ -1,10 +1,10 @@
 import { ServiceError } from '../../../domain/errors.ts';
-import type { Session } from '../../../domain/session.ts';
-import type { CommandContext } from '../context.ts';
-import { codesOfSession, gravest } from '../exit-code.ts';
-import { tellProgress } from '../progress.ts';
-import { recoverFirst } from '../recover-first.ts';
-import { showSession } from '../show-session.ts';
+import type { Session } from '../../../domain/run/session.ts';
+import type { CommandContext } from '../context/context.ts';
+import { codesOfSession, gravest } from '../context/exit-code.ts';
+import { tellProgress } from '../render/progress.ts';
+import { recoverFirst } from './recover-first.ts';
+import { showSession } from '../render/show-session.ts';
 
 /** `upkeep rollback NAME…`: back to the image from before the last update, watched. */
 export async function rollback(context: CommandContext): Promise<number> {

@@ -1,12 +1,12 @@
-import type { Settings } from '../../../config/settings.ts';
-import type { Schedule } from '../../../domain/schedule.ts';
-import { exitCodes, type CommandContext } from '../context.ts';
-import { codesOfSession, type FindingCode, gravest } from '../exit-code.ts';
-import { logEvents } from '../log-events.ts';
-import { printOutcomes } from '../porcelain.ts';
-import { recoverFirst, tellRecovered } from '../recover-first.ts';
-import { recoverWhenReachable } from '../recover-when-reachable.ts';
-import { refuseStrayNames, warnOfStrayNames } from '../stray-names.ts';
+import type { Settings } from '../../../config/read/settings.ts';
+import type { Schedule } from '../../../domain/schedule/schedule.ts';
+import { exitCodes, type CommandContext } from '../context/context.ts';
+import { codesOfSession, type FindingCode, gravest } from '../context/exit-code.ts';
+import { logEvents } from '../render/log-events.ts';
+import { printOutcomes } from '../render/porcelain.ts';
+import { recoverFirst, tellRecovered } from './recover-first.ts';
+import { recoverWhenReachable } from './recover-when-reachable.ts';
+import { refuseStrayNames, warnOfStrayNames } from './stray-names.ts';
 
 /** `upkeep run`: the service. It speaks through the log; asked to stop, it ends at the next safe point. */
 export async function run(context: CommandContext): Promise<number> {
@@ -23,11 +23,24 @@ export async function run(context: CommandContext): Promise<number> {
     const repaired = settings.run.once ? await recoverFirst(context) : await recoverWhenReachable(context);
     const strayCount = await warnOfStrayNames(context);
     const stray = strayCount > 0 ? exitCodes.unsettled : exitCodes.done;
-    if (settings.run.once) return gravest([...repaired, stray, ...(await runOnce(context))]);
+    const { updateOnStart } = settings.run;
+    const about = { updateOnStart, servesApi: api !== undefined, runOnce: settings.run.once };
+    if (settings.run.once) {
+      await context.announceStart?.({ ...about, schedule: 'Running a one time update', nextRunAtMs: undefined });
+      return gravest([...repaired, stray, ...(await runOnce(context))]);
+    }
     const { schedule, level, why } = scheduleOf(settings, api !== undefined);
     log[level](why);
-    await application.keepUpdating({ schedule, updateOnStart: settings.run.updateOnStart }, signal);
+    await context.announceStart?.({
+      ...about,
+      schedule: why,
+      nextRunAtMs: firstRunAtMs(schedule, context.clock.nowMs()),
+    });
+    await application.keepUpdating({ schedule, updateOnStart }, signal);
     return exitCodes.done;
+  } catch (error) {
+    context.announceFailure?.(error);
+    throw error;
   } finally {
     await api?.stop();
     await application.close();
@@ -51,6 +64,10 @@ async function checkHealth({ application, signal }: CommandContext): Promise<num
 
 async function runOnce({ application, signal }: CommandContext): Promise<readonly FindingCode[]> {
   return codesOfSession(await application.update({ images: [], containers: [], trigger: 'start' }, signal));
+}
+
+function firstRunAtMs(schedule: Schedule | undefined, nowMs: number): number | undefined {
+  return schedule?.kind === 'interval' ? nowMs + schedule.everyMs : schedule?.nextRunAfter(nowMs);
 }
 
 type ToldSchedule = {

@@ -10,8 +10,8 @@ import {
 } from '../../../../test/support/fake-application.ts';
 import type { FakeTerminalOptions } from '../../../../test/support/fake-terminal.ts';
 import { ServiceError } from '../../../domain/errors.ts';
-import type { ContainerOutcome } from '../../../domain/session.ts';
-import type { PlannedMember } from '../../../domain/update-plan.ts';
+import type { ContainerOutcome } from '../../../domain/run/session.ts';
+import type { PlannedMember } from '../../../domain/plan/update-plan.ts';
 import { carryOut } from '../cli.ts';
 import { update } from './update.ts';
 

@@ -1,13 +1,13 @@
-import type { Session } from '../../../domain/session.ts';
-import { exitCodes, type CommandContext } from '../context.ts';
-import { planDocument, rehearsalDocument } from '../documents.ts';
-import { codesOfCheck, codesOfSession, gravest } from '../exit-code.ts';
-import { planLines, rehearsalLines } from '../plan-lines.ts';
-import { printDocument, printLines, styleFor } from '../print.ts';
-import { tellProgress } from '../progress.ts';
-import { recoverFirst } from '../recover-first.ts';
-import { showSession } from '../show-session.ts';
-import { refuseUnmatched } from '../unmatched.ts';
+import type { Session } from '../../../domain/run/session.ts';
+import { exitCodes, type CommandContext } from '../context/context.ts';
+import { planDocument, rehearsalDocument } from '../context/documents.ts';
+import { codesOfCheck, codesOfSession, gravest } from '../context/exit-code.ts';
+import { planLines, rehearsalLines } from '../render/plan-lines.ts';
+import { printDocument, printLines, styleFor } from '../render/print.ts';
+import { tellProgress } from '../render/progress.ts';
+import { recoverFirst } from './recover-first.ts';
+import { showSession } from '../render/show-session.ts';
+import { refuseUnmatched } from '../context/unmatched.ts';
 
 /** `upkeep update`: one update, watched; with `--dry-run` only its plan, or its rehearsal. */
 export async function update(context: CommandContext): Promise<number> {

@@ -1,8 +1,8 @@
 import { configurationEntry } from '../../json/configuration.ts';
-import type { HttpParts } from '../parts.ts';
-import { defineRoute, type Route } from '../route.ts';
-import { array, object, stamped, text, truth } from '../schemas.ts';
-import { stamp } from '../stamp.ts';
+import type { HttpParts } from '../service/parts.ts';
+import { defineRoute, type Route } from '../service/route.ts';
+import { array, object, stamped, text, truth } from '../replies/schemas.ts';
+import { stamp } from '../replies/stamp.ts';
 
 /** `GET /v1/config`: the settings in force, without secrets. */
 export function configRoute({ configuration, clock }: HttpParts): Route {

@@ -1,8 +1,8 @@
-import { createCachedList } from '../cached-list.ts';
-import { containerFilter, containerParameters } from '../container-filter.ts';
-import type { HttpParts } from '../parts.ts';
-import { defineRoute, type Route } from '../route.ts';
-import { array, choice, integer, map, object, stamped, text, time, truth } from '../schemas.ts';
+import { createCachedList } from '../service/cached-list.ts';
+import { containerFilter, containerParameters } from '../requests/container-filter.ts';
+import type { HttpParts } from '../service/parts.ts';
+import { defineRoute, type Route } from '../service/route.ts';
+import { array, choice, integer, map, object, stamped, text, time, truth } from '../replies/schemas.ts';
 import { unfinishedField } from '../../json/entries.ts';
 import { detailsEntry } from '../../json/container-details.ts';
 

@@ -1,8 +1,8 @@
-import { createCachedList } from '../cached-list.ts';
-import { containerFilter, containerParameters } from '../container-filter.ts';
-import type { HttpParts } from '../parts.ts';
-import { defineRoute, type Route } from '../route.ts';
-import { array, integer, object, stamped, text } from '../schemas.ts';
+import { createCachedList } from '../service/cached-list.ts';
+import { containerFilter, containerParameters } from '../requests/container-filter.ts';
+import type { HttpParts } from '../service/parts.ts';
+import { defineRoute, type Route } from '../service/route.ts';
+import { array, integer, object, stamped, text } from '../replies/schemas.ts';
 
 /** `GET /v1/containers`: watched containers, from memory. */
 export function containersRoute({ service, clock }: HttpParts): Route {

@@ -1,7 +1,7 @@
-import type { Cors } from '../cors.ts';
-import { HttpError } from '../errors.ts';
-import type { EventStreams } from '../event-streams.ts';
-import { defineRoute, type Route } from '../route.ts';
+import type { Cors } from '../guards/cors.ts';
+import { HttpError } from '../replies/errors.ts';
+import type { EventStreams } from '../events/event-streams.ts';
+import { defineRoute, type Route } from '../service/route.ts';
 
 /** `GET /v1/events`: what happens, as it happens. */
 export function eventsRoute(cors: Cors, streams: EventStreams): Route {

@@ -1,10 +1,10 @@
 import { describeError } from '../../../domain/errors.ts';
-import { startDeadline } from '../deadline.ts';
-import { HttpError, internalError, problemOf } from '../errors.ts';
-import { limitsOf } from '../limits.ts';
-import type { HttpParts } from '../parts.ts';
-import { defineRoute, type Route } from '../route.ts';
-import { choice, object, truth } from '../schemas.ts';
+import { startDeadline } from '../requests/deadline.ts';
+import { HttpError, internalError, problemOf } from '../replies/errors.ts';
+import { limitsOf } from '../guards/limits.ts';
+import type { HttpParts } from '../service/parts.ts';
+import { defineRoute, type Route } from '../service/route.ts';
+import { choice, object, truth } from '../replies/schemas.ts';
 
 /** `/livez`, `/startupz` and `/readyz`: an orchestrator's probes. */
 export function healthRoutes({ service, clock, log, ...parts }: HttpParts): readonly Route[] {

@@ -1,10 +1,10 @@
-import { HttpError } from '../errors.ts';
-import type { HttpParts } from '../parts.ts';
-import { count, moment } from '../query.ts';
-import { defineRoute, type Route } from '../route.ts';
-import { array, choice, integer, object, stamped, text, time } from '../schemas.ts';
-import type { HistoryEntry } from '../service.ts';
-import { stamp } from '../stamp.ts';
+import { HttpError } from '../replies/errors.ts';
+import type { HttpParts } from '../service/parts.ts';
+import { count, moment } from '../requests/query.ts';
+import { defineRoute, type Route } from '../service/route.ts';
+import { array, choice, integer, object, stamped, text, time } from '../replies/schemas.ts';
+import type { HistoryEntry } from '../service/service.ts';
+import { stamp } from '../replies/stamp.ts';
 import { toTimestamp } from '../../json/timestamps.ts';
 
 /** `GET /v1/history`: the runs of this process's life, at most 500. */

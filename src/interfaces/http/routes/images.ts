@@ -1,10 +1,10 @@
-import type { TrackedImage } from '../../../domain/inventory.ts';
-import { createCachedList } from '../cached-list.ts';
-import { isOfImage } from '../container-filter.ts';
-import type { HttpParts } from '../parts.ts';
-import { text as textParameter } from '../query.ts';
-import { defineRoute, type Route } from '../route.ts';
-import { array, integer, object, stamped, text } from '../schemas.ts';
+import type { TrackedImage } from '../../../domain/inventory/inventory.ts';
+import { createCachedList } from '../service/cached-list.ts';
+import { isOfImage } from '../requests/container-filter.ts';
+import type { HttpParts } from '../service/parts.ts';
+import { text as textParameter } from '../requests/query.ts';
+import { defineRoute, type Route } from '../service/route.ts';
+import { array, integer, object, stamped, text } from '../replies/schemas.ts';
 
 /** `GET /v1/images`: the images of the watched containers, from memory. */
 export function imagesRoute({ service, clock }: HttpParts): Route {

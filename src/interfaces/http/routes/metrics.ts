@@ -1,5 +1,5 @@
-import type { HttpParts } from '../parts.ts';
-import { defineRoute, type Route } from '../route.ts';
+import type { HttpParts } from '../service/parts.ts';
+import { defineRoute, type Route } from '../service/route.ts';
 
 /** `GET /v1/metrics`: https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format */
 export function metricsRoute({ metrics }: HttpParts): Route {

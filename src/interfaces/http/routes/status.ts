@@ -1,11 +1,12 @@
-import type { HttpParts } from '../parts.ts';
-import { defineRoute, type Route } from '../route.ts';
-import { integer, stamped, summarySchema, time, truth } from '../schemas.ts';
-import { stamp } from '../stamp.ts';
+import type { TargetStatus } from '../../../domain/notification/status.ts';
+import type { HttpParts } from '../service/parts.ts';
+import { defineRoute, type Route } from '../service/route.ts';
+import { array, integer, object, stamped, summarySchema, text, time, truth } from '../replies/schemas.ts';
+import { stamp } from '../replies/stamp.ts';
 import { toTimestamp } from '../../json/timestamps.ts';
 
 /** `GET /v1/status`: how the last update went, and when the next one is due. */
-export function statusRoute({ service, clock }: HttpParts): Route {
+export function statusRoute({ service, clock, notifications }: HttpParts): Route {
   return defineRoute({
     group: 'metrics',
     path: '/v1/status',
@@ -27,13 +28,41 @@ export function statusRoute({ service, clock }: HttpParts): Route {
         running,
         repairing,
         updates_available: updatesAvailable,
+        ...(notifications && { notifications: notifications().map(notifiedEntry) }),
         ...stamp(clock),
       };
     },
   });
 }
 
+function notifiedEntry({ name, service, pending, sent, failed, lost, lastSentAtMs, lastFailure }: TargetStatus) {
+  return {
+    name,
+    service,
+    pending,
+    sent,
+    failed: failed + lost,
+    ...(lastSentAtMs !== undefined && { last_sent: toTimestamp(lastSentAtMs) }),
+    ...(lastFailure && { last_failure: lastFailure.reason, last_failure_at: toTimestamp(lastFailure.atMs) }),
+  };
+}
+
 const nothingYet = { scanned: 0, updated: 0, failed: 0, restarted: 0, skipped: 0 };
+
+const notifiedSchema = object(
+  {
+    name: text('Name of the target'),
+    service: text('Scheme of its URL'),
+    pending: integer('Messages that wait to be sent'),
+    sent: integer('Messages sent since the start'),
+    failed: integer('Messages given up since the start'),
+  },
+  {
+    last_sent: time('When a message was sent last'),
+    last_failure: text('Why the last attempt failed; absent when a message has been sent since'),
+    last_failure_at: time('When that was'),
+  },
+);
 
 const replySchema = stamped(
   {
@@ -45,5 +74,6 @@ const replySchema = stamped(
   {
     last_run: time('When the last update ended; absent before the first'),
     next_run: time('When the next update is due; absent when none is scheduled'),
+    notifications: array(notifiedSchema),
   },
 );

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createCallerReader } from '../client-address.ts';
-import { HttpError, jsonType } from '../errors.ts';
-import { describeApi } from '../openapi.ts';
-import type { HttpParts } from '../parts.ts';
-import { defineRoute, type Route } from '../route.ts';
-import { toYaml } from '../yaml.ts';
+import { createCallerReader } from '../guards/client-address.ts';
+import { HttpError, jsonType } from '../replies/errors.ts';
+import { describeApi } from './openapi.ts';
+import type { HttpParts } from '../service/parts.ts';
+import { defineRoute, type Route } from '../service/route.ts';
+import { toYaml } from '../replies/yaml.ts';
 
 /**
  * `/swagger/*`: the description, and a page to read and try it. Everything the page needs comes from

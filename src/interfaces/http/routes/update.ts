@@ -1,13 +1,13 @@
-import { formatDuration } from '../../../domain/duration.ts';
-import { type Session, summarise } from '../../../domain/session.ts';
+import { formatDuration } from '../../../domain/text/duration.ts';
+import { type Session, summarise } from '../../../domain/run/session.ts';
 import { outcomeEntry } from '../../json/entries.ts';
-import type { HttpParts } from '../parts.ts';
-import { flag } from '../query.ts';
-import { defineRoute, type Route } from '../route.ts';
-import { array, choice, integer, map, object, stamped, summarySchema, text } from '../schemas.ts';
-import { selectionParameters, timeoutUpTo } from '../selection.ts';
-import { stamp } from '../stamp.ts';
-import type { UpdateRuns } from '../update-runs.ts';
+import type { HttpParts } from '../service/parts.ts';
+import { flag } from '../requests/query.ts';
+import { defineRoute, type Route } from '../service/route.ts';
+import { array, choice, integer, map, object, stamped, summarySchema, text } from '../replies/schemas.ts';
+import { selectionParameters, timeoutUpTo } from '../requests/selection.ts';
+import { stamp } from '../replies/stamp.ts';
+import type { UpdateRuns } from '../service/update-runs.ts';
 
 /** `POST /v1/update`. With the switch for clients of old, `GET` is taken for it. */
 export function updateRoute({ settings, clock }: HttpParts, runs: UpdateRuns): Route {

@@ -1,0 +1,34 @@
+import type { Clock } from '../../src/domain/outside/outside.ts';
+
+/** Things that will happen by themselves, unless they are called off. */
+export type Later = {
+  /** Returns the way to call it off. */
+  readonly in: (ms: number, act: () => void) => () => void;
+  readonly callOffAll: () => void;
+};
+
+export function createLater(clock: Clock): Later {
+  const pending = new Set<AbortController>();
+
+  function schedule(ms: number, act: () => void): () => void {
+    const abort = new AbortController();
+    pending.add(abort);
+    clock.sleep(ms, abort.signal).then(
+      () => {
+        if (pending.delete(abort)) act();
+      },
+      () => pending.delete(abort),
+    );
+    return () => {
+      if (pending.delete(abort)) abort.abort();
+    };
+  }
+
+  return {
+    in: schedule,
+    callOffAll: () => {
+      for (const abort of pending) abort.abort();
+      pending.clear();
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { killed, removeContainer } from './remove.ts';
+import { loseProcess } from './process-end.ts';
+import { startProcess } from './processes.ts';
+import type { SandboxContainer, World } from '../world/world.ts';
+
+/**
+ * How the engine goes down. `graceful`: SIGTERM, it stops its containers itself. `crash`: it is
+ * killed, the containers live on until the next start finds them. `power-cut`: all dies at once.
+ */
+export type RestartKind = 'graceful' | 'crash' | 'power-cut';
+
+/** From here on nobody answers: calls in flight have an unknown outcome, event streams break. */
+export function goDown(world: World, kind: RestartKind): void {
+  world.condition.up = false;
+  world.pastEvents.length = 0;
+  world.condition.connection.abort();
+  world.condition.connection = new AbortController();
+  world.events.breakAll();
+  for (const container of world.containers.values()) {
+    if (kind === 'power-cut') loseProcess(world, container, lostPower);
+    else if (!world.liveRestore && kind === 'graceful') loseProcess(world, container, stopCode(container));
+  }
+}
+
+/**
+ * The engine's start, before it answers the first call. The rules are Docker's; where its documentation is
+ * silent, they are measured (`test/contract/boot.ts`):
+ * https://docs.docker.com/engine/containers/start-containers-automatically/
+ */
+export function comeUp(world: World): void {
+  const { profile } = world;
+  const survivors = new Set([...world.containers.values()].filter(({ process }) => process !== undefined));
+  for (const container of world.containers.values()) {
+    if (!world.liveRestore) shutDownSurvivor(world, container);
+    const isKept = survivors.has(container) && world.liveRestore && !profile.liveRestoreDeletesAutoRemove;
+    if (container.hostConfig.AutoRemove === true && !isKept) removeContainer(world, container, { withVolumes: false });
+  }
+  for (const container of world.containers.values()) {
+    if (container.process === undefined && restartsAtBoot(container)) tryToStart(world, container);
+  }
+  world.condition.up = true;
+  world.events.emit({ kind: 'connected' });
+}
+
+/** A process that outlived its engine is stopped by the next one, which counts as a stop by hand. */
+function shutDownSurvivor(world: World, container: SandboxContainer): void {
+  if (container.process === undefined) return;
+  container.manuallyStopped = true;
+  loseProcess(world, container, stopCode(container));
+}
+
+function restartsAtBoot({ hostConfig, state, restartCount, manuallyStopped }: SandboxContainer): boolean {
+  if (state.startedAt === undefined) return false;
+  const { Name: name = '', MaximumRetryCount: most = 0 } = hostConfig.RestartPolicy ?? {};
+  if (name === 'always') return true;
+  if (name === 'unless-stopped') return !manuallyStopped;
+  return name === 'on-failure' && state.exitCode !== 0 && (most === 0 || restartCount < most);
+}
+
+/** The engine does not order its containers: one that needs another may fail, and stays down. */
+function tryToStart(world: World, container: SandboxContainer): void {
+  try {
+    startProcess(world, container);
+  } catch {
+    container.process = undefined;
+  }
+}
+
+function stopCode({ behaviour }: SandboxContainer): number {
+  return behaviour.ignoresTerm === true ? killed : (behaviour.stopExitCode ?? 0);
+}
+
+/** Exit code that the engine records for a process whose end it did not see. */
+const lostPower = 255;

@@ -1,0 +1,108 @@
+import type { StopOptions } from '../../src/domain/outside/engine-writer.ts';
+import type { RestartPolicy } from '../../src/domain/container/container.ts';
+import { checkRestartPolicy } from './create-body.ts';
+import { endProcess, startProcess } from './processes.ts';
+import { Refusal } from '../base/refusal.ts';
+import { killed } from './remove.ts';
+import { announceContainer, type SandboxContainer, type World } from '../world/world.ts';
+
+export type Done = 'done' | 'noop';
+
+/** `POST /containers/{id}/start`; forgets that somebody stopped it. */
+export function startContainer(world: World, container: SandboxContainer): Done {
+  const { status } = container.state;
+  if (status === 'paused') throw new Refusal(409, 'cannot start a paused container, try unpause instead');
+  if (container.process !== undefined) return 'noop';
+  if (container.removing || status === 'dead')
+    throw new Refusal(409, 'container is marked for removal and cannot be started');
+  container.restartCount = 0;
+  container.failuresInARow = 0;
+  startProcess(world, container);
+  return 'done';
+}
+
+/**
+ * `POST /containers/{id}/stop`: signals, waits, kills. Until the process is dead the container
+ * counts as running; whether the caller still waits makes no difference to it.
+ */
+export async function stopContainer(world: World, container: SandboxContainer, options: StopOptions): Promise<Done> {
+  const { process } = container;
+  if (process === undefined) return 'noop';
+  container.manuallyStopped = true;
+  if (container.state.status === 'restarting') endRestarting(container);
+  else signalToStop(world, container, options);
+  await process.ended;
+  announceContainer(world, 'stop', container);
+  return 'done';
+}
+
+/** `POST /containers/{id}/restart`: a stopped container is only started. */
+export async function restartContainer(world: World, container: SandboxContainer, options: StopOptions): Promise<void> {
+  await stopContainer(world, container, options);
+  startContainer(world, container);
+}
+
+/** `POST /containers/{id}/update`: an empty name changes nothing. */
+export function updateRestartPolicy(world: World, container: SandboxContainer, policy: RestartPolicy): void {
+  checkRestartPolicy(policy.Name, policy.MaximumRetryCount);
+  if (policy.Name === '') return;
+  if (container.hostConfig.AutoRemove === true && policy.Name !== 'no')
+    throw new Refusal(
+      409,
+      `Cannot update container ${container.id}: Restart policy cannot be updated because AutoRemove is enabled for the container`,
+    );
+  container.hostConfig = { ...container.hostConfig, RestartPolicy: policy };
+  announceContainer(world, 'update', container);
+}
+
+/** Resolves when the container no longer runs, for any reason. */
+export function whenStopped(container: SandboxContainer): Promise<void> {
+  return container.process?.ended ?? Promise.resolve();
+}
+
+/** Docker's own time between the stop signal and the kill: https://docs.docker.com/reference/cli/docker/container/stop/ */
+const defaultStopSeconds = 10;
+
+function signalToStop(world: World, container: SandboxContainer, { timeoutSeconds, signal }: StopOptions): void {
+  const { process, config, behaviour } = container;
+  if (process === undefined) return;
+  const chosen = world.profile.stopTakesSignal ? signal : undefined;
+  const number = signalNumber(chosen ?? config.StopSignal ?? 'SIGTERM');
+  announceContainer(world, 'kill', container, { signal: number });
+  if (number === '9') return endProcess(world, container, killed);
+  if (behaviour.ignoresTerm !== true && !process.dying) {
+    process.dying = true;
+    const { stopMs = 0, stopExitCode = 0 } = behaviour;
+    if (stopMs === 0) return endProcess(world, container, stopExitCode);
+    process.callOff.push(world.later.in(stopMs, () => endProcess(world, container, stopExitCode)));
+  }
+  const patienceMs = (timeoutSeconds ?? config.StopTimeout ?? defaultStopSeconds) * 1000;
+  const kill = () => {
+    announceContainer(world, 'kill', container, { signal: '9' });
+    endProcess(world, container, killed);
+  };
+  process.callOff.push(world.later.in(patienceMs, kill));
+}
+
+/** Between two tries of the restart policy there is no process to signal. */
+function endRestarting(container: SandboxContainer): void {
+  const { process } = container;
+  for (const callOff of process?.callOff.splice(0) ?? []) callOff();
+  container.state = { ...container.state, status: 'exited' };
+  container.process = undefined;
+  process?.settle();
+}
+
+/** https://man7.org/linux/man-pages/man7/signal.7.html */
+const signalNumbers: Readonly<Record<string, string>> = {
+  SIGHUP: '1',
+  SIGINT: '2',
+  SIGQUIT: '3',
+  SIGKILL: '9',
+  SIGUSR1: '10',
+  SIGTERM: '15',
+};
+
+function signalNumber(name: string): string {
+  return signalNumbers[name.startsWith('SIG') ? name : `SIG${name}`] ?? name;
+}

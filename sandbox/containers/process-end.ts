@@ -1,0 +1,26 @@
+import { leaveNetworks } from '../networks/networks.ts';
+import { engineTimestamp, type SandboxContainer, type World } from '../world/world.ts';
+
+/** The end without a word to anyone: the power went, or the engine was not there to see it. */
+export function loseProcess(world: World, container: SandboxContainer, exitCode: number): void {
+  const { process } = container;
+  if (process === undefined) return;
+  releaseProcess(world, container, exitCode);
+  leaveNetworks(world, container);
+  container.process = undefined;
+  process.settle();
+}
+
+/** Cancels the timers of the process and frees its ports. Docker shows `unhealthy` once the probes have ended. */
+export function releaseProcess(world: World, container: SandboxContainer, exitCode: number): void {
+  for (const callOff of container.process?.callOff.splice(0) ?? []) callOff();
+  container.hostPorts = [];
+  const { health, ...state } = container.state;
+  container.state = {
+    ...state,
+    status: 'exited',
+    exitCode,
+    finishedAt: engineTimestamp(world),
+    health: health === 'none' ? 'none' : 'unhealthy',
+  };
+}

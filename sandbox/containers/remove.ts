@@ -1,0 +1,25 @@
+import { loseProcess } from './process-end.ts';
+import { removeOrphanedVolumes } from '../world/volumes.ts';
+import { announceContainer, type SandboxContainer, type World } from '../world/world.ts';
+
+/** Kills the process and deletes the container; its volumes only on request, and never one in use. */
+export function removeContainer(
+  world: World,
+  container: SandboxContainer,
+  { withVolumes }: { readonly withVolumes: boolean },
+): void {
+  if (world.containers.get(container.id) !== container) return;
+  if (container.process !== undefined) {
+    container.removing = true;
+    announceContainer(world, 'kill', container, { signal: '9' });
+    loseProcess(world, container, killed);
+    announceContainer(world, 'die', container, { exitCode: String(killed) });
+  }
+  world.containers.delete(container.id);
+  if (world.names.get(container.name) === container.id) world.names.delete(container.name);
+  if (withVolumes) removeOrphanedVolumes(world, container.mounts);
+  announceContainer(world, 'destroy', container);
+}
+
+/** 128 + SIGKILL: https://tldp.org/LDP/abs/html/exitcodes.html */
+export const killed = 137;

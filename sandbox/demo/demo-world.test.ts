@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { createFakeClock } from '../../test/support/fake-clock.ts';
+import { createApplication } from '../../src/application/create-application.ts';
+import { defaultSettings } from '../../src/domain/settings/settings.ts';
+import { createDemoWorld, demoSettings } from './demo-world.ts';
+
+test('each round of the demonstration comes out as its story says, and every container runs at the end', async () => {
+  const clock = createFakeClock({ auto: true });
+  const world = await createDemoWorld(clock);
+  const { engine, registry, prober } = world;
+  const silent = () => {};
+  const log = { debug: silent, info: silent, warn: silent, error: silent };
+  const instance = {
+    owner: 'demo',
+    containerId: undefined,
+    isMainProcess: false,
+    ownerState: () => 'unknown' as const,
+  };
+  let ids = 0;
+  const newId = () => `id-${(ids += 1)}`;
+  const application = createApplication(
+    { engine, registry, prober, clock, log, instance, newId },
+    { ...defaultSettings, ...demoSettings },
+  );
+  const played: Record<string, string>[] = [];
+  for (let round = 1; round <= 7; round += 1) {
+    expect(world.nextRound().length).toBeGreaterThan(0);
+    const { containers } = await application.update({ images: [], containers: [], trigger: 'schedule' });
+    const notable = containers.filter(({ outcome }) => outcome !== 'fresh');
+    played.push(Object.fromEntries(notable.map(({ name, outcome }) => [name, outcome])));
+    expect(world.census()).toEqual({ containers: 10, running: 10 });
+  }
+  world.close();
+  expect(played).toEqual([
+    { web: 'updated', db: 'updated' },
+    { worker: 'rolled_back' },
+    { worker: 'updated', vpn: 'updated', torrent: 'restarted' },
+    { shop: 'rolled_back' },
+    { shop: 'updated', api: 'unknown', worker: 'unknown' },
+    { api: 'updated', wiki: 'skipped' },
+    { web: 'updated', db: 'updated', wiki: 'skipped' },
+  ]);
+});

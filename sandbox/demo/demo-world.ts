@@ -1,0 +1,126 @@
+import type { Prober } from '../../src/domain/outside/prober.ts';
+import type { Registry } from '../../src/domain/outside/registry.ts';
+import type { Engine } from '../../src/domain/outside/engine.ts';
+import type { ContainerRecipe } from '../../src/domain/container/recipe/request/recipe.ts';
+import type { Clock } from '../../src/domain/outside/outside.ts';
+import type { ServiceSettings } from '../../src/domain/settings/settings.ts';
+import type { Behaviour } from '../base/behaviour.ts';
+import { demoContainers, demoRounds, type DemoContainer } from './demo-script.ts';
+import { createSandboxEngine, realisticLatencyMs, type SandboxEngine } from '../engine/engine.ts';
+import { createSandboxRegistry } from '../registry/registry.ts';
+import type { RegistryStore } from '../registry/registry-store.ts';
+import type { Release } from '../registry/release.ts';
+
+/** An engine with containers and registries with releases to come, all in memory. */
+export type DemoWorld = {
+  readonly engine: Engine;
+  readonly registry: Registry;
+  readonly prober: Prober;
+  /** Publishes the releases of the next round; returns one line for each. */
+  readonly nextRound: () => readonly string[];
+  readonly census: () => { readonly containers: number; readonly running: number };
+  readonly close: () => void;
+};
+
+/** A shorter look at new containers than real ones get, so that nobody has to wait. */
+export const demoSettings = { gateWindowMs: 2500, gateTimeoutMs: 4000 } as const satisfies Partial<ServiceSettings>;
+
+/** As slow as a real engine with a good line, so that there is something to see. */
+export async function createDemoWorld(clock: Clock): Promise<DemoWorld> {
+  const { registry, store } = createSandboxRegistry({ clock, latencyMs: 120 });
+  const sandbox = createSandboxEngine({ clock, registries: store, pullStepMs: 150 });
+  const { control } = sandbox;
+  const releases = createReleases(store);
+  await Promise.all(demoContainers.map((container) => provideImage(sandbox, releases, container)));
+  for (const container of demoContainers) control.runContainer(container.name, bodyOf(container, releases));
+  const { engine, prober } = sandbox.connect({ latencyMs: realisticLatencyMs });
+  let rounds = 0;
+  let healed: (() => void) | undefined;
+  return {
+    engine,
+    registry,
+    prober,
+    nextRound: () => {
+      healed?.();
+      const { releases: published, trouble } = demoRounds[rounds++ % demoRounds.length] ?? { releases: [] };
+      for (const { image, behaviour } of published) releases.publish(image, behaviour);
+      if (trouble !== undefined) store.misbehave(trouble.host, trouble.misbehaviour);
+      healed = trouble && (() => store.behaveAgain(trouble.host));
+      const stories = published.map(({ image, story }) => `${image}: ${story}`);
+      return trouble === undefined ? stories : [...stories, `${trouble.host} ${trouble.story}`];
+    },
+    census: () => {
+      const containers = Object.values(control.snapshot().containers);
+      return { containers: containers.length, running: containers.filter(({ running }) => running).length };
+    },
+    close: () => control.close(),
+  };
+}
+
+type Releases = {
+  /** The next version of an image. */
+  readonly publish: (image: string, behaviour?: Behaviour) => string;
+  readonly digestOf: (image: string) => string;
+};
+
+function createReleases(store: RegistryStore): Releases {
+  const versions = new Map<string, number>();
+  const digests = new Map<string, string>();
+  const publish = (image: string, behaviour = usualBehaviourOf(image)) => {
+    const version = (versions.get(image) ?? 0) + 1;
+    versions.set(image, version);
+    const { digest } = store.publish(image, releaseOf(image, version, behaviour));
+    digests.set(image, digest);
+    return digest;
+  };
+  return { publish, digestOf: (image) => digests.get(image) ?? publish(image) };
+}
+
+function releaseOf(image: string, version: number, behaviour: Behaviour): Release {
+  const container = demoContainers.find((each) => each.image === image);
+  return {
+    version: `${version}`,
+    behaviour,
+    layers: [{ bytes: 28_000_000 }, { bytes: 9_000_000 }, { bytes: 1200 }],
+    config: {
+      Labels: { 'org.opencontainers.image.title': image },
+      ...(container?.healthcheck === true && { Healthcheck: quickHealthcheck }),
+    },
+  };
+}
+
+/** Durations in nanoseconds. */
+const quickHealthcheck = { Test: ['CMD', 'probe'], Interval: 500e6, Timeout: 500e6, Retries: 2 };
+
+function usualBehaviourOf(image: string): Behaviour {
+  return demoContainers.find((container) => container.image === image)?.behaviour ?? {};
+}
+
+async function provideImage(
+  { engine, control }: SandboxEngine,
+  releases: Releases,
+  container: DemoContainer,
+): Promise<void> {
+  const { image, from } = container;
+  if (from === 'build') control.addImage(image, releaseOf(image, 1, {}));
+  else await engine.pullImage({ reference: referenceOf(container, releases) });
+}
+
+function bodyOf(container: DemoContainer, releases: Releases): ContainerRecipe['body'] {
+  const { labels = {}, host = {}, networkOf } = container;
+  return {
+    Image: referenceOf(container, releases),
+    Labels: labels,
+    HostConfig: {
+      RestartPolicy: { Name: 'unless-stopped' },
+      ...host,
+      ...(networkOf !== undefined && { NetworkMode: `container:${networkOf}` }),
+    },
+  };
+}
+
+function referenceOf({ image, from }: DemoContainer, releases: Releases): string {
+  if (from === 'build') return image;
+  const digest = releases.digestOf(image);
+  return from === 'digest' ? `${image}@${digest}` : image;
+}

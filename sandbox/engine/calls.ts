@@ -1,0 +1,166 @@
+import type { CallOutcome } from '../../src/domain/outside/engine-writer.ts';
+import { ServiceError } from '../../src/domain/errors.ts';
+import {
+  createFaultPlan,
+  SandboxCrash,
+  type CallKind,
+  type Fault,
+  type PlannedFault,
+  type SandboxCall,
+} from './faults.ts';
+import { Refusal } from '../base/refusal.ts';
+import type { World } from '../world/world.ts';
+import type { RestartKind } from '../containers/boot.ts';
+
+/** Calls of one caller: numbers the changing ones, and triggers the planned faults. */
+export type Calls = {
+  /** In the order in which they were made. */
+  readonly made: readonly SandboxCall[];
+  readonly plan: (fault: PlannedFault) => void;
+  /** Kills the caller: every call from now on throws `SandboxCrash` and has no effect. */
+  readonly crash: () => void;
+  readonly isDead: () => boolean;
+  /** Runs a call that changes something; its outcome, or `unknown` when the answer is lost. */
+  readonly change: <T extends object>(
+    call: Omit<SandboxCall, 'number'>,
+    effect: () => T | Promise<T>,
+  ) => Promise<T | Failed>;
+  /** Runs a call that only reads. */
+  readonly read: <T>(effect: () => T | Promise<T>) => Promise<T>;
+  /** The caller closes its connections; calls in flight have an unknown outcome, and the engine finishes them. */
+  readonly close: () => void;
+};
+
+type Failed = Extract<CallOutcome, { kind: 'refused' | 'unknown' }>;
+
+export type CallsOptions = {
+  readonly world: World;
+  readonly restart: (kind: RestartKind) => Promise<void>;
+  readonly faults: readonly PlannedFault[];
+  readonly latencyMs: (kind: CallKind) => number;
+  readonly unreachable: () => Error;
+};
+
+export function createCalls({ world, restart, faults, latencyMs, unreachable }: CallsOptions): Calls {
+  const made: SandboxCall[] = [];
+  const plan = createFaultPlan(faults);
+  const closed = new AbortController();
+  let dead = false;
+
+  function checkAlive(): void {
+    if (dead) throw new SandboxCrash('the process of this caller has been killed');
+  }
+
+  function crash(): never {
+    dead = true;
+    throw new SandboxCrash('the process of this caller has been killed');
+  }
+
+  async function change<T extends object>(
+    what: Omit<SandboxCall, 'number'>,
+    effect: () => T | Promise<T>,
+  ): Promise<T | Failed> {
+    checkAlive();
+    const call = { number: made.length + 1, ...what };
+    made.push(call);
+    const fault = plan.take(call);
+    const early = await before(fault);
+    if (early !== undefined) return early;
+    const delayMs = latencyMs(call.kind) + (fault?.kind === 'slow' ? fault.ms : 0);
+    if (delayMs > 0) await world.clock.sleep(delayMs);
+    checkAlive();
+    if (!world.condition.up || closed.signal.aborted) return notSent;
+    if (fault?.kind === 'send-twice') await answerOf(effect);
+    const running = answerOf(effect);
+    // A killed caller never gets the answer.
+    running.catch(() => undefined);
+    if (fault?.kind === 'crash' && fault.when === 'during') crash();
+    const answer = await orLost(
+      running,
+      fault?.kind === 'engine-restart' && fault.when === 'during' ? fault.how : undefined,
+    );
+    return after(fault, answer);
+  }
+
+  async function before(fault: Fault | undefined): Promise<Failed | undefined> {
+    if (fault === undefined) return undefined;
+    if (fault.kind === 'refuse')
+      return { kind: 'refused', status: fault.status, message: fault.message ?? 'injected fault' };
+    if (fault.kind === 'lose-request') return unknownOutcome;
+    if (!('when' in fault) || fault.when !== 'before') return undefined;
+    if (fault.kind === 'crash') crash();
+    if (fault.kind === 'third-party') await fault.act();
+    if (fault.kind === 'engine-restart') {
+      await restart(fault.how);
+      return unknownOutcome;
+    }
+    return undefined;
+  }
+
+  async function after<T extends object>(fault: Fault | undefined, answer: T | Failed): Promise<T | Failed> {
+    if (fault?.kind === 'lose-answer') return unknownOutcome;
+    if (fault === undefined || !('when' in fault) || fault.when !== 'after') return answer;
+    if (fault.kind === 'crash') crash();
+    if (fault.kind === 'third-party') await fault.act();
+    // The answer was on its way.
+    if (fault.kind === 'engine-restart') void restart(fault.how);
+    return answer;
+  }
+
+  /** The answer, unless the engine or the connection goes first. */
+  async function orLost<T extends object>(
+    running: Promise<T | Failed>,
+    restartHow: RestartKind | undefined,
+  ): Promise<T | Failed> {
+    const { connection } = world.condition;
+    const lost = AbortSignal.any([connection.signal, closed.signal]);
+    const gone = new Promise<Failed>((resolve) => {
+      if (lost.aborted) resolve(unknownOutcome);
+      lost.addEventListener('abort', () => resolve(unknownOutcome), { once: true });
+    });
+    if (restartHow !== undefined) await restart(restartHow);
+    const answer = await Promise.race([gone, running]);
+    checkAlive();
+    return answer;
+  }
+
+  async function read<T>(effect: () => T | Promise<T>): Promise<T> {
+    checkAlive();
+    if (!world.condition.up || closed.signal.aborted) throw unreachable();
+    try {
+      return await effect();
+    } catch (error) {
+      throw error instanceof Refusal ? refusedRead(error) : error;
+    } finally {
+      checkAlive();
+    }
+  }
+
+  return {
+    made,
+    plan: plan.add,
+    crash: () => void (dead = true),
+    isDead: () => dead,
+    change,
+    read,
+    close: () => closed.abort(),
+  };
+}
+
+/** No byte of it reached the engine, so nothing has changed. */
+const notSent = { kind: 'refused', status: 503, message: 'connection refused' } as const;
+
+const unknownOutcome = { kind: 'unknown', message: 'the connection was lost before the answer came' } as const;
+
+function refusedRead({ status, message }: Refusal): ServiceError {
+  return new ServiceError('engine-refused', `Cannot read from the engine: it answered ${status}, "${message}"`);
+}
+
+async function answerOf<T extends object>(effect: () => T | Promise<T>): Promise<T | Failed> {
+  try {
+    return await effect();
+  } catch (error) {
+    if (error instanceof Refusal) return { kind: 'refused', status: error.status, message: error.message };
+    throw error;
+  }
+}

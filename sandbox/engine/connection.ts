@@ -1,0 +1,203 @@
+import type { CallOutcome, CommandOutcome } from '../../src/domain/outside/engine-writer.ts';
+import type { EngineInfo } from '../../src/domain/outside/engine-reader.ts';
+import type { Engine } from '../../src/domain/outside/engine.ts';
+import type { ContainerConfig } from '../../src/domain/container/container.ts';
+import { ServiceError } from '../../src/domain/errors.ts';
+import type { Calls } from './calls.ts';
+import { createContainer, engineHostname } from '../containers/create.ts';
+import { runCommand } from '../containers/exec.ts';
+import type { CallKind } from './faults.ts';
+import { inspectImage, listImages, removeImage, tagImage } from '../images/images.ts';
+import {
+  restartContainer,
+  startContainer,
+  stopContainer,
+  updateRestartPolicy,
+  whenStopped,
+} from '../containers/lifecycle.ts';
+import { findContainer, findImage, getContainer } from '../world/lookup.ts';
+import { renameContainer } from '../world/names.ts';
+import { connectNetwork } from '../networks/networks.ts';
+import { pastEvents } from '../world/past-events.ts';
+import { hasPruned } from '../containers/prune.ts';
+import { pullImage } from '../images/pull.ts';
+import { Refusal } from '../base/refusal.ts';
+import { removeContainer } from '../containers/remove.ts';
+import { inspectContainer, listContainers } from '../world/view.ts';
+import { removeVolume } from '../world/volumes.ts';
+import { noSpaceLeft, engineNowMs, type SandboxContainer, type World } from '../world/world.ts';
+
+/** An `Engine` over the sandbox: the connection of one caller. */
+export function createConnection(world: World, calls: Calls): Engine {
+  /** A change to one container. Writing its settings needs room on the disk. */
+  function onContainer(
+    kind: CallKind,
+    id: string,
+    detail: string,
+    effect: (container: SandboxContainer) => Effect | Promise<Effect>,
+  ) {
+    const target = findContainer(world, id)?.name ?? id;
+    return calls.change<CallOutcome>({ kind, target, detail }, async () =>
+      outcomeOf(await effect(getContainer(world, id))),
+    );
+  }
+
+  function writeSettings(): void {
+    if (world.condition.diskFull) throw new Refusal(500, noSpaceLeft);
+  }
+
+  return {
+    ping: () => calls.read(() => {}),
+    info: () => calls.read(() => describeEngine(world)),
+    listContainers: (filter) => calls.read(() => listContainers(world, filter)),
+    inspectContainer: (idOrName) =>
+      calls.read(() => {
+        const container = findContainer(world, idOrName);
+        return container && inspectContainer(world, container);
+      }),
+    listImages: () => calls.read(() => listImages(world)),
+    inspectImage: (idOrReference) =>
+      calls.read(() => {
+        const stored = findImage(world, idOrReference);
+        return stored && inspectImage(world, stored);
+      }),
+    listNetworks: () =>
+      calls.read(() => [...world.networks.values()].map(({ id, name, driver }) => ({ id, name, driver }))),
+    containerLogs: (id, { tail }) => calls.read(() => lastLines(getContainer(world, id), tail)),
+    hasPruned: (time) => calls.read(() => hasPruned(world, time)),
+    pastEvents: (query) => calls.read(() => pastEvents(world, query)),
+    events: (signal, onBreak) => world.events.listen(signal, onBreak),
+
+    pullImage: async (request, signal = new AbortController().signal) => {
+      const outcome = await calls.change({ kind: 'pullImage', target: request.reference, detail: '' }, async () => {
+        await pullImage(world, request, AbortSignal.any([signal, world.condition.connection.signal]));
+        return { kind: 'done' as const };
+      });
+      if (outcome.kind === 'done') return;
+      const code = outcome.kind === 'unknown' ? 'engine-unreachable' : 'pull-failed';
+      throw new ServiceError(code, `Cannot pull "${request.reference}": ${outcome.message}`);
+    },
+    tagImage: (imageId, reference) =>
+      calls.change<CallOutcome>({ kind: 'tagImage', target: reference, detail: imageId }, () => {
+        writeSettings();
+        tagImage(world, imageId, reference);
+        return { kind: 'done' };
+      }),
+    removeImage: (idOrReference) =>
+      calls.change<CallOutcome>({ kind: 'removeImage', target: idOrReference, detail: '' }, () => {
+        if (findImage(world, idOrReference) === undefined) return { kind: 'noop' };
+        removeImage(world, idOrReference);
+        return { kind: 'done' };
+      }),
+    createContainer: (name, recipe) =>
+      calls.change({ kind: 'createContainer', target: name, detail: imageOf(recipe.body) }, () => {
+        writeSettings();
+        return { kind: 'done' as const, id: createContainer(world, name, recipe).id };
+      }),
+    connectNetwork: ({ containerId, networkId, endpoint }) =>
+      onContainer('connectNetwork', containerId, networkId, (container) => {
+        connectNetwork(world, container, networkId, { ...endpoint });
+      }).then(connectedAlready),
+    renameContainer: (id, name) =>
+      onContainer('renameContainer', id, name, (container) => {
+        writeSettings();
+        renameContainer(world, container, name);
+      }),
+    updateRestartPolicy: (id, policy) =>
+      onContainer('updateRestartPolicy', id, policy.Name, (container) => {
+        writeSettings();
+        updateRestartPolicy(world, container, policy);
+      }),
+    stopContainer: (id, options) =>
+      onContainer('stopContainer', id, '', (container) => stopContainer(world, container, options)),
+    startContainer: (id) => onContainer('startContainer', id, '', (container) => startContainer(world, container)),
+    restartContainer: (id, options) =>
+      onContainer('restartContainer', id, '', (container) => restartContainer(world, container, options)),
+    probeHealth: () => Promise.resolve(),
+    waitUntilStopped: (id, timeoutMs, signal) => calls.read(() => waitUntilStopped(world, id, timeoutMs, signal)),
+    removeContainer: (id) =>
+      calls.change<CallOutcome>(
+        { kind: 'removeContainer', target: findContainer(world, id)?.name ?? id, detail: '' },
+        () => {
+          const container = findContainer(world, id);
+          if (container === undefined) return { kind: 'noop' };
+          removeContainer(world, container, { withVolumes: false });
+          return { kind: 'done' };
+        },
+      ),
+    // It finds the targets of links by their ids, whatever happens to it.
+    removeLink: (name, alias) =>
+      calls.change<CallOutcome>({ kind: 'removeLink', target: name, detail: alias }, () => ({ kind: 'noop' })),
+    removeVolume: (name) =>
+      calls.change<CallOutcome>({ kind: 'removeVolume', target: name, detail: '' }, () => ({
+        kind: removeVolume(world, name),
+      })),
+    runCommand: async (id, command, signal) => {
+      signal?.throwIfAborted();
+      const target = findContainer(world, id)?.name ?? id;
+      return calls.change<CommandOutcome>({ kind: 'runCommand', target, detail: command.command.join(' ') }, () =>
+        runCommand(world, getContainer(world, id), command, signal),
+      );
+    },
+
+    close: () => Promise.resolve(calls.close()),
+  };
+}
+
+type Effect = 'done' | 'noop' | void;
+
+function outcomeOf(effect: Effect): CallOutcome {
+  return { kind: effect ?? 'done' };
+}
+
+function connectedAlready(outcome: CallOutcome): CallOutcome {
+  return outcome.kind === 'refused' && outcome.message.includes('already exists in network')
+    ? { kind: 'noop' }
+    : outcome;
+}
+
+function describeEngine(world: World): EngineInfo {
+  return {
+    kind: 'docker',
+    version: world.profile.version,
+    apiVersion: world.profile.apiVersion,
+    name: engineHostname,
+    platform: world.platform,
+    liveRestore: world.liveRestore,
+    abilities: { changesRestartPolicies: true, probesHealth: true },
+    containerReach: 'direct',
+    nowMs: engineNowMs(world),
+    hubMirrors: [],
+    insecureRegistries: ['127.0.0.0/8'],
+  };
+}
+
+function lastLines({ logs, config }: SandboxContainer, tail: number): string {
+  const end = config['Tty'] === true ? '\r\n' : '\n';
+  return logs
+    .slice(-tail)
+    .map((line) => line + end)
+    .join('')
+    .slice(-mostLogCharacters);
+}
+
+const mostLogCharacters = 65_536;
+
+async function waitUntilStopped(world: World, id: string, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
+  const container = findContainer(world, id);
+  if (container?.process === undefined) return true;
+  const enough = new AbortController();
+  const patience = AbortSignal.any(signal === undefined ? [enough.signal] : [enough.signal, signal]);
+  const late = world.clock.sleep(timeoutMs, patience).then(() => false);
+  try {
+    return await Promise.race([whenStopped(container).then(() => true), late]);
+  } finally {
+    late.catch(() => undefined);
+    enough.abort();
+  }
+}
+
+function imageOf(body: Readonly<Record<string, unknown>>): string {
+  const { Image: image = '' } = body as Partial<ContainerConfig>;
+  return image;
+}

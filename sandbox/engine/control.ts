@@ -1,0 +1,122 @@
+import type { ContainerRecipe } from '../../src/domain/container/recipe/request/recipe.ts';
+import { comeUp, goDown, type RestartKind } from '../containers/boot.ts';
+import { createContainer } from '../containers/create.ts';
+import { storeImage, tagImage } from '../images/images.ts';
+import { startContainer, stopContainer } from '../containers/lifecycle.ts';
+import { getContainer } from '../world/lookup.ts';
+import { renameContainer } from '../world/names.ts';
+import { createNetwork } from '../networks/networks.ts';
+import { endProcess } from '../containers/processes.ts';
+import { pruneContainers } from '../containers/prune.ts';
+import { buildRelease, type Release, type SandboxImage } from '../registry/release.ts';
+import { removeContainer } from '../containers/remove.ts';
+import { takeSnapshot, type Snapshot } from '../world/snapshot.ts';
+import { ensureVolume } from '../world/volumes.ts';
+import type { SandboxExecution, World } from '../world/world.ts';
+
+/** Actions of other people on the engine, and facts for tests. These are not counted as calls. */
+export type SandboxControl = {
+  /** Puts an image into the engine without a registry, as `docker load` and `docker build` do. */
+  readonly addImage: (reference: string, release: Release) => SandboxImage;
+  readonly addNetwork: (name: string, options?: { readonly subnet?: string; readonly driver?: string }) => string;
+  /** Writes something into a volume, to find it again in the snapshot; makes the volume if need be. */
+  readonly markVolume: (name: string, marker: string) => void;
+  /** `docker create`; returns the id. */
+  readonly addContainer: (name: string, body: ContainerRecipe['body']) => string;
+  /** `docker run -d`; returns the id. */
+  readonly runContainer: (name: string, body: ContainerRecipe['body']) => string;
+  readonly startContainer: (idOrName: string) => void;
+  /** `docker stop`; `docker kill` with a timeout of 0. */
+  readonly stopContainer: (idOrName: string, timeoutSeconds?: number) => Promise<void>;
+  /** Ends its process from inside; the restart policy applies. */
+  readonly endProcess: (idOrName: string, exitCode: number) => void;
+  readonly renameContainer: (idOrName: string, name: string) => void;
+  /** `docker rm -f`, with `-v` where asked. */
+  readonly removeContainer: (idOrName: string, options?: { readonly withVolumes: boolean }) => void;
+  /** `docker container prune`. */
+  readonly pruneContainers: () => void;
+  readonly tagImage: (idOrReference: string, reference: string) => void;
+  /** `docker rmi -f`: containers of the image stay, and can still be started. */
+  readonly removeImageByForce: (imageId: string) => void;
+  readonly removeNetwork: (name: string) => void;
+  /** Some other process takes or frees a port of the host, e.g. `8080/tcp`. */
+  readonly occupyPort: (port: string) => void;
+  readonly freePort: (port: string) => void;
+  readonly fillDisk: () => void;
+  readonly freeDisk: () => void;
+  /** Down, and up again after `downForMs`. */
+  readonly restartEngine: (kind: RestartKind, downForMs?: number) => Promise<void>;
+  readonly stopEngine: (kind: RestartKind) => void;
+  readonly startEngine: () => void;
+  readonly snapshot: () => Snapshot;
+  /** The commands that were run in containers, oldest first. */
+  readonly executions: readonly SandboxExecution[];
+  /** Removes containers, volumes and networks; what is under way is called off. */
+  readonly reset: () => void;
+  /** Calls off all that would still happen, so that nothing keeps the process alive. */
+  readonly close: () => void;
+};
+
+export function createControl(world: World): SandboxControl {
+  const addContainer = (name: string, body: ContainerRecipe['body']) => createContainer(world, name, { body }).id;
+  return {
+    addImage: (reference, release) => {
+      const manifest = buildRelease(release);
+      const image = manifest.kind === 'image' ? manifest.image : manifest.images[0];
+      if (image === undefined) throw new Error('a release without platforms has no image');
+      storeImage(world, image);
+      tagImage(world, image.id, reference);
+      return image;
+    },
+    addNetwork: (name, options) => createNetwork(world, name, options).id,
+    markVolume: (name, marker) => void (ensureVolume(world, name).marker = marker),
+    addContainer,
+    runContainer: (name, body) => {
+      const id = addContainer(name, body);
+      startContainer(world, getContainer(world, id));
+      return id;
+    },
+    startContainer: (idOrName) => void startContainer(world, getContainer(world, idOrName)),
+    stopContainer: async (idOrName, timeoutSeconds) => {
+      await stopContainer(world, getContainer(world, idOrName), timeoutSeconds === undefined ? {} : { timeoutSeconds });
+    },
+    endProcess: (idOrName, exitCode) => endProcess(world, getContainer(world, idOrName), exitCode),
+    renameContainer: (idOrName, name) => renameContainer(world, getContainer(world, idOrName), name),
+    removeContainer: (idOrName, { withVolumes } = { withVolumes: false }) =>
+      removeContainer(world, getContainer(world, idOrName), { withVolumes }),
+    pruneContainers: () => pruneContainers(world),
+    tagImage: (idOrReference, reference) => tagImage(world, idOrReference, reference),
+    removeImageByForce: (imageId) => {
+      for (const [tag, id] of world.tags) if (id === imageId) world.tags.delete(tag);
+      world.images.delete(imageId);
+    },
+    removeNetwork: (name) => void world.networks.delete(name),
+    occupyPort: (port) => void world.foreignPorts.add(port),
+    freePort: (port) => void world.foreignPorts.delete(port),
+    fillDisk: () => void (world.condition.diskFull = true),
+    freeDisk: () => void (world.condition.diskFull = false),
+    restartEngine: async (kind, downForMs = 0) => {
+      goDown(world, kind);
+      if (downForMs > 0) await world.clock.sleep(downForMs);
+      comeUp(world);
+    },
+    stopEngine: (kind) => goDown(world, kind),
+    startEngine: () => comeUp(world),
+    snapshot: () => takeSnapshot(world),
+    executions: world.executions,
+    reset: () => reset(world),
+    close: () => {
+      world.condition.connection.abort();
+      world.later.callOffAll();
+    },
+  };
+}
+
+function reset(world: World): void {
+  for (const container of world.containers.values()) removeContainer(world, container, { withVolumes: true });
+  world.later.callOffAll();
+  world.volumes.clear();
+  for (const { name } of world.networks.values()) if (!builtInNetworks.has(name)) world.networks.delete(name);
+}
+
+const builtInNetworks: ReadonlySet<string> = new Set(['bridge', 'host', 'none']);

@@ -1,0 +1,142 @@
+import type { Prober } from '../../src/domain/outside/prober.ts';
+import type { Engine } from '../../src/domain/outside/engine.ts';
+import { ServiceError } from '../../src/domain/errors.ts';
+import type { Clock } from '../../src/domain/outside/outside.ts';
+import type { Platform } from '../../src/domain/reference/platform.ts';
+import { createCalls } from './calls.ts';
+import { createConnection } from './connection.ts';
+import { createControl, type SandboxControl } from './control.ts';
+import { createEventBus } from '../base/event-bus.ts';
+import type { CallKind, PlannedFault, SandboxCall } from './faults.ts';
+import { createIdSource } from '../base/ids.ts';
+import { createLater } from '../base/later.ts';
+import { createNetwork } from '../networks/networks.ts';
+import { profiles, type EngineVersion } from '../base/profile.ts';
+import { createSandboxProber } from './prober.ts';
+import type { RegistryStore } from '../registry/registry-store.ts';
+import { amd64 } from '../registry/release.ts';
+import type { World } from '../world/world.ts';
+
+/** A container engine in memory: Docker as far as an updater can see it, and under its control. */
+export type SandboxEngine = SandboxConnection & {
+  /** Another caller, with calls and faults of its own: a second updater, or the next life of one that was killed. */
+  readonly connect: (options?: ConnectionOptions) => SandboxConnection;
+  readonly control: SandboxControl;
+};
+
+export type SandboxConnection = {
+  readonly engine: Engine;
+  /** Asks its containers at their addresses. */
+  readonly prober: Prober;
+  /** Changing calls of this caller, failed ones included. */
+  readonly calls: readonly SandboxCall[];
+  readonly plan: (fault: PlannedFault) => void;
+  /** Kills the caller: every call from now on throws `SandboxCrash` and has no effect. */
+  readonly crash: () => void;
+  readonly isDead: () => boolean;
+};
+
+export type SandboxEngineOptions = ConnectionOptions & {
+  readonly clock: Clock;
+  /** Where pulls come from; without one they fail. */
+  readonly registries?: RegistryStore;
+  readonly version?: EngineVersion;
+  readonly platform?: Platform;
+  readonly liveRestore?: boolean;
+  /** How far the engine's clock is ahead of ours. */
+  readonly clockSkewMs?: number;
+  /** Between the steps of a pull; 0 unless told. */
+  readonly pullStepMs?: number;
+  /** Ids follow from it. */
+  readonly seed?: string;
+};
+
+export type ConnectionOptions = {
+  readonly faults?: readonly PlannedFault[];
+  /** Latency of the engine's calls, without the containers' own time; 0 by default. */
+  readonly latencyMs?: Partial<Readonly<Record<CallKind, number>>>;
+};
+
+/** Measured on Docker 20.10 with two processors and overlay2. */
+export const realisticLatencyMs: Readonly<Record<CallKind, number>> = {
+  pullImage: 20,
+  tagImage: 2,
+  removeImage: 20,
+  createContainer: 12,
+  connectNetwork: 5,
+  renameContainer: 2,
+  updateRestartPolicy: 2,
+  stopContainer: 140,
+  startContainer: 225,
+  restartContainer: 365,
+  removeContainer: 6,
+  removeLink: 2,
+  removeVolume: 6,
+  runCommand: 80,
+};
+
+/** A restarting engine is away for this time, so that callers meet its absence. */
+const bootMs = 100;
+
+export function createSandboxEngine(options: SandboxEngineOptions): SandboxEngine {
+  const world = createWorld(options);
+  const control = createControl(world);
+  const connect = ({ faults = [], latencyMs = {} }: ConnectionOptions = {}): SandboxConnection => {
+    const calls = createCalls({
+      world,
+      restart: (kind) => control.restartEngine(kind, bootMs),
+      faults,
+      latencyMs: (kind) => latencyMs[kind] ?? 0,
+      unreachable: () => new ServiceError('engine-unreachable', 'Cannot reach the sandbox engine: connection refused'),
+    });
+    const { made, plan, crash, isDead } = calls;
+    return {
+      engine: createConnection(world, calls),
+      prober: createSandboxProber(world),
+      calls: made,
+      plan,
+      crash,
+      isDead,
+    };
+  };
+  return { ...connect(options), connect, control };
+}
+
+function createWorld(options: SandboxEngineOptions): World {
+  const {
+    clock,
+    registries,
+    version = '20.10',
+    platform = amd64,
+    liveRestore = false,
+    clockSkewMs = 0,
+    pullStepMs = 0,
+  } = options;
+  const world: World = {
+    clock,
+    profile: profiles[version],
+    platform,
+    liveRestore,
+    clockSkewMs,
+    ids: createIdSource(options.seed ?? 'sandbox'),
+    events: createEventBus(),
+    later: createLater(clock),
+    registries,
+    pullStepMs,
+    containers: new Map(),
+    names: new Map(),
+    images: new Map(),
+    tags: new Map(),
+    networks: new Map(),
+    volumes: new Map(),
+    foreignPorts: new Set(),
+    executions: [],
+    prunedAtMs: [],
+    pastEvents: [],
+    condition: { connection: new AbortController(), up: true, diskFull: false, timestamps: 0 },
+  };
+  createNetwork(world, 'bridge');
+  createNetwork(world, 'host', { driver: 'host' });
+  createNetwork(world, 'none', { driver: 'null' });
+  return world;
+}

@@ -1,0 +1,83 @@
+import type { RestartKind } from '../containers/boot.ts';
+
+/** The calls of an engine that change something, by the names of `Engine`'s methods. */
+export type CallKind =
+  | 'pullImage'
+  | 'tagImage'
+  | 'removeImage'
+  | 'createContainer'
+  | 'connectNetwork'
+  | 'renameContainer'
+  | 'updateRestartPolicy'
+  | 'stopContainer'
+  | 'startContainer'
+  | 'restartContainer'
+  | 'removeContainer'
+  | 'removeLink'
+  | 'removeVolume'
+  | 'runCommand';
+
+export type SandboxCall = {
+  /** From 1, per connection. */
+  readonly number: number;
+  readonly kind: CallKind;
+  /** Name of the call's object at that time; for an image its reference. */
+  readonly target: string;
+  /** Second argument of the call: a new name, a policy, an image. */
+  readonly detail: string;
+};
+
+/** A fault of one call, with its cause in the real world. */
+export type Fault =
+  /** The engine answers with an error, and nothing has changed. */
+  | { readonly kind: 'refuse'; readonly status: number; readonly message?: string }
+  /** The connection breaks before the request arrives. */
+  | { readonly kind: 'lose-request' }
+  /** The connection breaks after the effect. */
+  | { readonly kind: 'lose-answer' }
+  /** Something between us and the engine sends the request again; the answer is the second one. */
+  | { readonly kind: 'send-twice' }
+  /** A loaded machine. */
+  | { readonly kind: 'slow'; readonly ms: number }
+  /** We are killed: nothing that we do from then on reaches the engine. `during`: it finishes the call alone. */
+  | { readonly kind: 'crash'; readonly when: 'before' | 'during' | 'after' }
+  /** The engine is restarted, or the host. */
+  | { readonly kind: 'engine-restart'; readonly how: RestartKind; readonly when: 'before' | 'during' | 'after' }
+  /** A person, compose or another updater does something at this moment. */
+  | { readonly kind: 'third-party'; readonly when: 'before' | 'after'; readonly act: () => void | Promise<void> };
+
+/** The first call that fits has the fault; `every`: each that fits. */
+export type PlannedFault = {
+  /** A call's number, its kind, or a question about it. */
+  readonly at: number | CallKind | ((call: SandboxCall) => boolean);
+  readonly fault: Fault;
+  readonly every?: boolean;
+};
+
+export type FaultPlan = {
+  readonly add: (planned: PlannedFault) => void;
+  readonly take: (call: SandboxCall) => Fault | undefined;
+};
+
+export function createFaultPlan(planned: readonly PlannedFault[]): FaultPlan {
+  const waiting = [...planned];
+  return {
+    add: (fault) => void waiting.push(fault),
+    take: (call) => {
+      const index = waiting.findIndex(({ at }) => fits(at, call));
+      const found = waiting[index];
+      if (found !== undefined && found.every !== true) waiting.splice(index, 1);
+      return found?.fault;
+    },
+  };
+}
+
+/** Thrown by every call of a killed process: the calling code no longer exists. */
+export class SandboxCrash extends Error {
+  override readonly name = 'SandboxCrash';
+}
+
+function fits(at: PlannedFault['at'], call: SandboxCall): boolean {
+  if (typeof at === 'function') return at(call);
+  return at === call.number || at === call.kind;
+}

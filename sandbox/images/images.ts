@@ -1,0 +1,127 @@
+import type { Image, ImageSummary } from '../../src/domain/container/container.ts';
+import { tryParseImageReference } from '../../src/domain/reference/image-reference.ts';
+import { familiar, getImage } from '../world/lookup.ts';
+import { Refusal } from '../base/refusal.ts';
+import type { SandboxImage } from '../registry/release.ts';
+import { announce, type SandboxContainer, type StoredImage, type World } from '../world/world.ts';
+
+/** Keeps an image that has been pulled or loaded; the same image from two places is one. */
+export function storeImage(world: World, image: SandboxImage): StoredImage {
+  const stored = world.images.get(image.id) ?? { image, digests: new Set<string>() };
+  world.images.set(image.id, stored);
+  return stored;
+}
+
+/** Points the tag at the image; it leaves the one that had it. */
+export function tagImage(world: World, idOrReference: string, reference: string): void {
+  const { image } = getImage(world, idOrReference);
+  const parsed = tryParseImageReference(reference);
+  if (parsed?.digest !== undefined) throw new Refusal(400, 'refusing to create a tag with a digest reference');
+  const tag = familiar(reference);
+  if (tag === undefined) throw new Refusal(400, 'invalid tag format');
+  world.tags.set(tag, image.id);
+  announce(world, 'image', 'tag', image.id, { ...image.config.Labels, name: tag });
+}
+
+/**
+ * Takes a reference away, and with the last one the image, unless something uses it. The rules
+ * are those of `docker image rm` without force:
+ * https://docs.docker.com/reference/cli/docker/image/rm/
+ */
+export function removeImage(world: World, idOrReference: string): void {
+  const stored = getImage(world, idOrReference);
+  const { tags, digests } = summariseImage(world, stored);
+  const users = [...world.containers.values()].filter(({ imageId }) => imageId === stored.image.id);
+  const running = users.find(({ process }) => process !== undefined);
+  const reference = familiar(idOrReference);
+  const oneName = isKnownByOneName(tags, digests);
+  if (reference !== undefined && (tags.includes(reference) || digests.includes(reference))) {
+    if (oneName && users[0] !== undefined) throw inUseByName(idOrReference, users[0], stored);
+    removeReference(world, stored, reference);
+    const left = summariseImage(world, stored);
+    if (left.tags.length + left.digests.length === 0 && users.length === 0) deleteImage(world, stored);
+    return;
+  }
+  if (running !== undefined) throw inUse(stored, 'cannot be forced', `used by running container ${short(running.id)}`);
+  if (users[0] !== undefined) throw inUse(stored, 'must be forced', `used by stopped container ${short(users[0].id)}`);
+  if (!oneName) throw inUse(stored, 'must be forced', 'referenced in multiple repositories');
+  for (const name of [...tags, ...digests]) untag(world, stored, name);
+  deleteImage(world, stored);
+}
+
+export function summariseImage(world: World, { image, digests }: StoredImage): ImageSummary {
+  const tags = [...world.tags].filter(([, id]) => id === image.id).map(([tag]) => tag);
+  return { id: image.id, tags, digests: [...digests], labels: image.config.Labels ?? {} };
+}
+
+/** Every image in one pass over the tags, newest first. */
+export function listImages(world: World): readonly ImageSummary[] {
+  const tags = new Map<string, string[]>();
+  for (const [tag, id] of world.tags) tags.set(id, [...(tags.get(id) ?? []), tag]);
+  return [...world.images.values()]
+    .sort((a, b) => b.image.createdAtMs - a.image.createdAtMs)
+    .map(({ image, digests }) => ({
+      id: image.id,
+      tags: tags.get(image.id) ?? [],
+      digests: [...digests],
+      labels: image.config.Labels ?? {},
+    }));
+}
+
+export function inspectImage(world: World, stored: StoredImage): Image {
+  const { platform, createdAtMs, config } = stored.image;
+  return { ...summariseImage(world, stored), ...platform, createdAtMs, config };
+}
+
+/** At most one tag, and no digest of another repository. */
+function isKnownByOneName(tags: readonly string[], digests: readonly string[]): boolean {
+  if (tags.length + digests.length <= 1) return true;
+  if (tags.length > 1) return false;
+  const repositories = new Set(digests.map(repositoryOf));
+  const [tag = digests[0] ?? ''] = tags;
+  return repositories.size === 1 && repositories.has(repositoryOf(tag));
+}
+
+/** When the last tag of a repository goes, its digests go too. */
+function removeReference(world: World, stored: StoredImage, reference: string): void {
+  untag(world, stored, reference);
+  if (reference.includes('@')) return;
+  const repository = repositoryOf(reference);
+  const { tags, digests } = summariseImage(world, stored);
+  if (tags.some((tag) => repositoryOf(tag) === repository)) return;
+  for (const digest of digests) if (repositoryOf(digest) === repository) untag(world, stored, digest);
+}
+
+function untag(world: World, { image, digests }: StoredImage, reference: string): void {
+  digests.delete(reference);
+  if (world.tags.get(reference) === image.id) world.tags.delete(reference);
+  announce(world, 'image', 'untag', image.id, { ...image.config.Labels, name: image.id });
+}
+
+function deleteImage(world: World, { image }: StoredImage): void {
+  world.images.delete(image.id);
+  announce(world, 'image', 'delete', image.id, { name: image.id });
+}
+
+function repositoryOf(reference: string): string {
+  return reference.replace(/@.*$/, '').replace(/:[^/:]*$/, '');
+}
+
+function inUseByName(reference: string, container: SandboxContainer, { image }: StoredImage): Refusal {
+  const why = `container ${short(container.id)} is using its referenced image ${short(image.id)}`;
+  return new Refusal(409, `conflict: unable to remove repository reference "${reference}" (must force) - ${why}`);
+}
+
+function inUse({ image }: StoredImage, force: string, why: string): Refusal {
+  return new Refusal(
+    409,
+    `conflict: unable to delete ${short(image.id)} (${force}) - image is being ${why}`.replace(
+      'being referenced',
+      'referenced',
+    ),
+  );
+}
+
+function short(id: string): string {
+  return id.replace('sha256:', '').slice(0, 12);
+}

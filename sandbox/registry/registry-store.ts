@@ -1,0 +1,173 @@
+import type { RegistryCredentials } from '../../src/domain/outside/registry.ts';
+import type { Digest } from '../../src/domain/reference/digest.ts';
+import {
+  parseImageReference,
+  repositoryName,
+  type ImageReference,
+} from '../../src/domain/reference/image-reference.ts';
+import { ServiceError } from '../../src/domain/errors.ts';
+import type { Clock } from '../../src/domain/outside/outside.ts';
+import { buildRelease, type Manifest, type Release } from './release.ts';
+
+/** All registries of the world, their content and their faults. */
+export type RegistryStore = {
+  /** Moves the tag to the release, which stays there by its digest for ever. */
+  readonly publish: (reference: string, release: Release) => Manifest;
+  /** Deletes the tag; its manifest stays. */
+  readonly untag: (reference: string) => void;
+  /** From now on; `target` is a host or `host/repository`, the narrower wins. */
+  readonly misbehave: (target: string, misbehaviour: Misbehaviour) => void;
+  readonly behaveAgain: (target: string) => void;
+  /** One request for a manifest; throws the errors of a registry adapter. */
+  readonly fetch: (reference: ImageReference, visitor?: Visitor) => Promise<Manifest>;
+  /** Fault in the middle of a pull. */
+  readonly pullFault: (reference: ImageReference) => PullFault | undefined;
+  /** How many requests have been made since the start. */
+  readonly requests: () => number;
+};
+
+/** Caller of a request, and its signal. */
+export type Visitor = {
+  readonly credentials?: RegistryCredentials | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** `breaks`: in the engine's words. */
+export type PullFault = { readonly kind: 'breaks'; readonly message: string } | { readonly kind: 'stalls' };
+
+export type Misbehaviour =
+  /** Nobody may, as Docker Hub answers 401 and ghcr.io 403. */
+  | { readonly kind: 'denied' }
+  /** Open to requests with this login. */
+  | { readonly kind: 'private'; readonly username: string; readonly password: string }
+  | { readonly kind: 'not-found' }
+  /** Docker Hub: so many manifests in a window, then 429 until it ends. */
+  | { readonly kind: 'rate-limited'; readonly max: number; readonly windowMs: number }
+  | { readonly kind: 'unreachable' }
+  /** Accepts the connection and never answers, as behind a silent firewall. */
+  | { readonly kind: 'silent'; readonly deadlineMs: number }
+  | { readonly kind: 'slow'; readonly ms: number }
+  /** Answers for manifests, and breaks off in the middle of a blob. */
+  | { readonly kind: 'breaks-pulls'; readonly message?: string }
+  /** Answers for manifests, and sends nothing of a blob, without ever giving up. */
+  | { readonly kind: 'stalls-pulls' };
+
+export function createRegistryStore(clock: Clock): RegistryStore {
+  const manifests = new Map<string, Manifest>();
+  const tags = new Map<string, Digest>();
+  const misbehaviours = new Map<string, Misbehaviour>();
+  const windows = new Map<string, Window>();
+  let requests = 0;
+
+  function publish(text: string, release: Release): Manifest {
+    const reference = parseImageReference(text);
+    const manifest = buildRelease(release);
+    const repository = repositoryName(reference);
+    for (const part of withChildren(manifest)) manifests.set(`${repository}@${part.digest}`, part);
+    tags.set(`${repository}:${reference.tag ?? 'latest'}`, manifest.digest);
+    return manifest;
+  }
+
+  async function fetch(reference: ImageReference, visitor: Visitor = {}): Promise<Manifest> {
+    requests++;
+    const behaviour = misbehaviourOf(reference);
+    if (behaviour !== undefined) await misbehave(behaviour, reference, visitor);
+    const repository = repositoryName(reference);
+    const digest = reference.digest ?? tags.get(`${repository}:${reference.tag ?? 'latest'}`);
+    const manifest = manifests.get(`${repository}@${digest ?? ''}`);
+    if (manifest === undefined) throw failure('registry-not-found', reference, 'manifest unknown');
+    return manifest;
+  }
+
+  async function misbehave(behaviour: Misbehaviour, reference: ImageReference, visitor: Visitor): Promise<void> {
+    const { credentials, signal } = visitor;
+    switch (behaviour.kind) {
+      case 'denied':
+        throw failure('registry-denied', reference, 'access denied');
+      case 'private':
+        if (mayEnter(behaviour, credentials)) return undefined;
+        throw failure('registry-denied', reference, 'unauthorized');
+      case 'not-found':
+        throw failure('registry-not-found', reference, 'manifest unknown');
+      case 'unreachable':
+        throw failure('registry-unreachable', reference, 'connection refused');
+      case 'silent':
+        await clock.sleep(behaviour.deadlineMs, signal);
+        throw failure('timeout', reference, 'no answer');
+      case 'slow':
+        return clock.sleep(behaviour.ms, signal);
+      case 'rate-limited':
+        return countRequest(behaviour, reference);
+      case 'breaks-pulls':
+      case 'stalls-pulls':
+        return undefined;
+    }
+  }
+
+  function countRequest(limit: Limit, reference: ImageReference): void {
+    const now = clock.monotonicMs();
+    const current = windows.get(reference.registry);
+    const window =
+      current !== undefined && now < current.endsAtMs ? current : { endsAtMs: now + limit.windowMs, count: 0 };
+    window.count++;
+    windows.set(reference.registry, window);
+    if (window.count <= limit.max) return;
+    throw failure('registry-rate-limited', reference, 'too many requests', window.endsAtMs - now);
+  }
+
+  function misbehaviourOf(reference: ImageReference): Misbehaviour | undefined {
+    return misbehaviours.get(repositoryName(reference)) ?? misbehaviours.get(reference.registry);
+  }
+
+  return {
+    publish,
+    untag: (text) => {
+      const reference = parseImageReference(text);
+      tags.delete(`${repositoryName(reference)}:${reference.tag ?? 'latest'}`);
+    },
+    misbehave: (target, misbehaviour) => void misbehaviours.set(target, misbehaviour),
+    behaveAgain: (target) => void misbehaviours.delete(target),
+    fetch,
+    pullFault: (reference) => {
+      const behaviour = misbehaviourOf(reference);
+      if (behaviour?.kind === 'stalls-pulls') return { kind: 'stalls' };
+      if (behaviour?.kind !== 'breaks-pulls') return undefined;
+      return { kind: 'breaks', message: behaviour.message ?? 'unexpected EOF' };
+    },
+    requests: () => requests,
+  };
+}
+
+type Window = { readonly endsAtMs: number; count: number };
+type Limit = Extract<Misbehaviour, { kind: 'rate-limited' }>;
+type FailureCode =
+  | 'registry-denied'
+  | 'registry-not-found'
+  | 'registry-unreachable'
+  | 'registry-rate-limited'
+  | 'timeout';
+
+function mayEnter(
+  { username, password }: Extract<Misbehaviour, { kind: 'private' }>,
+  credentials: RegistryCredentials | undefined,
+): boolean {
+  if (credentials?.kind === 'registry-token') return true;
+  if (credentials?.username !== username) return false;
+  return credentials.kind === 'identity-token' || credentials.password === password;
+}
+
+function withChildren(manifest: Manifest): readonly Manifest[] {
+  if (manifest.kind === 'image') return [manifest];
+  return [
+    manifest,
+    ...manifest.images.map((image) => ({ kind: 'image', digest: image.manifestDigest, image }) as const),
+  ];
+}
+
+function failure(code: FailureCode, reference: ImageReference, why: string, retryAfterMs?: number): ServiceError {
+  return new ServiceError(
+    code,
+    `Cannot ask the registry "${reference.registry}" about "${reference.repository}": ${why}`,
+    retryAfterMs === undefined ? {} : { retryAfterMs },
+  );
+}

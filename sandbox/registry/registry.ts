@@ -1,0 +1,107 @@
+import type { DescribeRequest, Registry, RegistryCredentials, RemoteImage } from '../../src/domain/outside/registry.ts';
+import { choosePlatform } from '../../src/domain/reference/choose-platform.ts';
+import { ServiceError } from '../../src/domain/errors.ts';
+import { formatReference, withDigest, type ImageReference } from '../../src/domain/reference/image-reference.ts';
+import type { Clock } from '../../src/domain/outside/outside.ts';
+import { formatPlatform } from '../../src/domain/reference/platform.ts';
+import type { Digest } from '../../src/domain/reference/digest.ts';
+import { createRegistryStore, type RegistryStore } from './registry-store.ts';
+import type { Manifest, SandboxImage } from './release.ts';
+
+export type SandboxRegistry = {
+  readonly registry: Registry;
+  /** Content of the registries; give it to an engine for its pulls. */
+  readonly store: RegistryStore;
+};
+
+export type SandboxRegistryOptions = {
+  readonly clock: Clock;
+  /** Another visitor of registries that exist already. */
+  readonly store?: RegistryStore;
+  /** Every request takes so long; 0 unless told. */
+  readonly latencyMs?: number;
+  /** By host. */
+  readonly credentials?: Readonly<Record<string, RegistryCredentials>>;
+};
+
+/** Registries in memory, under any host name. */
+export function createSandboxRegistry(options: SandboxRegistryOptions): SandboxRegistry {
+  const { clock, store = createRegistryStore(clock), latencyMs = 0, credentials = {} } = options;
+  const inFlight = new Map<string, Promise<Manifest>>();
+
+  function fetchOnce(reference: ImageReference, signal?: AbortSignal): Promise<Manifest> {
+    const key = formatReference(reference);
+    const running = inFlight.get(key) ?? fetch(reference).finally(() => inFlight.delete(key));
+    inFlight.set(key, running);
+    return abortable(running, signal);
+  }
+
+  async function fetch(reference: ImageReference): Promise<Manifest> {
+    if (latencyMs > 0) await clock.sleep(latencyMs);
+    return store.fetch(reference, { credentials: credentials[reference.registry] });
+  }
+
+  async function resolve(reference: ImageReference, signal?: AbortSignal): Promise<Digest> {
+    const { digest, tag } = reference;
+    if (digest !== undefined && tag === undefined) return digest;
+    return (await fetchOnce({ ...reference, digest: undefined }, signal)).digest;
+  }
+
+  async function describe(
+    { reference, digest, platform }: DescribeRequest,
+    signal?: AbortSignal,
+  ): Promise<RemoteImage> {
+    const manifest = await fetchOnce(withDigest(reference, digest), signal);
+    const image = imageFor(manifest, platform);
+    if (image !== undefined) return remoteImage(manifest.digest, image);
+    throw new ServiceError(
+      'registry-not-found',
+      `Cannot describe "${formatReference(reference)}": it has no image for ${formatPlatform(platform)}`,
+    );
+  }
+
+  return {
+    store,
+    registry: {
+      resolve,
+      describe,
+      credentialsFor: (reference) => Promise.resolve(credentials[reference.registry]),
+      close: () => Promise.resolve(),
+    },
+  };
+}
+
+/** The image that an engine of the platform takes; a manifest without an index is taken as it is. */
+export function imageFor(manifest: Manifest, platform: DescribeRequest['platform']): SandboxImage | undefined {
+  if (manifest.kind === 'image') return manifest.image;
+  const entries = manifest.images.map((image) => ({ platform: image.platform, digest: image.manifestDigest, image }));
+  return choosePlatform(entries, platform)?.image;
+}
+
+function remoteImage(digest: Digest, image: SandboxImage): RemoteImage {
+  return {
+    digest,
+    manifestDigest: image.manifestDigest,
+    configDigest: image.id,
+    platform: image.platform,
+    createdAtMs: image.createdAtMs < earliestMs ? undefined : image.createdAtMs,
+  };
+}
+
+/** Reproducible builds write a date that is none: 1970, or a second after 1980 began, as buildpacks do. */
+const earliestMs = Date.UTC(1980, 0, 2);
+
+async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  signal.throwIfAborted();
+  let onAbort: () => void = () => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

@@ -1,0 +1,37 @@
+import { Refusal } from '../base/refusal.ts';
+import { announce, type SandboxMount, type SandboxVolume, type World } from './world.ts';
+
+/** The volume of that name; made when there is none, as the engine does. */
+export function ensureVolume(world: World, name: string, anonymous = false): SandboxVolume {
+  const existing = world.volumes.get(name);
+  if (existing !== undefined) return existing;
+  const volume = { name, anonymous, marker: '' };
+  world.volumes.set(name, volume);
+  announce(world, 'volume', 'create', name, { driver: 'local' });
+  return volume;
+}
+
+/** Deletes the volumes that nobody named and no other container uses, as the engine does for `--rm`. */
+export function removeOrphanedVolumes(world: World, mounts: readonly SandboxMount[]): void {
+  for (const { point, anonymous } of mounts) {
+    const { Name: name } = point;
+    if (!anonymous || name === undefined || isUsed(world, name)) continue;
+    if (world.volumes.delete(name)) announce(world, 'volume', 'destroy', name, { driver: 'local' });
+  }
+}
+
+/** `DELETE /volumes/{name}` */
+export function removeVolume(world: World, name: string): 'done' | 'noop' {
+  if (!world.volumes.has(name)) return 'noop';
+  if (isUsed(world, name)) throw new Refusal(409, `remove ${name}: volume is in use`);
+  world.volumes.delete(name);
+  announce(world, 'volume', 'destroy', name, { driver: 'local' });
+  return 'done';
+}
+
+function isUsed(world: World, volumeName: string): boolean {
+  for (const { mounts } of world.containers.values()) {
+    if (mounts.some(({ point }) => point.Name === volumeName)) return true;
+  }
+  return false;
+}

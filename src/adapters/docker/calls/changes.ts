@@ -1,0 +1,64 @@
+import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
+import { describeError, ServiceError } from '../../../domain/errors.ts';
+import { readAnswer, type EngineError } from '../transport/answer.ts';
+import type { Client, Query } from '../transport/client.ts';
+import { EngineFailure } from '../transport/failure.ts';
+import { isAbsent } from '../reading/reads.ts';
+
+export type Change = {
+  readonly method?: 'POST' | 'DELETE';
+  readonly path: string;
+  readonly query?: Query;
+  readonly body?: unknown;
+  readonly deadlineMs?: number;
+  /** When there is nothing of that name, the wish is fulfilled: `noop` instead of `refused`. */
+  readonly absentIsNoop?: boolean;
+};
+
+/** A call that changes state; `noop` for a 304. Never retried, and on a connection of its own. */
+export async function change(client: Client, request: Change): Promise<CallOutcome> {
+  const outcome = await changeAndRead(client, request);
+  return outcome.kind === 'done' ? { kind: 'done' } : outcome;
+}
+
+export type ChangeAnswer = { readonly kind: 'done'; readonly answer: unknown } | Exclude<CallOutcome, { kind: 'done' }>;
+
+type Failed = Exclude<CallOutcome, { kind: 'done' | 'noop' }>;
+
+/** As `change`, with the engine's answer. */
+export async function changeAndRead(client: Client, request: Change): Promise<ChangeAnswer> {
+  try {
+    await client.version();
+  } catch (error) {
+    return notSent(error);
+  }
+  try {
+    return await attempt(client, request);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    if (error instanceof EngineFailure && !error.sent) return notSent(error);
+    return { kind: 'unknown', message: describeError(error) };
+  }
+}
+
+async function attempt(client: Client, request: Change): Promise<ChangeAnswer> {
+  const { method = 'POST', path, query = {}, body, deadlineMs = client.deadlines.changeMs } = request;
+  const patience = { for: 'whole', ms: deadlineMs } as const;
+  const reply = await client.send({ method, path, query, body, socket: 'own', patience });
+  if (reply.kind === 'error') {
+    return isAbsent(reply) && request.absentIsNoop ? { kind: 'noop' } : errorOutcome(reply);
+  }
+  const answer = await readAnswer(reply.body);
+  return reply.status === 304 ? { kind: 'noop' } : { kind: 'done', answer };
+}
+
+/** The engine itself never answers 502 or 504: a proxy says so when the engine's answer got lost. */
+export function errorOutcome({ status, message }: EngineError): Failed {
+  if (status === 502 || status === 504) return { kind: 'unknown', message };
+  return { kind: 'refused', status, message };
+}
+
+/** No byte of it reached the engine, so nothing has changed. */
+function notSent(error: unknown): ChangeAnswer {
+  return { kind: 'refused', status: 503, message: describeError(error) };
+}

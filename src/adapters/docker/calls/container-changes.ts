@@ -1,0 +1,49 @@
+import type { CallOutcome, CreateOutcome } from '../../../domain/outside/engine-writer.ts';
+import type { ContainerRecipe } from '../../../domain/container/recipe/request/recipe.ts';
+import type { RestartPolicy } from '../../../domain/container/container.ts';
+import { formatPlatform } from '../../../domain/reference/platform.ts';
+import { capabilitiesOf, mishaps } from '../translate/capabilities.ts';
+import { change, changeAndRead } from './changes.ts';
+import type { Client } from '../transport/client.ts';
+import { containerPath } from './containers.ts';
+import { bodyForPodman } from '../podman/create-body.ts';
+import { fields, text } from '../transport/wire.ts';
+
+/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerCreate */
+export async function createContainer(client: Client, name: string, recipe: ContainerRecipe): Promise<CreateOutcome> {
+  const version = await client.version().catch(() => undefined);
+  const isWhole = version === undefined || capabilitiesOf(version).dockerWords;
+  const outcome = await changeAndRead(client, {
+    path: '/containers/create',
+    query: { name, platform: recipe.platform && formatPlatform(recipe.platform) },
+    body: isWhole ? recipe.body : bodyForPodman(recipe),
+  });
+  if (outcome.kind === 'noop') return { kind: 'unknown', message: 'the engine answered 304 to a create' };
+  if (outcome.kind === 'refused') return nameTakenAs409(outcome);
+  if (outcome.kind === 'unknown') return outcome;
+  const id = text(fields(outcome.answer)['Id']);
+  return id === ''
+    ? { kind: 'unknown', message: 'the engine created a container and did not tell its id' }
+    : { kind: 'done', id };
+}
+
+export async function renameContainer(client: Client, id: string, name: string): Promise<CallOutcome> {
+  const outcome = await change(client, { path: `${containerPath(id)}/rename`, query: { name } });
+  return outcome.kind === 'refused' ? nameTakenAs409(outcome) : outcome;
+}
+
+export function updateRestartPolicy(client: Client, id: string, policy: RestartPolicy): Promise<CallOutcome> {
+  return change(client, { path: `${containerPath(id)}/update`, body: { RestartPolicy: policy } });
+}
+
+export async function startContainer(client: Client, id: string): Promise<CallOutcome> {
+  const outcome = await change(client, { path: `${containerPath(id)}/start` });
+  if (outcome.kind !== 'refused') return outcome;
+  if (mishaps.commandUnusable.test(outcome.message)) return { ...outcome, commandUnusable: true };
+  return mishaps.linkBroken.test(outcome.message) ? { ...outcome, linkBroken: true } : outcome;
+}
+
+/** Podman answers 500, and says the same in its own words. */
+function nameTakenAs409<Refused extends CallOutcome & { readonly kind: 'refused' }>(refused: Refused): Refused {
+  return mishaps.nameTaken.test(refused.message) ? { ...refused, status: 409 } : refused;
+}

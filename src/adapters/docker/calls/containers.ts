@@ -1,0 +1,73 @@
+import type { ContainerFilter } from '../../../domain/outside/engine-reader.ts';
+import type { Container, ContainerSummary } from '../../../domain/container/container.ts';
+import { quoted } from '../../../domain/text/printable.ts';
+import { capabilitiesOf, namePattern } from '../translate/capabilities.ts';
+import type { Client } from '../transport/client.ts';
+import { readList } from '../reading/lists.ts';
+import { wholeContainer } from '../podman/container.ts';
+import { readInspected } from '../reading/reads.ts';
+import { readContainer, readContainerSummary } from '../translate/translate.ts';
+import { isDefined, pathSegment } from '../transport/wire.ts';
+
+/** The engine filters first, to send less. The result is filtered again, because engines match differently. */
+export async function listContainers(
+  client: Client,
+  filter: ContainerFilter = {},
+  signal?: AbortSignal,
+): Promise<readonly ContainerSummary[]> {
+  const { ids, namePrefix, label } = filter;
+  // To the engine no ids at all would mean every container.
+  if (ids?.length === 0) return [];
+  const filters = {
+    ...(ids !== undefined && ids.length <= maxSentIds && { id: ids }),
+    ...(namePrefix !== undefined && { name: [namePattern(namePrefix)] }),
+    ...(label !== undefined && { label: [label] }),
+  };
+  const entries = await readList(client, {
+    thing: 'container',
+    path: '/containers/json',
+    query: { all: '1', filters: JSON.stringify(filters) },
+    signal,
+  });
+  return entries.map(readContainerSummary).filter(isDefined).filter(passing(filter));
+}
+
+/** More would make an address longer than proxies take (8 kB and up); then all come, and are picked here. */
+const maxSentIds = 100;
+
+export async function inspectContainer(
+  client: Client,
+  idOrName: string,
+  signal?: AbortSignal,
+): Promise<Container | undefined> {
+  const answer = await readInspected(client, {
+    doing: `inspect the container ${quoted(idOrName)}`,
+    path: `${containerPath(idOrName)}/json`,
+    signal,
+  });
+  if (answer === undefined) return undefined;
+  const { dockerWords } = capabilitiesOf(await client.version(signal));
+  if (dockerWords) return readContainer(answer);
+  const whole = await wholeContainer(client, answer, signal);
+  return whole && readContainer(whole.inspected, whole.obstacle);
+}
+
+export function containerPath(idOrName: string): string {
+  return `/containers/${pathSegment(idOrName)}`;
+}
+
+function passing({ ids, namePrefix, label }: ContainerFilter): (container: ContainerSummary) => boolean {
+  const wanted = ids && new Set(ids);
+  return ({ id, name, labels }) =>
+    (wanted === undefined || wanted.has(id)) &&
+    name.startsWith(namePrefix ?? '') &&
+    (label === undefined || carries(labels, label));
+}
+
+/** `label` is a name, or a name and a value after the first `=`. */
+function carries(labels: ContainerSummary['labels'], label: string): boolean {
+  const equals = label.indexOf('=');
+  if (equals === -1) return Object.hasOwn(labels, label);
+  const name = label.slice(0, equals);
+  return Object.hasOwn(labels, name) && labels[name] === label.slice(equals + 1);
+}

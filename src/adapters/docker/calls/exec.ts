@@ -1,0 +1,123 @@
+import type { CommandOutcome, ContainerCommand } from '../../../domain/outside/engine-writer.ts';
+import { describeError, ServiceError } from '../../../domain/errors.ts';
+import { changeAndRead, errorOutcome } from './changes.ts';
+import type { Client } from '../transport/client.ts';
+import { containerPath } from './containers.ts';
+import { startDeadline } from '../transport/deadline.ts';
+import { EngineFailure } from '../transport/failure.ts';
+import { logPayloads } from '../streams/log-frames.ts';
+import { read } from '../reading/reads.ts';
+import type { EngineResponse } from '../transport/request.ts';
+import { createTextTail, type TextTail } from '../streams/text-tail.ts';
+import { fields, pathSegment, text } from '../transport/wire.ts';
+
+/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Exec */
+export async function runCommand(
+  client: Client,
+  id: string,
+  command: ContainerCommand,
+  signal?: AbortSignal,
+): Promise<CommandOutcome> {
+  signal?.throwIfAborted();
+  const created = await changeAndRead(client, {
+    path: `${containerPath(id)}/exec`,
+    body: {
+      Cmd: command.command,
+      Env: command.environment,
+      AttachStdout: true,
+      AttachStderr: true,
+      ...(command.user !== undefined && { User: command.user }),
+    },
+  });
+  if (created.kind === 'refused' || created.kind === 'unknown') return created;
+  const execId = created.kind === 'done' ? text(fields(created.answer)['Id']) : '';
+  if (execId === '') return { kind: 'unknown', message: 'the engine did not say under which id it runs' };
+  return await startAndFollow(client, execId, command.timeoutMs, signal);
+}
+
+async function startAndFollow(
+  client: Client,
+  execId: string,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<CommandOutcome> {
+  const tail = createTextTail();
+  const leaving = new AbortController();
+  const deadline = startDeadline(client.clock, timeoutMs, () => leaving.abort());
+  const following = signal === undefined ? leaving.signal : AbortSignal.any([leaving.signal, signal]);
+  try {
+    const reply = await client.send({
+      method: 'POST',
+      path: `${execPath(execId)}/start`,
+      body: { Detach: false, Tty: false },
+      socket: 'own',
+      patience: { for: 'head', ms: client.deadlines.changeMs },
+      signal: following,
+    });
+    if (reply.kind === 'error') return errorOutcome(reply);
+    const exitCode = await follow(client, execId, collect(reply.body, tail), following);
+    if (exitCode === undefined) return { kind: 'unknown', message: 'the engine has lost sight of it' };
+    return { kind: 'ended', exitCode, output: tail.text() };
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    if (deadline.passed()) return { kind: 'timed-out', output: tail.text() };
+    if (!(error instanceof ServiceError)) throw error;
+    const sent = !(error instanceof EngineFailure) || error.sent;
+    return sent
+      ? { kind: 'unknown', message: describeError(error) }
+      : { kind: 'refused', status: 503, message: describeError(error) };
+  } finally {
+    deadline.end();
+    leaving.abort();
+  }
+}
+
+/** The output of a command that was started without a terminal comes in frames, as a log does. */
+async function collect(body: EngineResponse['body'], tail: TextTail): Promise<void> {
+  try {
+    for await (const chunk of logPayloads(body)) tail.add(chunk);
+  } catch {
+    // The engine is asked for the end anyway; a proxy may have cut a stream that was silent for long.
+  }
+}
+
+/**
+ * The exit code; undefined when the engine does not know the command any more. The end of the output
+ * is a hint only: a child that was left behind keeps it open, and a command may close it early.
+ */
+async function follow(
+  client: Client,
+  execId: string,
+  output: Promise<void>,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const silence = new AbortController();
+  void output.then(() => silence.abort());
+  const restUnlessSilent = async (ms: number): Promise<void> => {
+    if (silence.signal.aborted) return;
+    await client.clock.sleep(ms, AbortSignal.any([signal, silence.signal])).catch(() => signal.throwIfAborted());
+  };
+  for (let silentMs = soonMs; ;) {
+    if (silence.signal.aborted) {
+      await client.clock.sleep(silentMs, signal);
+      silentMs = Math.min(2 * silentMs, pollMs);
+    }
+    await restUnlessSilent(pollMs);
+    const answer = await read(client, { doing: 'follow a command', path: `${execPath(execId)}/json`, signal });
+    if (answer === undefined) return undefined;
+    const { Running, ExitCode } = fields(answer);
+    if (Running !== false || typeof ExitCode !== 'number') continue;
+    await restUnlessSilent(lastWordsMs);
+    return ExitCode;
+  }
+}
+
+/** The engine notes the end some milliseconds after the output has ended. */
+const soonMs = 5;
+const pollMs = 1_000;
+/** Wait for output that arrives after the command has ended. */
+const lastWordsMs = 300;
+
+function execPath(execId: string): string {
+  return `/exec/${pathSegment(execId)}`;
+}

@@ -1,0 +1,43 @@
+import type { Container } from '../../../domain/container/container.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+import { quoted } from '../../../domain/text/printable.ts';
+import type { Client } from '../transport/client.ts';
+import { readInspected } from '../reading/reads.ts';
+import { fields, pathSegment, textMap } from '../transport/wire.ts';
+
+type Labels = NonNullable<Container['imageLabels']>;
+
+export type ImageLabels = (imageId: string, signal?: AbortSignal) => Promise<Labels | undefined>;
+
+/**
+ * Labels of an image by its id; undefined when the engine no longer has it or cannot show it. An id names
+ * fixed content, so a result stays true.
+ */
+export function createImageLabels(client: Client): ImageLabels {
+  const known = new Map<string, Labels>();
+  return async (imageId, signal) => {
+    const remembered = known.get(imageId);
+    if (remembered !== undefined) return remembered;
+    const labels = await readLabels(client, imageId, signal);
+    if (labels === undefined) return undefined;
+    if (known.size >= mostRemembered) known.clear();
+    known.set(imageId, labels);
+    return labels;
+  };
+}
+
+/** More than the different images that the containers of an engine run; beyond it all are read again. */
+const mostRemembered = 500;
+
+async function readLabels(client: Client, imageId: string, signal?: AbortSignal): Promise<Labels | undefined> {
+  if (imageId === '') return undefined;
+  try {
+    const doing = `inspect the image ${quoted(imageId)}`;
+    const image = await readInspected(client, { doing, path: `/images/${pathSegment(imageId)}/json`, signal });
+    return image && textMap(fields(image['Config'])['Labels']);
+  } catch (error) {
+    // An engine that answers, but cannot show this one image, can still be asked about the container.
+    if (error instanceof ServiceError && error.code === 'engine-refused') return undefined;
+    throw error;
+  }
+}

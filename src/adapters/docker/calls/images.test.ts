@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import { connectedEngine } from '../../../../test/support/connected-engine.ts';
+import { refuse } from '../../../../test/support/scripted-engine.ts';
+
+describe('images', () => {
+  test('have no tags, digests and labels where the engine writes <none>, or nothing', async () => {
+    const images = [
+      { Id: 'sha256:1', RepoTags: ['app:1', 'app:2'], RepoDigests: ['app@sha256:a'], Labels: { tier: 'web' } },
+      { Id: 'sha256:2', RepoTags: ['<none>:<none>'], RepoDigests: ['<none>@<none>'] },
+      { Id: 'sha256:3', RepoTags: null },
+    ];
+    const { engine } = await connectedEngine({ script: { 'GET /images/json': images } });
+    expect(await engine.listImages()).toEqual([
+      { id: 'sha256:1', tags: ['app:1', 'app:2'], digests: ['app@sha256:a'], labels: { tier: 'web' } },
+      { id: 'sha256:2', tags: [], digests: [], labels: {} },
+      { id: 'sha256:3', tags: [], digests: [], labels: {} },
+    ]);
+  });
+
+  test('are found by a reference whose slashes stay slashes', async () => {
+    const { engine, server } = await connectedEngine({
+      script: {
+        '*': { Id: 'sha256:1', Os: 'linux', Architecture: 'arm', Variant: 'v7', Created: '2026-01-01T00:00:00Z' },
+      },
+    });
+    const image = await engine.inspectImage('registry.test:5000/team/app@sha256:a');
+    expect(image).toMatchObject({ os: 'linux', architecture: 'arm', variant: 'v7', createdAtMs: Date.UTC(2026, 0, 1) });
+    expect(server.requests[0]?.path).toBe('/images/registry.test%3A5000/team/app%40sha256%3Aa/json');
+  });
+
+  test('are undefined where there is none', async () => {
+    const { engine } = await connectedEngine({
+      script: { '*': (_, response) => refuse(response, 404, 'No such image: x') },
+    });
+    expect(await engine.inspectImage('x')).toBeUndefined();
+    expect(await engine.removeImage('x')).toEqual({ kind: 'noop' });
+  });
+
+  test('are removed without force', async () => {
+    const { engine, server } = await connectedEngine({ script: { '*': [] } });
+    expect(await engine.removeImage('team/app:1')).toEqual({ kind: 'done' });
+    expect(server.requests).toMatchObject([{ method: 'DELETE', path: '/images/team/app%3A1', query: { force: '0' } }]);
+  });
+
+  test('are tagged by repository and tag; what cannot be a tag is refused unsent', async () => {
+    const { engine, server } = await connectedEngine({
+      script: { '*': (_, response) => void response.writeHead(201).end() },
+    });
+    expect(await engine.tagImage('sha256:1', 'registry.test:5000/team/app:1')).toEqual({ kind: 'done' });
+    expect(await engine.tagImage('sha256:1', `app@sha256:${'a'.repeat(64)}`)).toMatchObject({
+      kind: 'refused',
+      status: 400,
+    });
+    expect(await engine.tagImage('sha256:1', 'NO SUCH')).toMatchObject({ kind: 'refused', status: 400 });
+    expect(server.requests).toMatchObject([
+      { path: '/images/sha256%3A1/tag', query: { repo: 'registry.test:5000/team/app', tag: '1' } },
+    ]);
+  });
+});

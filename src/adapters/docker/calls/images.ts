@@ -1,0 +1,62 @@
+import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
+import type { Image, ImageSummary } from '../../../domain/container/container.ts';
+import { repositoryName, tryParseImageReference } from '../../../domain/reference/image-reference.ts';
+import { quoted } from '../../../domain/text/printable.ts';
+import { capabilitiesOf, mishaps } from '../translate/capabilities.ts';
+import { change } from './changes.ts';
+import type { Client } from '../transport/client.ts';
+import { readList } from '../reading/lists.ts';
+import { wholeImage, withoutLocalDigests } from '../podman/image.ts';
+import { readInspected } from '../reading/reads.ts';
+import { readImage, readImageSummary } from '../translate/translate.ts';
+import { isDefined, pathSegment } from '../transport/wire.ts';
+
+export async function listImages(client: Client, signal?: AbortSignal): Promise<readonly ImageSummary[]> {
+  const answer = await readList(client, { thing: 'image', path: '/images/json', signal });
+  const { dockerWords } = capabilitiesOf(await client.version(signal));
+  const entries = dockerWords ? answer : answer.map(withoutLocalDigests);
+  return entries.map(readImageSummary).filter(isDefined);
+}
+
+export async function inspectImage(
+  client: Client,
+  idOrReference: string,
+  signal?: AbortSignal,
+): Promise<Image | undefined> {
+  const answer = await readInspected(client, {
+    doing: `inspect the image ${quoted(idOrReference, 300)}`,
+    path: `${imagePath(idOrReference)}/json`,
+    signal,
+  });
+  if (answer === undefined) return undefined;
+  const { dockerWords } = capabilitiesOf(await client.version(signal));
+  return readImage(dockerWords ? answer : await wholeImage(client, answer, signal));
+}
+
+/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Image/operation/ImageTag */
+export async function tagImage(client: Client, imageId: string, reference: string): Promise<CallOutcome> {
+  const parsed = tryParseImageReference(reference);
+  if (parsed === undefined || parsed.digest !== undefined) {
+    return { kind: 'refused', status: 400, message: `${quoted(reference, 300)} is no repository with a tag` };
+  }
+  return await change(client, {
+    path: `${imagePath(imageId)}/tag`,
+    query: { repo: repositoryName(parsed), tag: parsed.tag },
+  });
+}
+
+export async function removeImage(client: Client, idOrReference: string): Promise<CallOutcome> {
+  const outcome = await change(client, {
+    method: 'DELETE',
+    path: imagePath(idOrReference),
+    query: { force: '0' },
+    absentIsNoop: true,
+  });
+  const severalTags = outcome.kind === 'refused' && mishaps.severalTags.test(outcome.message);
+  return severalTags ? { ...outcome, status: 409 } : outcome;
+}
+
+/** The slashes of a reference stay slashes: a proxy with a list of allowed paths matches those. */
+function imagePath(idOrReference: string): string {
+  return `/images/${idOrReference.split('/').map(pathSegment).join('/')}`;
+}

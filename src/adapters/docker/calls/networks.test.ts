@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest';
+import { connectedEngine } from '../../../../test/support/connected-engine.ts';
+import { refuse, type Answer } from '../../../../test/support/scripted-engine.ts';
+
+const request = { containerId: 'id', networkId: 'net-id', endpoint: { Aliases: ['web'] } };
+const taken: Answer = (_, response) => refuse(response, 403, 'endpoint with name web already exists in network blue');
+const inNetworks = (Networks: object) => ({ Id: 'id', NetworkSettings: { Networks } });
+
+describe('connectNetwork()', () => {
+  test('sends the endpoint', async () => {
+    const { engine, server } = await connectedEngine({ script: { '*': (_, response) => void response.end() } });
+    expect(await engine.connectNetwork(request)).toEqual({ kind: 'done' });
+    expect(server.requests).toMatchObject([
+      { path: '/networks/net-id/connect', body: { Container: 'id', EndpointConfig: { Aliases: ['web'] } } },
+    ]);
+  });
+
+  test.each([
+    ['the same network by id', { blue: { NetworkID: 'net-id' } }, 'noop'],
+    ['the same network by name', { 'net-id': { NetworkID: '' } }, 'noop'],
+    ['another network only', { green: { NetworkID: 'other' } }, 'refused'],
+  ])('that the engine finds taken: a container in %s', async (_, networks, kind) => {
+    const script = { 'POST /networks/net-id/connect': taken, 'GET /containers/id/json': inNetworks(networks) };
+    const { engine } = await connectedEngine({ script });
+    expect(await engine.connectNetwork(request)).toMatchObject({ kind });
+  });
+});
+
+describe('listNetworks()', () => {
+  test('tells id, name and driver', async () => {
+    const networks = [{ Id: '1', Name: 'bridge', Driver: 'bridge', Scope: 'local' }, { Name: 'odd' }, { Id: '2' }];
+    const { engine } = await connectedEngine({ script: { 'GET /networks': networks } });
+    expect(await engine.listNetworks()).toEqual([
+      { id: '1', name: 'bridge', driver: 'bridge' },
+      { id: '2', name: '', driver: '' },
+    ]);
+  });
+});

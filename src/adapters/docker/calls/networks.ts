@@ -1,0 +1,34 @@
+import type { CallOutcome, ConnectRequest } from '../../../domain/outside/engine-writer.ts';
+import type { Network } from '../../../domain/container/container.ts';
+import { mishaps } from '../translate/capabilities.ts';
+import { change } from './changes.ts';
+import type { Client } from '../transport/client.ts';
+import { inspectContainer } from './containers.ts';
+import { readList } from '../reading/lists.ts';
+import { readNetwork } from '../translate/translate.ts';
+import { isDefined, pathSegment } from '../transport/wire.ts';
+
+export async function listNetworks(client: Client, signal?: AbortSignal): Promise<readonly Network[]> {
+  const entries = await readList(client, { thing: 'network', path: '/networks', signal });
+  return entries.map(readNetwork).filter(isDefined);
+}
+
+/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Network/operation/NetworkConnect */
+export async function connectNetwork(client: Client, request: ConnectRequest): Promise<CallOutcome> {
+  const outcome = await change(client, {
+    path: `/networks/${pathSegment(request.networkId)}/connect`,
+    body: { Container: request.containerId, EndpointConfig: request.endpoint },
+  });
+  const taken = outcome.kind === 'refused' && mishaps.alreadyConnected.test(outcome.message);
+  return taken && (await isConnected(client, request)) ? { kind: 'noop' } : outcome;
+}
+
+/** The engine says the same when the endpoint belongs to another container of that name, which has not let go of it. */
+async function isConnected(client: Client, { containerId, networkId }: ConnectRequest): Promise<boolean> {
+  const container = await inspectContainer(client, containerId).catch(() => undefined);
+  const networks = Object.entries(container?.settings.Networks ?? {});
+  if (networks.some(([name, { NetworkID }]) => name === networkId || NetworkID === networkId)) return true;
+  // Podman does not tell ids.
+  const named = (await listNetworks(client).catch(() => [])).find(({ id }) => id === networkId);
+  return networks.some(([name, { NetworkID }]) => NetworkID === '' && name === named?.name);
+}

@@ -1,0 +1,62 @@
+import type { PullProgress } from '../../../domain/run/event.ts';
+import { count, fields, text } from '../transport/wire.ts';
+
+export type PullProgressCount = {
+  /** Takes one line of the engine's report; true when it changed the sums. */
+  readonly take: (line: unknown) => boolean;
+  readonly sum: () => PullProgress;
+};
+
+/** No image has more layers than 127; a stream that names more ids than this is not listened to. */
+const maxLayers = 1_000;
+
+/** No layer has so many; of all layers together they are still exact. */
+const mostBytes = 1e12;
+
+/** Adds up the engine's progress reports of all layers. */
+export function createPullProgress(): PullProgressCount {
+  const layers = new Map<string, Layer>();
+  let sums: PullProgress = { layersDone: 0, layers: 0, bytes: 0, totalBytes: 0 };
+
+  function take(line: unknown): boolean {
+    const { id, status, progressDetail } = fields(line);
+    const layerId = text(id);
+    const before = layers.get(layerId) ?? nothing;
+    const said = text(status);
+    if (layerId === '' || !layerWords.has(said) || (before === nothing && layers.size >= maxLayers)) return false;
+    const after = advance(before, said, fields(progressDetail));
+    layers.set(layerId, after);
+    sums = {
+      layersDone: sums.layersDone + Number(after.done) - Number(before.done),
+      layers: layers.size,
+      bytes: sums.bytes + after.bytes - before.bytes,
+      totalBytes: sums.totalBytes + after.totalBytes - before.totalBytes,
+    };
+    return true;
+  }
+
+  return { take, sum: () => sums };
+}
+
+type Layer = { readonly bytes: number; readonly totalBytes: number; readonly done: boolean };
+const nothing: Layer = { bytes: 0, totalBytes: 0, done: false };
+
+/** The lines about a layer; others, such as `Pulling from library/nginx`, carry an id too: the tag. */
+const layerWords: ReadonlySet<string> = new Set([
+  'Pulling fs layer',
+  'Waiting',
+  'Downloading',
+  'Verifying Checksum',
+  'Download complete',
+  'Extracting',
+  'Pull complete',
+  'Already exists',
+]);
+
+function advance(layer: Layer, said: string, detail: Readonly<Record<string, unknown>>): Layer {
+  if (said === 'Already exists' || said === 'Pull complete') return { ...layer, bytes: layer.totalBytes, done: true };
+  if (said === 'Download complete') return { ...layer, bytes: layer.totalBytes };
+  if (said !== 'Downloading') return layer;
+  const totalBytes = Math.max(layer.totalBytes, Math.min(mostBytes, count(detail['total'])));
+  return { ...layer, totalBytes, bytes: Math.min(totalBytes, Math.max(0, count(detail['current']))) };
+}

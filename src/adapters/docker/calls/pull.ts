@@ -1,0 +1,118 @@
+import type { RegistryCredentials } from '../../../domain/outside/registry.ts';
+import type { PullRequest } from '../../../domain/outside/engine-writer.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+import { parseImageReference, repositoryName } from '../../../domain/reference/image-reference.ts';
+import { withoutSecrets } from '../../../domain/text/repeated-secret.ts';
+import { formatPlatform } from '../../../domain/reference/platform.ts';
+import { printable, quoted } from '../../../domain/text/printable.ts';
+import type { Client } from '../transport/client.ts';
+import { EngineFailure } from '../transport/failure.ts';
+import { jsonLines } from '../streams/json-lines.ts';
+import { createPullProgress } from './pull-progress.ts';
+import { fields, text } from '../transport/wire.ts';
+
+/**
+ * Pulls an image through the engine and reports its progress. An early error is a status; a later one is a
+ * line in a successful answer.
+ * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Image/operation/ImageCreate
+ */
+export async function pullImage(client: Client, request: PullRequest, signal?: AbortSignal): Promise<void> {
+  const { credentials, onProgress } = request;
+  const progress = createPullProgress();
+  try {
+    const reply = await client.send({
+      method: 'POST',
+      path: '/images/create',
+      query: pullQuery(request),
+      ...(credentials && { headers: { 'x-registry-auth': encodeCredentials(credentials) } }),
+      socket: 'own',
+      patience: { for: 'silence', ms: request.idleTimeoutMs ?? client.deadlines.pullSilenceMs },
+      signal,
+    });
+    if (reply.kind === 'error') throw pullFailure(request, reply.message);
+    for await (const line of jsonLines(reply.body)) {
+      const error = errorIn(line);
+      if (error !== '') throw pullFailure(request, error);
+      if (progress.take(line)) onProgress?.(progress.sum());
+    }
+  } catch (error) {
+    if (error instanceof EngineFailure && error.code === 'timeout') throw pullFailure(request, error.why);
+    throw error;
+  }
+}
+
+/** Without a tag the engine would pull every tag there is; `parseImageReference` always gives one. */
+function pullQuery({ reference, platform }: PullRequest): Record<string, string | undefined> {
+  const parsed = parseImageReference(reference);
+  return {
+    fromImage: repositoryName(parsed),
+    tag: parsed.digest ?? parsed.tag,
+    platform: platform && formatPlatform(platform),
+  };
+}
+
+/** Base64 for URLs, with its padding: https://docs.docker.com/reference/api/engine/#section/Authentication */
+function encodeCredentials(credentials: RegistryCredentials): string {
+  return Buffer.from(JSON.stringify({ ...loginOf(credentials), serveraddress: credentials.serverAddress }))
+    .toString('base64')
+    .replaceAll('+', '-')
+    .replaceAll('/', '_');
+}
+
+function loginOf(credentials: RegistryCredentials): Readonly<Record<string, string>> {
+  switch (credentials.kind) {
+    case 'password':
+      return { username: credentials.username, password: credentials.password };
+    case 'identity-token':
+      return { username: credentials.username, identitytoken: credentials.identityToken };
+    case 'registry-token':
+      return { registrytoken: credentials.registryToken };
+  }
+}
+
+/** Also as the engine sends them on. */
+function secretsOf(credentials: RegistryCredentials): readonly string[] {
+  switch (credentials.kind) {
+    case 'password': {
+      const { username, password } = credentials;
+      return [password, Buffer.from(`${username}:${password}`).toString('base64')];
+    }
+    case 'identity-token':
+      return [credentials.identityToken];
+    case 'registry-token':
+      return [credentials.registryToken];
+  }
+}
+
+function errorIn(line: unknown): string {
+  const { error, errorDetail } = fields(line);
+  return text(fields(errorDetail)['message']) || text(error);
+}
+
+/** The error of a pull, with the registry's text. */
+function pullFailure({ reference, credentials }: PullRequest, words: string): ServiceError {
+  const remedy = remedies.find(({ sign }) => sign.test(words))?.remedy;
+  const said = withoutSecrets(printable(words.trim(), 1_000), credentials === undefined ? [] : secretsOf(credentials));
+  return new ServiceError('pull-failed', `Cannot pull ${quoted(reference, 300)}: ${said}`, {
+    ...(remedy !== undefined && { remedy }),
+  });
+}
+
+/** Texts of engines and registries, each with its remedy. */
+const remedies: readonly { readonly sign: RegExp; readonly remedy: string }[] = [
+  {
+    sign: /toomanyrequests|too many requests|rate limit/i,
+    remedy: 'Wait, check less often, or log in: the registry limits how much one may pull',
+  },
+  {
+    sign: /unauthori[sz]ed|authentication required|access denied|denied:|no basic auth|\b401\b|\b403\b/i,
+    remedy:
+      'The registry wants a login, or does not know the image: give credentials (docker login) and check the name',
+  },
+  { sign: /manifest unknown|not found|no such manifest/i, remedy: 'Check the name and the tag of the image' },
+  { sign: /no space left on device/i, remedy: 'Free space on the disk of the engine' },
+  {
+    sign: /no matching manifest|no image found in/i,
+    remedy: "The image exists for other platforms only: use a tag for this engine's",
+  },
+];

@@ -1,0 +1,83 @@
+import type { CallOutcome, StopOptions } from '../../../domain/outside/engine-writer.ts';
+import { quoted } from '../../../domain/text/printable.ts';
+import { maxAnswerBytes, readJson } from '../transport/answer.ts';
+import { capabilitiesOf } from '../translate/capabilities.ts';
+import { change } from './changes.ts';
+import type { Client } from '../transport/client.ts';
+import { containerPath, inspectContainer } from './containers.ts';
+import { EngineFailure } from '../transport/failure.ts';
+import { stopBetweenTries } from './stop-between-tries.ts';
+import { refusal } from '../reading/reads.ts';
+import { isFields } from '../transport/wire.ts';
+
+/**
+ * Stops a container. The engine continues a stop after its caller has gone, so the deadline is later than
+ * the kill.
+ * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerStop
+ */
+export async function stopContainer(client: Client, id: string, options: StopOptions): Promise<CallOutcome> {
+  const stop = (): Promise<CallOutcome> => end(client, id, 'stop', options);
+  const outcome = await stop();
+  if (outcome.kind !== 'noop') return outcome;
+  const version = await client.version().catch(() => undefined);
+  if (version === undefined || capabilitiesOf(version).stopsBetweenTries) return outcome;
+  return await stopBetweenTries(client, id, stop);
+}
+
+/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerRestart */
+export function restartContainer(client: Client, id: string, options: StopOptions): Promise<CallOutcome> {
+  return end(client, id, 'restart', options);
+}
+
+async function end(client: Client, id: string, how: 'stop' | 'restart', options: StopOptions): Promise<CallOutcome> {
+  const seconds = options.timeoutSeconds === undefined ? undefined : Math.max(0, Math.ceil(options.timeoutSeconds));
+  const signal = await stopSignal(client, options);
+  return await change(client, {
+    path: `${containerPath(id)}/${how}`,
+    query: { t: seconds?.toString(), signal },
+    deadlineMs: (seconds ?? (await ownStopSeconds(client, id))) * 1000 + client.deadlines.stopMarginMs,
+  });
+}
+
+/** Which version is spoken matters for a signal only; where that cannot be told, the stop itself will say why. */
+async function stopSignal(client: Client, { signal }: StopOptions): Promise<string | undefined> {
+  if (signal === undefined) return undefined;
+  const version = await client.version().catch(() => undefined);
+  return version && capabilitiesOf(version).stopSignal ? signal : undefined;
+}
+
+/** https://docs.docker.com/reference/cli/docker/container/stop/ */
+const engineStopSeconds = 10;
+/** For a container that is to be waited for without end (`StopTimeout: -1`). */
+const longestStopSeconds = 3_600;
+
+async function ownStopSeconds(client: Client, id: string): Promise<number> {
+  const container = await inspectContainer(client, id).catch(() => undefined);
+  const own = container?.settings.Config.StopTimeout ?? engineStopSeconds;
+  return own < 0 ? longestStopSeconds : own;
+}
+
+/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerWait */
+export async function waitUntilStopped(
+  client: Client,
+  id: string,
+  timeoutMs: number,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  try {
+    const reply = await client.send({
+      method: 'POST',
+      path: `${containerPath(id)}/wait`,
+      query: { condition: 'not-running' },
+      socket: 'own',
+      patience: { for: 'whole', ms: timeoutMs },
+      signal,
+    });
+    if (reply.kind === 'ok') return isFields(await readJson(reply.body, maxAnswerBytes));
+    if (reply.status === 404 && reply.fromEngine) return true;
+    throw refusal(`wait for the container ${quoted(id)}`, reply);
+  } catch (error) {
+    if (error instanceof EngineFailure && error.code === 'timeout') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,67 @@
+import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
+import { normalisePlatform, type Platform } from '../../../domain/reference/platform.ts';
+import { printable } from '../../../domain/text/printable.ts';
+import { capabilitiesOf } from '../translate/capabilities.ts';
+import type { Client } from '../transport/client.ts';
+import { readExisting } from './reads.ts';
+import type { EngineVersion } from '../transport/version.ts';
+import { fields, text, texts, timeMs, type Fields } from '../transport/wire.ts';
+
+/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/System/operation/SystemInfo */
+export async function engineInfo(client: Client, signal?: AbortSignal): Promise<EngineInfo> {
+  const version = await client.version(signal);
+  const info = fields(await readExisting(client, { doing: 'ask the engine about itself', path: '/info', signal }));
+  const registries = readRegistries(fields(info['RegistryConfig']));
+  return {
+    kind: version.kind,
+    version: version.product,
+    apiVersion: version.apiVersion,
+    name: printable(text(info['Name']), 255),
+    platform: platformOf(version, text(info['Architecture'])),
+    abilities: abilitiesOf(version),
+    liveRestore: info['LiveRestoreEnabled'] === true,
+    containerReach: reachOf(client, info),
+    nowMs: timeMs(info['SystemTime']) || client.clock.nowMs(),
+    ...registries,
+  };
+}
+
+/** A local socket may also lead to another machine; only the engine's own description can tell. */
+function reachOf({ isLocal }: Client, info: Fields): EngineInfo['containerReach'] {
+  if (!isLocal) return 'remote';
+  // Elsewhere containers need a virtual machine, and Docker Desktop has one on Linux too.
+  if (process.platform !== 'linux' || text(info['OperatingSystem']) === 'Docker Desktop') return 'virtual-machine';
+  return texts(info['SecurityOptions']).some((option) => /^name=rootless\b/.test(option)) ? 'rootless' : 'direct';
+}
+
+function abilitiesOf(version: EngineVersion): EngineInfo['abilities'] {
+  const { restartPolicies, healthProbes } = capabilitiesOf(version);
+  return { changesRestartPolicies: restartPolicies, probesHealth: healthProbes };
+}
+
+/** `/version` has the name that images use (amd64), `/info` the machine's (x86_64, armv7l): only the latter tells the variant of arm. */
+function platformOf({ os, architecture }: EngineVersion, machine: string): Platform {
+  const fromMachine = normalisePlatform({ os, architecture: machine });
+  const fromVersion = normalisePlatform({ os, architecture });
+  return architecture === '' || fromMachine.architecture === fromVersion.architecture ? fromMachine : fromVersion;
+}
+
+function readRegistries(config: Fields): Pick<EngineInfo, 'hubMirrors' | 'insecureRegistries'> {
+  const indexes = fields(config['IndexConfigs']);
+  const insecureHosts = Object.keys(indexes).filter((host) => fields(indexes[host])['Secure'] === false);
+  const mirrors = [...texts(config['Mirrors']), ...texts(fields(indexes['docker.io'])['Mirrors'])];
+  return {
+    hubMirrors: unique(mirrors.map((mirror) => baseUrl(mirror, insecureHosts))),
+    insecureRegistries: unique([...texts(config['InsecureRegistryCIDRs']), ...insecureHosts]),
+  };
+}
+
+/** Podman names a mirror by its host alone. */
+function baseUrl(mirror: string, insecureHosts: readonly string[]): string {
+  if (/^https?:\/\//.test(mirror)) return mirror;
+  return `${insecureHosts.includes(mirror) ? 'http' : 'https'}://${mirror}`;
+}
+
+function unique(values: readonly string[]): readonly string[] {
+  return [...new Set(values)];
+}

@@ -1,0 +1,102 @@
+import { ServiceError } from '../../../domain/errors.ts';
+import { quoted } from '../../../domain/text/printable.ts';
+import { maxAnswerBytes, megabyte, notJson, readJson } from '../transport/answer.ts';
+import type { Client, Query } from '../transport/client.ts';
+import { createKeptEntries } from './kept-entries.ts';
+import { createListEntries } from './list-entries.ts';
+import { notUnderstood, refusal } from './reads.ts';
+import type { EngineResponse } from '../transport/request.ts';
+import { text, texts, type Fields } from '../transport/wire.ts';
+
+export type ListRead = {
+  /** A listed object: `container`. */
+  readonly thing: 'container' | 'image' | 'network';
+  readonly path: string;
+  readonly query?: Query;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** Largest entry: the limit of an inspect. A container's entry is about 1 kB; the engine itself has no limit. */
+const maxEntryBytes = maxAnswerBytes;
+
+/** Largest total of kept entries; 100,000 containers fit. */
+const maxKeptBytes = 128 * megabyte;
+
+/** Most bytes read from a list, left-out entries included. */
+const maxListBytes = 4_096 * megabyte;
+
+/** A list may take the deadline of a read for each of these. */
+const stretchBytes = 16 * megabyte;
+
+/**
+ * Entries of a list. One entry above the limit is left out with a warning; if the total is too large, so
+ * are the largest entries: one container's labels must not hide the others. Go writes an empty list as
+ * null; any other value throws, so that it never reads as "there are none". Throws a `ServiceError`.
+ */
+export async function readList(
+  client: Client,
+  { thing, path, query = {}, signal }: ListRead,
+): Promise<readonly unknown[]> {
+  const doing = `list ${thing}s`;
+  const patience = { for: 'stretches', ms: client.deadlines.readMs, bytes: stretchBytes } as const;
+  const reply = await client.send({ method: 'GET', path, query, socket: 'shared', patience, signal });
+  if (reply.kind === 'error') throw refusal(doing, reply);
+  const [beginning, rest] = await begin(reply.body);
+  if (beginning !== '[') {
+    const answer = await readJson(rest, maxAnswerBytes, doing);
+    if (answer === null) return [];
+    throw notUnderstood(doing, 'a list');
+  }
+  const { entries, leftOut } = await readEntries(doing, rest);
+  client.tellLeftOut(thing, leftOut.map(nameOf));
+  return entries;
+}
+
+/** The first character that is no blank, and all chunks from the one that has it. */
+async function begin(body: EngineResponse['body']): Promise<readonly [string, EngineResponse['body']]> {
+  for (let next = await body.next(); next.done !== true; next = await body.next()) {
+    const [first] = Buffer.from(next.value).toString('latin1').trimStart();
+    if (first !== undefined) return [first, followedBy(next.value, body)];
+  }
+  return ['', body];
+}
+
+async function* followedBy(first: Uint8Array, body: EngineResponse['body']): EngineResponse['body'] {
+  try {
+    yield first;
+    yield* body;
+  } finally {
+    await body.return();
+  }
+}
+
+async function readEntries(doing: string, body: EngineResponse['body']) {
+  const list = createListEntries(maxEntryBytes);
+  const kept = createKeptEntries(maxKeptBytes);
+  let length = 0;
+  try {
+    for await (const chunk of body) {
+      for (const entry of list.push(chunk)) kept.add(entry);
+      if ((length += chunk.length) > maxListBytes) throw tooLarge(doing);
+    }
+    list.end();
+  } catch (error) {
+    throw error instanceof SyntaxError ? notJson(error) : error;
+  }
+  return kept.read();
+}
+
+/** `"web" (1f3a…)`, as far as it can be read; empty where it cannot at all. */
+function nameOf({ Id, Names, Name, RepoTags }: Fields): string {
+  const name = (texts(Names)[0] ?? texts(RepoTags)[0] ?? text(Name)).replace(/^\//, '');
+  const id = text(Id)
+    .replace(/^sha256:/, '')
+    .slice(0, 12);
+  return [name && quoted(name, 300), id && (name ? `(${quoted(id).slice(1, -1)})` : quoted(id))]
+    .filter((word) => word !== '')
+    .join(' ');
+}
+
+function tooLarge(doing: string): ServiceError {
+  return new ServiceError('engine-refused', `Cannot ${doing}: the list is larger than ${maxListBytes / megabyte} MB`);
+}

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { connectedEngine } from '../../../../test/support/connected-engine.ts';
+import { refuse } from '../../../../test/support/scripted-engine.ts';
+
+test('ping() asks for a sign of life, which is no JSON', async () => {
+  const { engine, server } = await connectedEngine({
+    script: { 'GET /_ping': (_request: unknown, response: { end: (text: string) => void }) => response.end('OK') },
+  });
+  await engine.ping();
+  await engine.ping();
+  expect(server.requests.map(({ path }) => path)).toEqual(['/_ping', '/_ping']);
+  expect(server.connections()).toBeLessThanOrEqual(2);
+});
+
+test('ping() throws why there is none', async () => {
+  const { engine, server } = await connectedEngine({
+    script: { '*': (_request, response) => refuse(response, 500, 'shutting down') },
+  });
+  await expect(engine.ping()).rejects.toMatchObject({
+    code: 'engine-refused',
+    message: 'Cannot reach the engine: the engine answered 500, "shutting down"',
+  });
+  await server.close();
+  await expect(engine.ping()).rejects.toMatchObject({ code: 'engine-unreachable' });
+});
+
+test('ping() is answered as soon as the engine is back, whatever still waits from when it said nothing', async () => {
+  let isBack = false;
+  const { engine } = await connectedEngine({
+    script: {
+      '*': (_request: unknown, response: { end: (text: string) => void }) => {
+        if (isBack) response.end('OK');
+      },
+    },
+  });
+  const stop = new AbortController();
+  const waiting = Array.from({ length: 100 }, () => engine.listContainers({}, stop.signal).catch(() => undefined));
+  await expect(engine.ping(AbortSignal.timeout(200))).rejects.toThrow();
+  isBack = true;
+  await engine.ping(AbortSignal.timeout(1000));
+  stop.abort();
+  await Promise.all(waiting);
+});

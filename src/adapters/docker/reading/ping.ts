@@ -1,0 +1,14 @@
+import { readAnswer } from '../transport/answer.ts';
+import type { Client } from '../transport/client.ts';
+import { refusal } from './reads.ts';
+
+/**
+ * Waits for nothing that others wait for: no version, and no connection that is taken by a call without an answer.
+ * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/System/operation/SystemPing
+ */
+export async function ping(client: Client, signal?: AbortSignal): Promise<void> {
+  const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
+  const reply = await client.sendUnversioned({ method: 'GET', path: '/_ping', socket: 'own', patience, signal });
+  if (reply.kind === 'error') throw refusal('reach the engine', reply);
+  await readAnswer(reply.body);
+}

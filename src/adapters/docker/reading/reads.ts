@@ -1,0 +1,61 @@
+import { ServiceError } from '../../../domain/errors.ts';
+import { maxAnswerBytes, readJson, type EngineError } from '../transport/answer.ts';
+import { mishaps } from '../translate/capabilities.ts';
+import type { Client, Query } from '../transport/client.ts';
+import { fields, text, type Fields } from '../transport/wire.ts';
+
+export type Read = {
+  /** The failed action in a message: `inspect the container "web"`. */
+  readonly doing: string;
+  readonly path: string;
+  readonly query?: Query;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** The JSON of a `GET`; undefined when the engine says that there is no such thing. Throws a `ServiceError`. */
+export async function read(client: Client, { doing, path, query = {}, signal }: Read): Promise<unknown> {
+  const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
+  const reply = await client.send({ method: 'GET', path, query, socket: 'shared', patience, signal });
+  if (reply.kind === 'ok') return await readJson(reply.body, maxAnswerBytes, doing);
+  if (isAbsent(reply)) return undefined;
+  throw refusal(doing, reply);
+}
+
+/** A 404 of anybody else (a proxy, another server) must not read as "the container is gone". */
+export function isAbsent({ status, message, fromEngine }: EngineError): boolean {
+  return fromEngine && (status === 404 || (status === 500 && mishaps.absent.test(message)));
+}
+
+/** As `read`, where "no such thing" makes no sense. */
+export async function readExisting(client: Client, request: Read): Promise<unknown> {
+  const answer = await read(client, request);
+  if (answer === undefined) throw refusal(request.doing, { status: 404, message: 'not found', fromEngine: true });
+  return answer;
+}
+
+/** As `read`, for an object with an id. */
+export async function readInspected(client: Client, request: Read): Promise<Fields | undefined> {
+  const answer = await read(client, request);
+  if (answer === undefined || text(fields(answer)['Id']) !== '')
+    return answer === undefined ? undefined : fields(answer);
+  throw notUnderstood(request.doing, 'an object with an id');
+}
+
+export function notUnderstood(doing: string, wanted: string): ServiceError {
+  return new ServiceError('engine-refused', `Cannot ${doing}: the engine's answer is not ${wanted}`, {
+    remedy: 'Check --host (DOCKER_HOST): something else than an engine may answer there',
+  });
+}
+
+export function refusal(doing: string, { status, message }: EngineError): ServiceError {
+  if (status === 401 || status === 403) {
+    return new ServiceError(
+      'engine-denied',
+      `Cannot ${doing}: the engine, or a proxy before it, forbids it: ${status}, "${message}"`,
+      {
+        remedy: 'Allow this call in the proxy before the engine: docs/engines.md lists all that are made',
+      },
+    );
+  }
+  return new ServiceError('engine-refused', `Cannot ${doing}: the engine answered ${status}, "${message}"`);
+}

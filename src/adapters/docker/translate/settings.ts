@@ -1,0 +1,167 @@
+import type {
+  ContainerConfig,
+  ContainerSettings,
+  Endpoint,
+  Healthcheck,
+  HostConfig,
+  Image,
+  MountPoint,
+} from '../../../domain/container/container.ts';
+import { quoted } from '../../../domain/text/printable.ts';
+import { fields, isFields, isTextMap, isTexts, items, text, type Fields } from '../transport/wire.ts';
+
+/**
+ * The parts of an inspect answer that a successor is made from, untouched: fields that nobody here
+ * has heard of stay. A field that we work with is left out where its shape is not the API's, and
+ * then it is an obstacle, as a successor would lack it.
+ */
+export function readSettings(inspected: Fields, obstacle?: string): ContainerSettings {
+  const { Config, HostConfig: hostConfig, Mounts, NetworkSettings } = inspected;
+  const networks = Object.entries(fields(fields(NetworkSettings)['Networks']));
+  const whyNot = obstacle ?? unreadable(inspected);
+  return {
+    ...(whyNot !== undefined && { obstacle: whyNot }),
+    Config: { ...readImageConfig(Config), Image: text(fields(Config)['Image']) },
+    HostConfig: wellFormed<HostConfig>(hostConfig, hostConfigShapes),
+    Mounts: items(Mounts).filter(isMountPoint),
+    Networks: Object.fromEntries(
+      networks.map(([name, endpoint]) => [name, wellFormed<Endpoint>(endpoint, endpointShapes)]),
+    ),
+  };
+}
+
+function unreadable({ Config, HostConfig: hostConfig, Mounts, NetworkSettings }: Fields): string | undefined {
+  const networks = Object.entries(fields(fields(NetworkSettings)['Networks']));
+  const [odd] = [
+    ...oddFields(Config, configShapes).map((field) => `Config.${field}`),
+    ...oddFields(hostConfig, hostConfigShapes).map((field) => `HostConfig.${field}`),
+    ...items(Mounts).flatMap((mount, index) => (isMountPoint(mount) ? [] : [`Mounts[${index}]`])),
+    ...networks.flatMap(([name, endpoint]) =>
+      oddFields(endpoint, endpointShapes).map((field) => `NetworkSettings.Networks.${name}.${field}`),
+    ),
+  ];
+  return odd && `has a setting that cannot be read: ${quoted(odd, 100)} is not as the engine's API describes it`;
+}
+
+/** The `Config` of an image: https://github.com/opencontainers/image-spec/blob/main/config.md */
+export function readImageConfig(config: unknown): Image['config'] {
+  return wellFormed<Image['config']>(config, configShapes);
+}
+
+type Shape = (value: unknown) => boolean;
+
+/** A shape for every field that the domain gives a type: one that is forgotten does not compile. */
+type Shapes<T> = { readonly [Key in keyof T as string extends Key ? never : Key]-?: Shape };
+
+const isText: Shape = (value) => typeof value === 'string';
+const isNumber: Shape = (value) => typeof value === 'number';
+const isFlag: Shape = (value) => typeof value === 'boolean';
+const isTextsOrNull: Shape = (value) => value === null || isTexts(value);
+const isTextMapOrNull: Shape = (value) => value === null || isTextMap(value);
+const isObjectOrNull: Shape = (value) => value === null || isFields(value);
+const isObjectsOrNull: Shape = (value) => value === null || isListOf(isFields)(value);
+const isObjectMapOrNull: Shape = (value) => value === null || isMapOf(isFields)(value);
+const isPortMapOrNull: Shape = (value) =>
+  value === null || isMapOf((bindings) => bindings === null || isListOf(isTextMap)(bindings))(value);
+
+function isListOf(shape: Shape): Shape {
+  return (value) => Array.isArray(value) && value.every(shape);
+}
+
+function isMapOf(shape: Shape): Shape {
+  return (value) => isFields(value) && Object.values(value).every(shape);
+}
+
+const healthcheckShapes: Shapes<Healthcheck> = {
+  Test: isTextsOrNull,
+  Interval: isNumber,
+  Timeout: isNumber,
+  StartPeriod: isNumber,
+  StartInterval: isNumber,
+  Retries: isNumber,
+};
+
+const restartPolicyShapes: Shapes<NonNullable<HostConfig['RestartPolicy']>> = {
+  Name: isText,
+  MaximumRetryCount: isNumber,
+};
+
+const configShapes: Shapes<ContainerConfig> = {
+  Image: isText,
+  Hostname: isText,
+  Domainname: isText,
+  User: isText,
+  Env: isTextsOrNull,
+  Cmd: isTextsOrNull,
+  Entrypoint: isTextsOrNull,
+  Labels: isTextMapOrNull,
+  ExposedPorts: isObjectMapOrNull,
+  Volumes: isObjectMapOrNull,
+  Healthcheck: (value) => value === null || fits(value, healthcheckShapes),
+  WorkingDir: isText,
+  StopSignal: isText,
+  StopTimeout: (value) => value === null || isNumber(value),
+  MacAddress: isText,
+};
+
+const hostConfigShapes: Shapes<HostConfig> = {
+  NetworkMode: isText,
+  IpcMode: isText,
+  PidMode: isText,
+  UTSMode: isText,
+  RestartPolicy: (value) => value === null || (fits(value, restartPolicyShapes) && isText(value['Name'])),
+  AutoRemove: isFlag,
+  Privileged: isFlag,
+  Binds: isTextsOrNull,
+  Mounts: isObjectsOrNull,
+  VolumesFrom: isTextsOrNull,
+  Links: isTextsOrNull,
+  PortBindings: isPortMapOrNull,
+  PublishAllPorts: isFlag,
+};
+
+const mountShapes: Shapes<MountPoint> = {
+  Type: isText,
+  Name: isText,
+  Source: isText,
+  Destination: isText,
+  Mode: isText,
+  RW: isFlag,
+};
+
+const endpointShapes: Shapes<Endpoint> = {
+  NetworkID: isText,
+  Aliases: isTextsOrNull,
+  Links: isTextsOrNull,
+  IPAMConfig: isObjectOrNull,
+  DriverOpts: isTextMapOrNull,
+  MacAddress: isText,
+  GwPriority: isNumber,
+};
+
+function fits<T>(value: unknown, shapes: Shapes<T>): value is Fields {
+  return (
+    isFields(value) &&
+    Object.entries<Shape>(shapes).every(([field, shape]) => value[field] === undefined || shape(value[field]))
+  );
+}
+
+/** Fields with another type than the API documents. */
+function oddFields<T>(value: unknown, shapes: Shapes<T>): readonly string[] {
+  const all = fields(value);
+  return Object.entries<Shape>(shapes).flatMap(([field, shape]) =>
+    all[field] === undefined || shape(all[field]) ? [] : [field],
+  );
+}
+
+/** The same object where every field is well, as it is with every engine we know. */
+function wellFormed<T>(value: unknown, shapes: Shapes<T>): T {
+  const all = fields(value);
+  if (fits(all, shapes)) return all as T;
+  const odd = oddFields(value, shapes);
+  return Object.fromEntries(Object.entries(all).filter(([field]) => !odd.includes(field))) as T;
+}
+
+function isMountPoint(value: unknown): value is MountPoint {
+  return fits(value, mountShapes) && isText(value['Destination']);
+}

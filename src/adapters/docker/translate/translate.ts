@@ -1,0 +1,159 @@
+import type { EngineEvent } from '../../../domain/outside/engine-reader.ts';
+import { shortId, type Network } from '../../../domain/container/container.ts';
+import type {
+  Container,
+  ContainerState,
+  ContainerStatus,
+  ContainerSummary,
+  HealthStatus,
+  Image,
+  ImageSummary,
+} from '../../../domain/container/container.ts';
+import { podmanActions, podmanStates } from './capabilities.ts';
+import { readImageConfig, readSettings } from './settings.ts';
+import { count, fields, items, text, textMap, texts, timeMs, type Fields } from '../transport/wire.ts';
+
+/** One entry of `GET /containers/json`; undefined without an id. */
+export function readContainerSummary(entry: unknown): ContainerSummary | undefined {
+  const { Id, Names, Image: image, ImageID, State, Status, Labels, Created, HostConfig } = fields(entry);
+  const id = text(Id);
+  if (id === '') return undefined;
+  return {
+    id,
+    name: nameOf(texts(Names)) || shortId(id),
+    image: text(image),
+    imageId: text(ImageID),
+    status: readStatus(text(State)),
+    health: healthInWords(text(Status)),
+    labels: textMap(Labels),
+    createdAtMs: count(Created) * 1000,
+    networkMode: text(fields(HostConfig)['NetworkMode']),
+  };
+}
+
+/** `GET /containers/{id}/json`; `obstacle` is a reason against a successor that the answer itself does not show. */
+export function readContainer(answer: unknown, obstacle?: string): Container {
+  const inspected = fields(answer);
+  const id = text(inspected['Id']);
+  return {
+    id,
+    name: nameOf([text(inspected['Name'])]) || shortId(id),
+    imageId: text(inspected['Image']),
+    createdAtMs: timeMs(inspected['Created']),
+    state: readState(fields(inspected['State']), fields(fields(inspected['Config'])['Healthcheck'])),
+    restartCount: count(inspected['RestartCount']),
+    settings: readSettings(inspected, obstacle),
+  };
+}
+
+/** One entry of `GET /images/json`; undefined without an id. */
+export function readImageSummary(entry: unknown): ImageSummary | undefined {
+  const image = fields(entry);
+  return text(image['Id']) === '' ? undefined : summaryOf(image);
+}
+
+/** `GET /images/{name}/json` */
+export function readImage(answer: unknown): Image {
+  const image = fields(answer);
+  return {
+    ...summaryOf(image),
+    os: text(image['Os']),
+    architecture: text(image['Architecture']),
+    variant: text(image['Variant']),
+    createdAtMs: timeMs(image['Created']),
+    config: readImageConfig(image['Config']),
+  };
+}
+
+/** One entry of `GET /networks`; undefined without an id. */
+export function readNetwork(entry: unknown): Network | undefined {
+  const { Id, Name, Driver } = fields(entry);
+  return text(Id) === '' ? undefined : { id: text(Id), name: text(Name), driver: text(Driver) };
+}
+
+/** One line of `GET /events`; undefined for an irrelevant event. */
+export function readEvent(line: unknown): EngineEvent | undefined {
+  const { Type, Action, Actor, time, timeNano } = fields(line);
+  const kind = eventKinds.find((known) => known === Type);
+  const said = text(Action);
+  // Every health probe is an exec: three events each, which say nothing about the container.
+  if (!kind || said === '' || said.startsWith('exec_')) return undefined;
+  const { ID, Attributes } = fields(Actor);
+  return {
+    kind,
+    action: (kind === 'container' ? podmanActions.get(said) : undefined) ?? said,
+    id: text(ID),
+    attributes: textMap(Attributes),
+    timeMs: count(timeNano) > 0 ? Math.floor(count(timeNano) / 1e6) : count(time) * 1000,
+  };
+}
+
+export const eventKinds = ['container', 'image', 'network', 'volume'] as const;
+
+/** A legacy link shows as a further name, `/web/db`: the container's own has one slash. */
+function nameOf(names: readonly string[]): string {
+  const own = names.find((name) => !name.slice(1).includes('/')) ?? names[0] ?? '';
+  return own.replace(/^\//, '');
+}
+
+const dockerStates = ['created', 'running', 'paused', 'restarting', 'removing', 'exited', 'dead'] as const;
+
+const statuses: ReadonlyMap<string, ContainerStatus> = new Map([
+  ...dockerStates.map((state) => [state, state] as const),
+  ...podmanStates,
+]);
+
+function readStatus(word: string): ContainerStatus {
+  return statuses.get(word) ?? 'exited';
+}
+
+/** The list tells health in words only: `Up 5 minutes (healthy)`, `Up 2 seconds (health: starting)`. */
+function healthInWords(status: string): HealthStatus {
+  const word = /\((?:health: )?(starting|healthy|unhealthy)\)/.exec(status)?.[1] ?? '';
+  return readHealth(word) ?? 'none';
+}
+
+function readHealth(word: string): HealthStatus | undefined {
+  return probedHealths.find((health) => health === word);
+}
+
+const probedHealths = ['starting', 'healthy', 'unhealthy'] as const;
+
+/** Largest output of a health probe; Docker itself keeps 4,096 bytes. */
+const maxHealthOutput = 4_096;
+
+function readState(state: Fields, healthcheck: Fields): ContainerState {
+  const health = fields(state['Health'] ?? state['Healthcheck']);
+  const lastProbe = fields(items(health['Log']).at(-1));
+  return {
+    status: readStatus(text(state['Status'])),
+    exitCode: count(state['ExitCode']),
+    error: text(state['Error']),
+    oomKilled: state['OOMKilled'] === true,
+    startedAt: timestamp(state['StartedAt']),
+    finishedAt: timestamp(state['FinishedAt']),
+    health: readHealth(text(health['Status'])) ?? (isProbed(healthcheck) ? 'starting' : 'none'),
+    healthOutput: text(lastProbe['Output']).slice(0, maxHealthOutput),
+  };
+}
+
+/** Verbatim; Go's zero time, of the year 1, stands for never. */
+function timestamp(value: unknown): string {
+  return timeMs(value) === 0 ? '' : text(value);
+}
+
+/** A container that was never started has a health check but no health yet. */
+function isProbed({ Test }: Fields): boolean {
+  const how = texts(Test)[0];
+  return how !== undefined && how !== 'NONE';
+}
+
+function summaryOf(image: Fields): ImageSummary {
+  return {
+    id: text(image['Id']),
+    tags: texts(image['RepoTags']).filter((tag) => tag !== '<none>:<none>'),
+    digests: texts(image['RepoDigests']).filter((digest) => digest !== '<none>@<none>'),
+    // The list has them at the top, an inspection in the configuration.
+    labels: textMap(image['Labels'] ?? fields(image['Config'])['Labels']),
+  };
+}

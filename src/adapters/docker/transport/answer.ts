@@ -1,0 +1,80 @@
+import { ServiceError } from '../../../domain/errors.ts';
+import { printable } from '../../../domain/text/printable.ts';
+import type { EngineResponse } from './request.ts';
+import { fields, isFields, text } from './wire.ts';
+
+export const megabyte = 1_048_576;
+
+/** Largest answer about one object. An inspect is about 10 kB. */
+export const maxAnswerBytes = 8 * megabyte;
+const maxErrorBytes = 65_536;
+const maxMessageChars = 1_000;
+
+/**
+ * The body as JSON. Throws `engine-refused` when it is too large or no JSON; `doing` is the failed action,
+ * for the message.
+ */
+export async function readJson(body: EngineResponse['body'], limitBytes: number, doing = 'go on'): Promise<unknown> {
+  const bytes = await readBytes(body, limitBytes);
+  if (bytes.length > limitBytes) {
+    throw new ServiceError(
+      'engine-refused',
+      `Cannot ${doing}: the engine's answer is larger than ${Math.round(limitBytes / megabyte)} MB`,
+    );
+  }
+  const answer = parse(bytes.toString('utf8'));
+  if (answer !== undefined) return answer;
+  throw notJson();
+}
+
+export function notJson(cause?: unknown): ServiceError {
+  return new ServiceError('engine-refused', "Cannot read the engine's answer: it is not JSON", {
+    remedy: 'Check --host (DOCKER_HOST): another server may listen there',
+    cause,
+  });
+}
+
+/** The body as JSON where it is that; calls that change state answer with nothing, "OK" or an object. */
+export async function readAnswer(body: EngineResponse['body']): Promise<unknown> {
+  return parse((await readBytes(body, maxAnswerBytes)).toString('utf8'));
+}
+
+export type EngineError = {
+  readonly status: number;
+  /** One printable line, at most 1,000 characters. */
+  readonly message: string;
+  /** False for an answer that is none of the engine's, such as the 404 of some other web server. */
+  readonly fromEngine: boolean;
+};
+
+/** The engine's errors are `{"message": …}`: https://docs.docker.com/reference/api/engine/#section/Errors */
+export async function readError({ status, body }: EngineResponse): Promise<EngineError> {
+  const raw = (await readBytes(body, maxErrorBytes)).toString('utf8');
+  const parsed = parse(raw);
+  const message = text(fields(parsed)['message']);
+  return {
+    status,
+    message: printable((message || raw).trim(), maxMessageChars) || `status ${status} without a word`,
+    fromEngine: isFields(parsed) && message !== '' && message !== 'page not found',
+  };
+}
+
+/** At most one chunk more than the limit. */
+async function readBytes(body: EngineResponse['body'], limitBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > limitBytes) break;
+  }
+  return Buffer.concat(chunks, length);
+}
+
+function parse(raw: string): unknown {
+  try {
+    return JSON.parse(raw);
+  } catch {
+    return undefined;
+  }
+}

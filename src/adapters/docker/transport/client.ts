@@ -1,0 +1,165 @@
+import { setMaxListeners } from 'node:events';
+import { ServiceError } from '../../../domain/errors.ts';
+import type { Clock } from '../../../domain/outside/outside.ts';
+import { printable, quoted } from '../../../domain/text/printable.ts';
+import { maxAnswerBytes, readError, readJson, type EngineError } from './answer.ts';
+import type { Connection } from './connection.ts';
+import type { Deadlines } from './deadlines.ts';
+import { EngineFailure } from './failure.ts';
+import { createLeftOutTeller, type LeftOutTeller } from './left-out.ts';
+import { createNegotiation } from './negotiation.ts';
+import { sendRequest, type EngineRequest, type EngineResponse } from './request.ts';
+import { notAnEngine, readVersion, type EngineVersion } from './version.ts';
+
+/** Speaks HTTP with one engine, in the newest version that both understand. */
+export type Client = {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  /** The engine is spoken to over a socket of this host. */
+  readonly isLocal: boolean;
+  readonly version: (signal?: AbortSignal) => Promise<EngineVersion>;
+  /** Throws a `ServiceError` (an `EngineFailure` when there was no answer), or the signal's reason. */
+  readonly send: (call: Call) => Promise<Reply>;
+  readonly tellLeftOut: LeftOutTeller;
+  /** As `send`, without a version in the path: every version answers this call alike. */
+  readonly sendUnversioned: (call: Call) => Promise<Reply>;
+};
+
+export type Call = Omit<EngineRequest, 'path'> & {
+  /** Without the version: `/containers/json`. */
+  readonly path: string;
+  readonly query?: Query;
+};
+
+export type Query = Readonly<Record<string, string | undefined>>;
+
+export type Reply =
+  | { readonly kind: 'ok'; readonly status: number; readonly body: EngineResponse['body'] }
+  | ({ readonly kind: 'error' } & EngineError);
+
+export type ClientOptions = {
+  readonly connection: Connection;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly pinnedVersion: string | undefined;
+  readonly warn: (message: string) => void;
+};
+
+export function createClient({ connection, clock, deadlines, pinnedVersion, warn }: ClientOptions): Client {
+  const host = connection.address.text;
+  const negotiation = createNegotiation(askVersion);
+  const said = new Set<string>();
+  let pinned = pinnedVersion;
+
+  function warnOnce(message: string): void {
+    if (said.has(message) || said.size >= mostWarnings) return;
+    said.add(message);
+    warn(message);
+  }
+
+  async function askVersion(): Promise<EngineVersion> {
+    const patience = { for: 'whole', ms: deadlines.readMs } as const;
+    const response = await sendRequest(connection, clock, { method: 'GET', path: '/version', socket: 'own', patience });
+    if (response.status !== 200) throw refusedVersion(host, await readError(response));
+    const answer = await readJson(response.body, maxAnswerBytes).catch((cause: unknown) => {
+      throw notAnEngine(host, cause);
+    });
+    return readVersion(answer, { host, pinned, warn: warnOnce });
+  }
+
+  async function send(call: Call): Promise<Reply> {
+    // A check has many calls under way with one signal; that is no leak.
+    if (call.signal !== undefined) setMaxListeners(0, call.signal);
+    const reply = await sendOnce(call);
+    if (reply.kind === 'ok' || reply.status !== 400 || !versionRefused.test(reply.message)) return reply;
+    // It does not say so itself, or was replaced by one that does not speak that version; it has done nothing.
+    if (pinned !== undefined)
+      warnOnce(`API version ${quoted(pinned, 20)} cannot be used: ${printable(reply.message, 300)}`);
+    pinned = undefined;
+    negotiation.forget();
+    return await sendOnce(call);
+  }
+
+  async function sendOnce(call: Call): Promise<Reply> {
+    const { apiVersion } = await unlessAborted(negotiation.current(), call.signal);
+    return await replyTo(call, await sendTo(`/v${apiVersion}${call.path}${queryOf(call.query)}`, call));
+  }
+
+  async function sendUnversioned(call: Call): Promise<Reply> {
+    return await replyTo(call, await sendTo(`${call.path}${queryOf(call.query)}`, call));
+  }
+
+  async function replyTo(call: Call, response: EngineResponse): Promise<Reply> {
+    negotiation.notice(String(response.headers['api-version'] ?? ''));
+    if (response.status < 300 || response.status === 304)
+      return { kind: 'ok', status: response.status, body: response.body };
+    return { kind: 'error', ...named(await readError(response), call) };
+  }
+
+  async function sendTo(path: string, call: Call): Promise<EngineResponse> {
+    try {
+      return await sendRequest(connection, clock, { ...call, path });
+    } catch (error) {
+      if (!(error instanceof EngineFailure)) throw error;
+      if (error.stale && call.socket === 'shared')
+        return await sendRequest(connection, clock, { ...call, path, socket: 'own' });
+      negotiation.forget();
+      throw error;
+    }
+  }
+
+  const isLocal = connection.address.kind === 'unix';
+  const version = (signal?: AbortSignal) => unlessAborted(negotiation.current(), signal);
+  return { clock, deadlines, isLocal, version, send, sendUnversioned, tellLeftOut: createLeftOutTeller(warn) };
+}
+
+/** A message names versions, so there are as many as engines take turns at one address. */
+const mostWarnings = 10;
+
+/** A proxy that forbids a call answers with a page of its own; people must know which call to allow. */
+function named(error: EngineError, { method, path }: Call): EngineError {
+  const byProxy = (error.status === 401 || error.status === 403) && !error.fromEngine;
+  return byProxy ? { ...error, message: `${error.message} (${method} ${path})` } : error;
+}
+
+/** `client version 1.51 is too new. Maximum supported API version is 1.41` */
+const versionRefused = /client version .{1,20} is too (?:new|old)/;
+
+function queryOf(query: Query = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, value);
+  }
+  const written = parameters.toString();
+  return written === '' ? '' : `?${written}`;
+}
+
+function refusedVersion(host: string, error: EngineError): ServiceError {
+  if (error.status === 401 || error.status === 403) {
+    return new ServiceError(
+      'engine-denied',
+      `Cannot ask the container engine at "${host}" for its version: ${error.status}, "${error.message}"`,
+      {
+        remedy: 'Allow GET /version in the proxy before the engine',
+      },
+    );
+  }
+  // Go's HTTPS server answers so to plain HTTP.
+  if (error.message.includes('HTTP request to an HTTPS server')) {
+    return new ServiceError('engine-unreachable', `Cannot reach the container engine at "${host}": it wants TLS`, {
+      remedy: 'Give --tlsverify (DOCKER_TLS_VERIFY) and --cert-path (DOCKER_CERT_PATH)',
+    });
+  }
+  return notAnEngine(host, error);
+}
+
+/** Lets go of a wait that others share. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise;
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

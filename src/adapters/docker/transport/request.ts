@@ -1,0 +1,164 @@
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Clock } from '../../../domain/outside/outside.ts';
+import type { Connection, SocketKind } from './connection.ts';
+import { startDeadline, type Deadline } from './deadline.ts';
+import { EngineFailure, explain, type Explained } from './failure.ts';
+
+export type EngineRequest = {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** With version and query. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly socket: SocketKind;
+  readonly patience: Patience;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/**
+ * Scope of the limit: the whole exchange, the silence between two pieces of the answer, or the wait for
+ * its head. With `stretches` the time counts anew after so many bytes.
+ */
+export type Patience =
+  | { readonly for: 'whole' | 'silence' | 'head'; readonly ms: number }
+  | { readonly for: 'stretches'; readonly ms: number; readonly bytes: number };
+
+/** Must be read to its end, or left by a `break`: only then is the socket free again. */
+export type EngineResponse = {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: AsyncGenerator<Uint8Array, void, undefined>;
+};
+
+/** One HTTP exchange. Throws an `EngineFailure`, or the signal's reason; so does reading the body. */
+export async function sendRequest(
+  connection: Connection,
+  clock: Clock,
+  request: EngineRequest,
+): Promise<EngineResponse> {
+  request.signal?.throwIfAborted();
+  if (connection.closed()) throw new EngineFailure(closed, { host: connection.address.text, sent: false });
+  const exchange = startExchange(connection, clock, request);
+  try {
+    const response = await exchange.response;
+    if (request.patience.for === 'head') exchange.deadline.end();
+    return {
+      status: response.statusCode ?? 0,
+      headers: response.headers,
+      body: readBody(response, exchange, request.patience),
+    };
+  } catch (error) {
+    exchange.end();
+    throw exchange.failure(error);
+  }
+}
+
+async function* readBody(
+  response: IncomingMessage,
+  exchange: Exchange,
+  patience: Patience,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    const chunks: AsyncIterable<Uint8Array> = response;
+    let length = 0;
+    for await (const chunk of chunks) {
+      length += chunk.length;
+      if (patience.for === 'silence') exchange.deadline.extend();
+      else if (patience.for === 'stretches' && length >= patience.bytes) {
+        exchange.deadline.extend();
+        length = 0;
+      }
+      yield chunk;
+    }
+  } catch (error) {
+    throw exchange.failure(error);
+  } finally {
+    exchange.end();
+  }
+}
+
+type Exchange = {
+  readonly response: Promise<IncomingMessage>;
+  readonly deadline: Deadline;
+  readonly end: () => void;
+  /** Why it really failed: a request that we broke off ourselves fails with a meaningless error. */
+  readonly failure: (error: unknown) => unknown;
+};
+
+function startExchange(connection: Connection, clock: Clock, request: EngineRequest): Exchange {
+  const { signal, patience } = request;
+  const payload = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body));
+  const head = {
+    method: request.method,
+    path: request.path,
+    headers: {
+      ...request.headers,
+      ...(payload && { 'content-type': 'application/json', 'content-length': payload.length }),
+    },
+    socket: request.socket,
+  };
+  const { message, ended } = connection.request(head, breakOff);
+  const deadline = startDeadline(clock, patience.ms, breakOff);
+  const wasSent = watchSocket(message);
+  let answered = false;
+  let giveUp: (error: Error) => void = () => undefined;
+  const response = new Promise<IncomingMessage>((resolve, reject) => {
+    giveUp = reject;
+    message.once('response', (answer) => {
+      answered = true;
+      resolve(answer);
+    });
+    // Stays for good: an error after the answer has begun is told by the body as well.
+    message.on('error', reject);
+  });
+  signal?.addEventListener('abort', breakOff, { once: true });
+  message.end(payload);
+
+  /** A request that still waits for a socket does not notice that it is destroyed. */
+  function breakOff(): void {
+    message.destroy();
+    giveUp(new Error('broken off'));
+  }
+
+  return {
+    response,
+    deadline,
+    end() {
+      deadline.end();
+      ended();
+      signal?.removeEventListener('abort', breakOff);
+    },
+    failure(error) {
+      if (signal?.aborted) return signal.reason as unknown;
+      const state = { host: connection.address.text, sent: wasSent(), cause: error };
+      if (deadline.passed()) return new EngineFailure(silent(patience), state);
+      if (connection.closed()) return new EngineFailure(closed, state);
+      return new EngineFailure(explain(error), { ...state, stale: message.reusedSocket && !answered });
+    },
+  };
+}
+
+/** Reports whether the connection stood. A failure before that certainly had no effect. */
+function watchSocket(message: ClientRequest): () => boolean {
+  let sent = false;
+  message.once('socket', (socket) => {
+    if (!socket.connecting) sent = true;
+    else socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => (sent = true));
+  });
+  return () => sent;
+}
+
+function silent(patience: Patience): Explained {
+  const what = patience.for === 'silence' ? 'it has been silent' : 'it has not answered';
+  return {
+    code: 'timeout',
+    why: `${what} for ${patience.ms / 1000} s`,
+    remedy: 'Look at the load and the log of the engine',
+  };
+}
+
+const closed: Explained = {
+  code: 'engine-unreachable',
+  why: 'the connection has been closed',
+  remedy: 'Start the service again',
+};

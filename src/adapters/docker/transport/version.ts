@@ -1,0 +1,103 @@
+import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
+import { speaksApi } from '../../../domain/container/api-version.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+import { printable, quoted } from '../../../domain/text/printable.ts';
+import { fields, items, text } from './wire.ts';
+
+/** https://docs.docker.com/reference/api/engine/version-history/ — 1.41 is Docker 20.10 (and every Podman), 1.51 is Docker 28. */
+export const oldestVersion = '1.41';
+export const newestVersion = '1.51';
+
+/** The engine's `GET /version`, and the API version that we use with it. */
+export type EngineVersion = {
+  readonly kind: EngineInfo['kind'];
+  readonly product: string;
+  readonly apiVersion: string;
+  /** The newest that the engine speaks; every answer of it repeats that in the header `Api-Version`. */
+  readonly engineApiVersion: string;
+  readonly os: string;
+  readonly architecture: string;
+};
+
+export type VersionOptions = {
+  readonly host: string;
+  /** The configured version, unchecked. */
+  readonly pinned?: string | undefined;
+  /** Hears that the pinned version cannot be used, and why. */
+  readonly warn?: (message: string) => void;
+};
+
+/**
+ * Chooses the newest version that both speak, because an older one silently drops settings of
+ * containers; or the pinned one, where both speak that. `DOCKER_API_VERSION` is often left over from
+ * another engine, so one that cannot be is no reason to stop.
+ */
+export function readVersion(answer: unknown, { host, pinned, warn }: VersionOptions): EngineVersion {
+  const { Version, ApiVersion, MinAPIVersion, Components, Os, Arch } = fields(answer);
+  const newest = text(ApiVersion);
+  const oldest = text(MinAPIVersion) || oldestVersion;
+  if (!isVersion(newest) || !isVersion(oldest)) throw notAnEngine(host);
+  const chosen = choose({ newest, oldest }, host);
+  const whyNot = pinned === undefined ? undefined : whyNotPinned(pinned, { newest, oldest });
+  if (whyNot !== undefined) warn?.(`API version ${quoted(pinned ?? '', 20)} cannot be used, ${chosen} is: ${whyNot}`);
+  const podman = items(Components).some((component) => text(fields(component)['Name']).startsWith('Podman'));
+  return {
+    kind: podman ? 'podman' : 'docker',
+    product: printable(text(Version), 100),
+    apiVersion: whyNot === undefined ? (pinned ?? chosen) : chosen,
+    engineApiVersion: newest,
+    os: text(Os),
+    architecture: text(Arch),
+  };
+}
+
+function whyNotPinned(pinned: string, engine: SpokenVersions): string | undefined {
+  if (!isVersion(pinned) || !isWithin(pinned, { newest: newestVersion, oldest: oldestVersion }))
+    return `it is not one of ${oldestVersion} to ${newestVersion}`;
+  return isWithin(pinned, engine) ? undefined : `the engine speaks ${engine.oldest} to ${engine.newest}`;
+}
+
+function isWithin(version: Version, { newest, oldest }: SpokenVersions): boolean {
+  return speaksApi(version, oldest) && speaksApi(newest, version);
+}
+
+export function notAnEngine(host: string, cause?: unknown): ServiceError {
+  return new ServiceError(
+    'engine-unreachable',
+    `Cannot reach the container engine at "${host}": the program at this address is not a container engine`,
+    {
+      remedy: 'Check --host (DOCKER_HOST)',
+      cause,
+    },
+  );
+}
+
+type SpokenVersions = { readonly newest: Version; readonly oldest: Version };
+
+function choose(engine: SpokenVersions, host: string): string {
+  if (!speaksApi(engine.newest, oldestVersion)) {
+    throw new ServiceError(
+      'engine-refused',
+      `Cannot work with the container engine at "${host}": it speaks API ${engine.newest}, and ${oldestVersion} is the oldest we know`,
+      {
+        remedy: 'Update the engine: Docker 20.10 is the oldest that works',
+      },
+    );
+  }
+  if (!speaksApi(newestVersion, engine.oldest)) {
+    throw new ServiceError(
+      'engine-refused',
+      `Cannot work with the container engine at "${host}": it speaks API ${engine.oldest} and newer, and ${newestVersion} is the newest we know`,
+      {
+        remedy: 'Update this service',
+      },
+    );
+  }
+  return speaksApi(engine.newest, newestVersion) ? newestVersion : engine.newest;
+}
+
+type Version = `1.${number}`;
+
+function isVersion(version: string): version is Version {
+  return /^1\.\d{1,3}$/.test(version);
+}

@@ -1,0 +1,91 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createTestLog } from '../../../test/support/notify-scene.ts';
+import { anyRecords, messageOf } from '../../../test/support/outbox-arbitrary.ts';
+import type { OutboxRecord } from '../../domain/notification/outbox/record.ts';
+import { createOutboxFile } from './outbox-file.ts';
+
+const parent = mkdtempSync(join(tmpdir(), 'upkeep-outbox-'));
+afterAll(() => rmSync(parent, { recursive: true }));
+
+const freshFolder = () => mkdtempSync(join(parent, 'state-'));
+const put = (id: string): OutboxRecord => ({ kind: 'put', target: 'a', message: messageOf(id), dueAtMs: 1 });
+
+describe('the outbox file', () => {
+  test('holds what was appended, in order, for its owner alone', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyRecords, { maxLength: 4 }), async (batches) => {
+        const folder = join(freshFolder(), 'not', 'there', 'yet');
+        const file = createOutboxFile(folder, createTestLog());
+        for (const batch of batches) await file.append(batch);
+        await file.close();
+        const again = createOutboxFile(folder, createTestLog());
+        expect(await again.load()).toEqual(batches.flat());
+        await again.close();
+        expect(statSync(join(folder, 'outbox.jsonl')).mode & 0o777).toBe(0o600);
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  test('wherever its last line was torn, keeps all others, and takes more', async () => {
+    const folder = freshFolder();
+    const path = join(folder, 'outbox.jsonl');
+    const whole = ['1', '2'].map((id) => `${JSON.stringify(put(id))}\n`).join('');
+    const last = JSON.stringify(put('ü'));
+    for (let end = 0; end < Buffer.byteLength(last); end += 11) {
+      writeFileSync(path, Buffer.concat([Buffer.from(whole), Buffer.from(last).subarray(0, end)]));
+      const log = createTestLog();
+      const file = createOutboxFile(folder, log);
+      expect(await file.load()).toEqual([put('1'), put('2')]);
+      await file.append([put('3')]);
+      await file.close();
+      expect(log.lines).toEqual([]);
+      expect(await createOutboxFile(folder, log).peek()).toEqual([put('1'), put('2'), put('3')]);
+    }
+  });
+
+  test('is written anew as a whole, and a file of such a write that was torn is no harm', async () => {
+    const folder = freshFolder();
+    const path = join(folder, 'outbox.jsonl');
+    writeFileSync(`${path}.new`, 'torn');
+    const file = createOutboxFile(folder, createTestLog());
+    await file.append([put('1'), put('2')]);
+    await file.replace([put('2')]);
+    await file.append([put('3')]);
+    await file.close();
+    expect(await file.peek()).toEqual([put('2'), put('3')]);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  test('says once how many lines it cannot read, and never what is in them', async () => {
+    const folder = freshFolder();
+    appendFileSync(join(folder, 'outbox.jsonl'), `hunter2\n{"hunter2":1}\n${JSON.stringify(put('1'))}\n`);
+    const log = createTestLog();
+    const file = createOutboxFile(folder, log);
+    expect(await file.load()).toEqual([put('1')]);
+    await file.close();
+    expect(log.lines).toMatchObject([{ level: 'warn', fields: { lines: 2 } }]);
+    expect(JSON.stringify(log.lines)).not.toContain('hunter2');
+  });
+
+  test('that cannot be had is said to be so', async () => {
+    const blocked = join(freshFolder(), 'file');
+    writeFileSync(blocked, '');
+    const log = createTestLog();
+    const file = createOutboxFile(join(blocked, 'below'), log);
+    expect(await file.load()).toEqual([]);
+    expect(log.lines).toMatchObject([{ level: 'warn' }]);
+    await expect(file.append([put('1')])).rejects.toThrow(/^Cannot write the outbox ".*": .*ENOTDIR/);
+    await expect(file.replace([put('1')])).rejects.toThrow(/^Cannot write the outbox/);
+  });
+
+  test('without a file there is nothing to peek at, and none is made', async () => {
+    const folder = freshFolder();
+    expect(await createOutboxFile(folder, createTestLog()).peek()).toEqual([]);
+    expect(() => readFileSync(join(folder, 'outbox.jsonl'))).toThrow(/ENOENT/);
+  });
+});

@@ -1,0 +1,144 @@
+import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import { type OutboxRecord, readRecord } from '../../domain/notification/outbox/record.ts';
+import type { OutboxStore } from '../../domain/notification/outbox/store.ts';
+import type { Log } from '../../domain/outside/outside.ts';
+import { quoted } from '../../domain/text/printable.ts';
+
+export type OutboxFile = OutboxStore & {
+  /** Records in the file now, perhaps from another process; changes nothing. Throws when the file cannot be read. */
+  readonly peek: () => Promise<readonly OutboxRecord[]>;
+};
+
+/**
+ * Keeps an outbox in `outbox.jsonl` of the folder, a record to a line. Lines are only appended, each time up to the
+ * disk; a file that has grown is written anew beside it and renamed. Target URLs are not in it, texts of messages are:
+ * it is for its owner's eyes.
+ */
+export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): OutboxFile {
+  const path = join(folder, 'outbox.jsonl');
+  let handle: FileHandle | undefined;
+
+  async function opened(): Promise<FileHandle> {
+    if (handle === undefined) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      handle = await open(path, 'a+', 0o600);
+      await syncFolder(folder);
+    }
+    return handle;
+  }
+
+  async function close(): Promise<void> {
+    const closing = handle;
+    handle = undefined;
+    await closing?.close();
+  }
+
+  return {
+    async load() {
+      try {
+        const file = await opened();
+        const { text, isCut } = await readBounded(file);
+        if (isCut) log.warn('The outbox of notifications is too large, and only its beginning is read', { path });
+        // A line cut off by a crash must not spoil the next one.
+        if (text !== '' && !text.endsWith('\n')) await file.appendFile('\n');
+        return recordsIn(text, path, log);
+      } catch (error) {
+        log.warn('Notifications of earlier runs cannot be read', { error: describe('read', path, error).message });
+        return [];
+      }
+    },
+    async append(records) {
+      try {
+        const file = await opened();
+        await file.appendFile(linesOf(records));
+        await file.datasync();
+      } catch (error) {
+        await close().catch(() => undefined);
+        throw describe('write', path, error);
+      }
+    },
+    async replace(records) {
+      try {
+        await close();
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await writeWhole(`${path}.new`, linesOf(records));
+        await rename(`${path}.new`, path);
+        await syncFolder(folder);
+      } catch (error) {
+        throw describe('write', path, error);
+      }
+    },
+    async peek() {
+      const text = await readFile(path, 'utf8').catch((error: unknown) => {
+        if (codeOf(error) === 'ENOENT') return '';
+        throw describe('read', path, error);
+      });
+      return recordsIn(text.slice(0, mostBytes), path, log);
+    },
+    close,
+  };
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+function linesOf(records: readonly OutboxRecord[]): string {
+  return records.map((record) => `${JSON.stringify(record)}\n`).join('');
+}
+
+function recordsIn(text: string, path: string, log: Pick<Log, 'warn'>): readonly OutboxRecord[] {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const records = lines.flatMap((line) => readRecord(line) ?? []);
+  const unreadable = lines.length - records.length;
+  // The last line of a process that was killed in the middle of it is nothing to worry about.
+  if (unreadable > 1) log.warn('Lines of the outbox of notifications cannot be read', { path, lines: unreadable });
+  return records;
+}
+
+/** Several times what the outbox ever holds; a file that somebody else put there must not fill the memory. */
+const mostBytes = 64 * 1024 * 1024;
+
+async function readBounded(file: FileHandle): Promise<{ readonly text: string; readonly isCut: boolean }> {
+  const { size } = await file.stat();
+  const buffer = Buffer.alloc(Math.min(size, mostBytes));
+  let filled = 0;
+  while (filled < buffer.length) {
+    const { bytesRead } = await file.read(buffer, filled, buffer.length - filled, filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return { text: buffer.subarray(0, filled).toString(), isCut: size > mostBytes };
+}
+
+/** Over what an earlier one may have left, whose mode would stay. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  await rm(path, { force: true });
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** The name of a new file is in its folder: https://man7.org/linux/man-pages/man2/fsync.2.html */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function describe(doing: 'read' | 'write', path: string, error: unknown): ServiceError {
+  const why = error instanceof Error ? error.message : String(error);
+  return new ServiceError('invalid-input', `Cannot ${doing} the outbox ${quoted(path, 300)}: ${why}`, {
+    remedy: 'name a folder that can be written to with --state-dir',
+    cause: error,
+  });
+}

@@ -1,0 +1,45 @@
+import type { Incoming } from '../mqtt/connection.ts';
+import { levelIn, type Topics } from './names.ts';
+
+export type Commands = {
+  /** Heard from the broker; anything that is no command of a person of now is left alone. */
+  readonly hear: (message: Incoming) => void;
+};
+
+export type CommandOptions = {
+  readonly topics: Topics;
+  /** The container that has the slug and may be updated; undefined: there is none. */
+  readonly containerOf: (slugged: string) => string | undefined;
+  readonly nowMs: () => number;
+  readonly onInstall: (container: string) => void;
+  readonly onCheck: () => void;
+};
+
+export function createCommands({ topics, containerOf, nowMs, onInstall, onCheck }: CommandOptions): Commands {
+  const lastAtMs = new Map<string, number>();
+  return {
+    hear({ topic, payload, isRetained }) {
+      // A retained command would come again with every connection.
+      if (isRetained) return;
+      if (topic === topics.check) {
+        if (payload === 'check' && isDue(topic)) onCheck();
+        return;
+      }
+      const slugged = levelIn(topics.anyInstall, topic);
+      const container = slugged === undefined || payload !== 'install' ? undefined : containerOf(slugged);
+      if (container !== undefined && isDue(container)) onInstall(container);
+    },
+  };
+
+  /** At most one for each thing in 30 s. */
+  function isDue(key: string): boolean {
+    const now = nowMs();
+    if (now - (lastAtMs.get(key) ?? -Infinity) < betweenMs) return false;
+    if (lastAtMs.size >= mostKnown) lastAtMs.clear();
+    lastAtMs.set(key, now);
+    return true;
+  }
+}
+
+const betweenMs = 30_000;
+const mostKnown = 10_000;

@@ -1,0 +1,210 @@
+import type { SecureContext } from 'node:tls';
+import type { Fleet } from '../../../domain/notification/container-entity.ts';
+import { connectMqtt, type Incoming, type MqttConnection } from '../mqtt/connection.ts';
+import type { Publication } from '../mqtt/packets.ts';
+import { createCutting } from '../wire/secrets.ts';
+import { createCommands } from './commands.ts';
+import { levelIn, slug, slugsOf, topicsOf } from './names.ts';
+import { publicationsOf, removalsOf } from './payloads.ts';
+import { inTurns, later, waitFor } from './waiting.ts';
+import type { HomeAssistantSettings } from './url.ts';
+
+export type HomeAssistantDeps = {
+  readonly version: string;
+  readonly hostName: string;
+  /** Monotonic milliseconds. */
+  readonly nowMs: () => number;
+  /** At least 0 and below 1. */
+  readonly random: () => number;
+  readonly contextFor: (host: string) => Promise<SecureContext>;
+  readonly warn: (message: string) => void;
+  /** The container's button was pressed. Only called where the URL allows it. */
+  readonly onInstall: (container: string) => void;
+  readonly onCheck: () => void;
+  /** Waits in milliseconds, for tests: before another connection (by the number of failures), and after a start of Home Assistant. */
+  readonly waits?: {
+    readonly reconnectMs: (failures: number) => number;
+    readonly birthMs: number;
+    readonly selfTestMs: number;
+  };
+};
+
+export type HomeAssistant = {
+  /** Sets the shown state; returns at once, and the newest call wins. */
+  readonly show: (fleet: Fleet) => void;
+  /** Says that we are gone, and resolves when that is said, within 2 s. */
+  readonly close: () => Promise<void>;
+};
+
+/**
+ * Keeps an `update` entity for each container in Home Assistant, by MQTT discovery:
+ * https://www.home-assistant.io/integrations/mqtt/#mqtt-discovery. One connection, made anew whenever it breaks.
+ * Entities of containers that are gone are removed, also those that an earlier process has left at the broker.
+ */
+export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAssistantDeps): HomeAssistant {
+  const { waits = usualWaits(deps.random) } = deps;
+  const topics = topicsOf(settings.prefix, settings.base, slug(settings.node === '' ? deps.hostName : settings.node));
+  const cut = createCutting([settings.password]);
+  const stop = new AbortController();
+  let fleet: Fleet | undefined;
+  let wake: () => void = () => undefined;
+  let connection: MqttConnection | undefined;
+  const online: Publication = { topic: topics.status, payload: 'online', qos: 1, retain: true };
+  const offline: Publication = { ...online, payload: 'offline' };
+  const over = run();
+
+  return {
+    show(next) {
+      fleet = next;
+      wake();
+    },
+    async close() {
+      const open = connection;
+      const goodbye = open?.publish(offline).then(() => open.close());
+      await Promise.race([goodbye?.catch(() => undefined), later(closeMs, stop.signal)]);
+      stop.abort();
+      await over;
+    },
+  };
+
+  async function run(): Promise<void> {
+    for (let failures = 0; !stop.signal.aborted;) {
+      try {
+        await session(() => {
+          failures = 0;
+        });
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        const why = cut(error instanceof Error ? error.message : 'unknown');
+        if (failures === 0)
+          deps.warn(`Cannot reach Home Assistant at ${settings.shown}: ${why}; it is tried again and again`);
+      }
+      failures += 1;
+      await later(waits.reconnectMs(failures), stop.signal);
+    }
+  }
+
+  /** From one connection to its end. */
+  async function session(onOpen: () => void): Promise<void> {
+    const left = new Set<string>();
+    const shown = new Map<string, string>();
+    const self = waitFor();
+    let hearsCommands = false;
+    const commands = createCommands({ ...deps, topics, containerOf: installable });
+    const hear = (message: Incoming): void => {
+      const slugged = levelIn(topics.anyConfig, message.topic);
+      if (message.topic === topics.selfTest) self.resolve();
+      else if (slugged !== undefined) learn(slugged, message.payload);
+      else if (message.topic === topics.birth) void born(message, shown);
+      else if (hearsCommands) commands.hear(message);
+    };
+    const learn = (slugged: string, payload: string): void => {
+      if (payload === '' || left.has(slugged)) return;
+      left.add(slugged);
+      wake();
+    };
+    const { host, port, user, password, isSecure, skipsVerification } = settings;
+    const secureContext = isSecure ? await deps.contextFor(`${host}:${port}`) : undefined;
+    const clientId = `${topics.device}_${Math.floor(deps.random() * 0xffffff).toString(16)}`;
+    const broker = {
+      host,
+      port,
+      user,
+      password,
+      clientId,
+      cleanSession: true,
+      secureContext,
+      skipsVerification,
+      will: offline,
+    };
+    const open = await connectMqtt(broker, stop.signal, hear);
+    connection = open;
+    try {
+      await open.publish(online);
+      for (const topic of [topics.birth, topics.anyConfig]) await open.subscribe(topic).catch(deniedSubscription);
+      hearsCommands = settings.mayInstall && (await hearsItself(open, self.promise));
+      onOpen();
+      await showWhileOpen(open, { left, shown, hearsCommands });
+    } finally {
+      connection = undefined;
+      await open.close();
+    }
+  }
+
+  function deniedSubscription(): void {
+    deps.warn(
+      `Home Assistant at ${settings.shown}: a subscription was refused; entities of removed containers may stay`,
+    );
+  }
+
+  /** A broker may accept a subscription and deliver nothing, so our own message has to come back. */
+  async function hearsItself(open: MqttConnection, heard: Promise<void>): Promise<boolean> {
+    try {
+      await open.subscribe(topics.anyInstall);
+      await open.subscribe(topics.check);
+      await open.publish({ topic: topics.selfTest, payload: 'self-test', qos: 1, retain: false });
+      const isHeard = await Promise.race([
+        heard.then(() => true),
+        later(waits.selfTestMs, stop.signal).then(() => false),
+      ]);
+      if (isHeard) return true;
+    } catch (error) {
+      if (stop.signal.aborted) throw error;
+    }
+    deps.warn(
+      `Home Assistant at ${settings.shown}: the broker delivers no commands to this user, so there are no buttons`,
+    );
+    return false;
+  }
+
+  type Session = { readonly left: Set<string>; readonly shown: Map<string, string>; readonly hearsCommands: boolean };
+
+  async function showWhileOpen(open: MqttConnection, { left, shown, hearsCommands }: Session): Promise<void> {
+    for (;;) {
+      const called = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      if (fleet !== undefined) {
+        const wanted = publicationsOf(fleet, { topics, hostName: deps.hostName, version: deps.version, hearsCommands });
+        const here = new Set(slugsOf(fleet.containers.map(({ name }) => name)).values());
+        const gone = [...left].filter((slugged) => !here.has(slugged));
+        const changed = [...wanted.values()].filter(({ topic, payload }) => shown.get(topic) !== payload);
+        const removals = gone.flatMap((slugged) => removalsOf(slugged, topics));
+        await inTurns([...removals, ...changed], mostInFlight, (publication) => open.publish(publication));
+        for (const { topic, payload } of changed) shown.set(topic, String(payload));
+        for (const { topic } of removals) shown.delete(topic);
+        for (const slugged of gone) left.delete(slugged);
+        for (const slugged of here) left.add(slugged);
+      }
+      const why = await Promise.race([called, open.closed]);
+      if (why !== undefined) throw why;
+    }
+  }
+
+  /** Home Assistant has started, and knows nothing of what is not retained; all instances answer, each a little later. */
+  async function born({ payload }: Incoming, shown: Map<string, string>): Promise<void> {
+    if (payload !== 'online') return;
+    await later(waits.birthMs, stop.signal);
+    shown.clear();
+    wake();
+  }
+
+  function installable(slugged: string): string | undefined {
+    const containers = fleet?.containers ?? [];
+    const slugs = slugsOf(containers.map(({ name }) => name));
+    return containers.find(({ name, mayInstall }) => mayInstall && slugs.get(name) === slugged)?.name;
+  }
+}
+
+/** At once on the way to a broker. */
+const mostInFlight = 20;
+const closeMs = 2000;
+
+function usualWaits(random: () => number): NonNullable<HomeAssistantDeps['waits']> {
+  const jitter = 0.9 + random() * 0.2;
+  return {
+    reconnectMs: (failures) => Math.min(60_000, 1000 * 2 ** Math.min(failures, 6)) * jitter,
+    birthMs: 1000 + random() * 4000,
+    selfTestMs: 5000,
+  };
+}

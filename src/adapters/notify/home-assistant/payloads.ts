@@ -1,0 +1,129 @@
+import type { ContainerEntity, Fleet } from '../../../domain/notification/container-entity.ts';
+import type { Publication } from '../mqtt/packets.ts';
+import { slugsOf, type Topics } from './names.ts';
+
+export type Shown = {
+  readonly topics: Topics;
+  readonly hostName: string;
+  readonly version: string;
+  /** Whether commands are wanted, and arrive. */
+  readonly hearsCommands: boolean;
+};
+
+/** All that is retained for a fleet, by topic. */
+export function publicationsOf(fleet: Fleet, shown: Shown): ReadonlyMap<string, Publication> {
+  const { topics } = shown;
+  const slugs = slugsOf(fleet.containers.map(({ name }) => name));
+  const all = fleet.containers.flatMap((container) => {
+    const slugged = slugs.get(container.name) ?? '';
+    return [
+      retained(topics.config(slugged), discovery(container, slugged, shown)),
+      retained(topics.state(slugged), stateOf(container)),
+      {
+        ...retained(topics.attributes(slugged), { container: container.name, ...container.attributes }),
+        qos: 0 as const,
+      },
+    ];
+  });
+  const waiting = fleet.containers.filter(isOutdated).length;
+  return new Map([...all, ...sensors(fleet, waiting, shown)].map((publication) => [publication.topic, publication]));
+}
+
+/** Publications that remove an entity and all its retained messages. */
+export function removalsOf(slugged: string, topics: Topics): readonly Publication[] {
+  return [topics.config(slugged), topics.state(slugged), topics.attributes(slugged)].map((topic) => ({
+    ...{ topic, payload: '', qos: 1, retain: true },
+  }));
+}
+
+/** https://www.home-assistant.io/integrations/update.mqtt/ */
+function discovery(container: ContainerEntity, slugged: string, shown: Shown): object {
+  const { topics } = shown;
+  const id = `${topics.device}_${slugged}`;
+  const command = { command_topic: topics.install(slugged), payload_install: 'install', qos: 1, retain: false };
+  return {
+    name: container.name,
+    unique_id: id,
+    default_entity_id: `update.${id.replaceAll('-', '_')}`,
+    title: container.title,
+    state_topic: topics.state(slugged),
+    json_attributes_topic: topics.attributes(slugged),
+    ...(shown.hearsCommands && container.mayInstall ? command : {}),
+    ...(container.picture === undefined ? {} : { entity_picture: container.picture }),
+    ...(container.releaseUrl === undefined ? {} : { release_url: container.releaseUrl }),
+    ...common(shown),
+  };
+}
+
+/** The schema is closed, and a message with one key more, or with null in place of a text, is thrown away whole. */
+function stateOf(container: ContainerEntity): object {
+  const { installedVersion, latestVersion, title, releaseUrl, releaseSummary, picture, isUpdating } = container;
+  return {
+    installed_version: installedVersion,
+    latest_version: latestVersion,
+    title,
+    release_url: releaseUrl,
+    release_summary: releaseSummary?.slice(0, longestSummary),
+    entity_picture: picture,
+    in_progress: isUpdating,
+    update_percentage: null,
+  };
+}
+
+const longestSummary = 255;
+
+/** https://www.home-assistant.io/integrations/sensor.mqtt/ and https://www.home-assistant.io/integrations/button.mqtt/ */
+function sensors({ lastCheckAtMs }: Fleet, waiting: number, shown: Shown): readonly Publication[] {
+  const { topics } = shown;
+  const updates = { name: 'Updates available', unique_id: `${topics.device}_updates`, state_topic: topics.updates };
+  const lastCheck = {
+    name: 'Last check',
+    unique_id: `${topics.device}_last_check`,
+    state_topic: topics.lastCheck,
+    device_class: 'timestamp',
+  };
+  const check = {
+    name: 'Check now',
+    unique_id: `${topics.device}_check`,
+    command_topic: topics.check,
+    payload_press: 'check',
+  };
+  const checkedAt = lastCheckAtMs === undefined ? [] : [text(topics.lastCheck, new Date(lastCheckAtMs).toISOString())];
+  return [
+    retained(topics.sensorConfig('updates'), { ...updates, ...common(shown) }),
+    retained(topics.sensorConfig('last_check'), { ...lastCheck, ...common(shown) }),
+    shown.hearsCommands
+      ? retained(topics.buttonConfig('check'), { ...check, ...common(shown) })
+      : text(topics.buttonConfig('check'), ''),
+    text(topics.updates, String(waiting)),
+    ...checkedAt,
+  ];
+}
+
+function common({ topics, hostName, version }: Shown): object {
+  return {
+    availability_topic: topics.status,
+    payload_available: 'online',
+    payload_not_available: 'offline',
+    device: {
+      identifiers: [topics.device],
+      name: `Upkeep ${hostName}`,
+      manufacturer: 'Upkeep',
+      model: 'Docker host',
+      sw_version: version,
+    },
+    origin: { name: 'Upkeep', sw_version: version },
+  };
+}
+
+function isOutdated({ installedVersion, latestVersion }: ContainerEntity): boolean {
+  return installedVersion !== undefined && latestVersion !== undefined && installedVersion !== latestVersion;
+}
+
+function retained(topic: string, payload: object): Publication {
+  return text(topic, JSON.stringify(payload));
+}
+
+function text(topic: string, payload: string): Publication {
+  return { topic, payload, qos: 1, retain: true };
+}

@@ -1,0 +1,67 @@
+import { flag, text } from '../url/parameters.ts';
+import type { UrlParts } from '../url/parts.ts';
+import { shownUrl } from '../url/print.ts';
+import { UrlProblem } from '../url/problem.ts';
+import { queryPairs, readQuery } from '../url/query.ts';
+import { serverOf } from '../service/address.ts';
+import { unknownKeysOf } from '../service/service.ts';
+
+/** How Home Assistant is reached, through its broker. */
+export type HomeAssistantSettings = {
+  readonly host: string;
+  readonly port: number;
+  readonly isSecure: boolean;
+  readonly user: string;
+  readonly password: string;
+  readonly prefix: string;
+  readonly base: string;
+  /** Empty: the name of the host. */
+  readonly node: string;
+  /** Whether its buttons may have containers updated. */
+  readonly mayInstall: boolean;
+  readonly skipsVerification: boolean;
+  /** The URL without its secrets. */
+  readonly shown: string;
+  /** Keys that mean nothing. */
+  readonly unknownKeys: readonly string[];
+};
+
+export const homeAssistantForm = 'homeassistant+mqtt://[USER:PASSWORD@]HOST[:PORT] or homeassistant+mqtts://…';
+
+export const homeAssistantParameters = {
+  prefix: text('discovery prefix of Home Assistant', { fallback: 'homeassistant' }),
+  base: text('first level of our own topics', { fallback: 'upkeep' }),
+  node: text('name of this Upkeep in topics and ids; the host name unless given, so two on one host need one'),
+  install: flag('its buttons may have containers updated', false),
+  disabletlsverification: flag('any certificate will do', false),
+};
+
+/** Throws a `UrlProblem`. */
+export function readHomeAssistant(parts: UrlParts): HomeAssistantSettings {
+  if (parts.variant !== 'mqtt' && parts.variant !== 'mqtts')
+    throw new UrlProblem('the scheme', 'has no +mqtt or +mqtts');
+  serverOf(parts);
+  if (parts.segments.length > 0) throw new UrlProblem('the path', 'means nothing; give prefix= and base=');
+  const query = readQuery(homeAssistantParameters, parts.query);
+  const { prefix, base, node, install, disabletlsverification } = query.values;
+  for (const [key, value] of Object.entries({ prefix, base }))
+    if (!/^[\w-]+(?:\/[\w-]+)*$/.test(value)) throw new UrlProblem(`the key "${key}"`, 'is no topic');
+  const isSecure = parts.variant === 'mqtts';
+  const usualPort = isSecure ? 8883 : 1883;
+  return {
+    host: parts.host.replaceAll(/[[\]]/g, ''),
+    port: parts.port === '' ? usualPort : Number(parts.port),
+    isSecure,
+    user: parts.user,
+    password: parts.password,
+    prefix,
+    base,
+    node,
+    mayInstall: install,
+    skipsVerification: disabletlsverification,
+    shown: shownUrl({ ...parts, query: queryPairs(homeAssistantParameters, { ...query, others: [] }) }, [
+      parts.password,
+    ]),
+    unknownKeys: unknownKeysOf(query),
+  };
+}

@@ -1,0 +1,200 @@
+import * as net from 'node:net';
+import * as tls from 'node:tls';
+import { readNetworkError } from '../../oci/transport/network-errors.ts';
+import { Refused } from '../wire/refused.ts';
+import {
+  acknowledgement,
+  connectPacket,
+  disconnectPacket,
+  packetTypes,
+  pingPacket,
+  publishPacket,
+  subscribePacket,
+  type ConnectOptions,
+  type MqttVersion,
+  type Publication,
+} from './packets.ts';
+import { refusedBy } from './reasons.ts';
+import { createPacketReader, type ReceivedPacket } from './received.ts';
+
+export type Broker = Omit<ConnectOptions, 'keepAliveSeconds'> & {
+  readonly host: string;
+  readonly port: number;
+  /** Undefined: no TLS. */
+  readonly secureContext: tls.SecureContext | undefined;
+  readonly skipsVerification: boolean;
+};
+
+export type Incoming = { readonly topic: string; readonly payload: string; readonly isRetained: boolean };
+
+export type MqttConnection = {
+  /** Resolves when the broker has it; with QoS 0, which nobody confirms, when it is sent. Rejects with `Refused`. */
+  readonly publish: (publication: Publication) => Promise<void>;
+  readonly subscribe: (topic: string) => Promise<void>;
+  /** Resolves, and never rejects, when it is over, whoever ended it. */
+  readonly closed: Promise<Refused>;
+  /** Ends it in good manners: the will is not published. */
+  readonly close: () => Promise<void>;
+};
+
+/** Speaks MQTT 5, or 3.1.1 where the broker wants that. Rejects with `Refused`; the signal ends it at any time. */
+export async function connectMqtt(
+  broker: Broker,
+  signal: AbortSignal,
+  onMessage: (message: Incoming) => void = () => undefined,
+): Promise<MqttConnection> {
+  try {
+    return await connectAs(5, broker, signal, onMessage);
+  } catch (error) {
+    if (!(error instanceof Refused) || error.failure !== 'rejected') throw error;
+    return connectAs(4, broker, signal, onMessage);
+  }
+}
+
+/** A broker that hears nothing for one and a half of these publishes the will. */
+const keepAliveSeconds = 30;
+const highestId = 0xffff;
+
+async function connectAs(
+  version: MqttVersion,
+  broker: Broker,
+  signal: AbortSignal,
+  onMessage: (message: Incoming) => void,
+): Promise<MqttConnection> {
+  signal.throwIfAborted();
+  const socket = openSocket(broker);
+  const waiting = new Map<number, { readonly resolve: () => void; readonly reject: (error: Refused) => void }>();
+  const opened = waiter<void>();
+  const ended = waiter<Refused>();
+  let lastId = 0;
+  let isAnswered = true;
+
+  const end = (why: Refused): void => {
+    clearInterval(ping);
+    signal.removeEventListener('abort', abort);
+    socket.destroy();
+    opened.reject(why);
+    for (const { reject } of waiting.values()) reject(why);
+    waiting.clear();
+    ended.resolve(why);
+  };
+  const abort = (): void => end(new Refused('network', 'it was stopped'));
+  const ping = setInterval(() => {
+    if (!isAnswered) return end(new Refused('network', 'the broker no longer answers'));
+    isAnswered = false;
+    socket.write(pingPacket);
+  }, keepAliveSeconds * 1000);
+  ping.unref();
+  signal.addEventListener('abort', abort, { once: true });
+
+  const read = createPacketReader(version);
+  socket.on('data', (chunk) => {
+    try {
+      for (const packet of read(chunk)) hear(packet);
+    } catch (error) {
+      end(new Refused('rejected', error instanceof Error ? error.message : 'it does not speak MQTT'));
+    }
+  });
+  socket.once('error', (error) => end(new Refused('network', readNetworkError(error, broker.host).message)));
+  socket.once('close', () => end(new Refused('network', 'the connection was closed')));
+  socket.once(broker.secureContext === undefined ? 'connect' : 'secureConnect', () =>
+    socket.write(connectPacket(version, { ...broker, keepAliveSeconds })),
+  );
+  await opened.promise;
+
+  return {
+    publish(publication) {
+      if (publication.qos === 0) return written(publishPacket(version, publication, 0));
+      return confirmed((id) => publishPacket(version, publication, id));
+    },
+    subscribe: (topic) => confirmed((id) => subscribePacket(version, topic, id)),
+    closed: ended.promise,
+    async close() {
+      if (!socket.destroyed) await written(disconnectPacket).catch(() => undefined);
+      const isOver = new Promise<void>((resolve) => {
+        socket.once('close', () => resolve());
+        if (socket.destroyed) resolve();
+      });
+      socket.end();
+      const late = setTimeout(() => socket.destroy(), lingerMs);
+      await isOver;
+      clearTimeout(late);
+      end(new Refused('network', 'it was closed'));
+    },
+  };
+
+  function hear(packet: ReceivedPacket): void {
+    isAnswered = true;
+    switch (packet.kind) {
+      case 'connack':
+        return packet.reason === 0 ? opened.resolve() : end(refusedBy(version, packet.reason));
+      case 'ack':
+        if (packet.type === packetTypes.pubrec && packet.reason < 0x80)
+          return void socket.write(acknowledgement(packetTypes.pubrel, packet.id));
+        return settle(packet.id, packet.reason);
+      case 'suback':
+        return settle(packet.id, packet.reason);
+      case 'pubrel':
+        return void socket.write(acknowledgement(packetTypes.pubcomp, packet.id));
+      case 'disconnect':
+        return end(refusedBy(version, packet.reason));
+      case 'publish': {
+        const type = packet.qos === 2 ? packetTypes.pubrec : packetTypes.puback;
+        if (packet.qos > 0) socket.write(acknowledgement(type, packet.id));
+        return onMessage({ topic: packet.topic, payload: packet.payload, isRetained: packet.retain });
+      }
+      case 'pong':
+        return undefined;
+    }
+  }
+
+  function settle(id: number, reason: number): void {
+    const known = waiting.get(id);
+    waiting.delete(id);
+    if (reason < 0x80) known?.resolve();
+    else known?.reject(refusedBy(version, reason));
+  }
+
+  function confirmed(packet: (id: number) => Buffer): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (socket.destroyed) return void reject(new Refused('network', 'the connection was closed'));
+      do lastId = (lastId % highestId) + 1;
+      while (waiting.has(lastId));
+      waiting.set(lastId, { resolve, reject });
+      socket.write(packet(lastId));
+    });
+  }
+
+  function written(packet: Buffer): Promise<void> {
+    return new Promise((resolve, reject) => {
+      socket.write(packet, (error) =>
+        error ? reject(new Refused('network', 'the connection was closed')) : resolve(),
+      );
+    });
+  }
+}
+
+/** For the last packet to leave. */
+const lingerMs = 1000;
+
+function openSocket({ host, port, secureContext, skipsVerification }: Broker): net.Socket {
+  if (secureContext === undefined) return net.connect({ host, port });
+  const servername = net.isIP(host) === 0 ? { servername: host } : {};
+  return tls.connect({ host, port, secureContext, rejectUnauthorized: !skipsVerification, ...servername });
+}
+
+type Waiter<Value> = {
+  readonly promise: Promise<Value>;
+  readonly resolve: (value: Value) => void;
+  readonly reject: (error: Error) => void;
+};
+
+/** Its rejection does no harm while nobody waits. */
+function waiter<Value>(): Waiter<Value> {
+  let [resolve, reject]: [Waiter<Value>['resolve'], Waiter<Value>['reject']] = [() => undefined, () => undefined];
+  const promise = new Promise<Value>((...both) => {
+    [resolve, reject] = both;
+  });
+  promise.catch(() => undefined);
+  return { promise, resolve, reject };
+}

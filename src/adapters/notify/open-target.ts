@@ -1,0 +1,135 @@
+import type { Message, SendOutcome, Target } from '../../domain/notification/message.ts';
+import { formatDuration } from '../../domain/text/duration.ts';
+import type { Delivery, NotifyDeps, Part, ReadTarget } from './service/service.ts';
+import type { Exchange } from './wire/exchange.ts';
+import { expectTaken, type Judge } from './wire/judge.ts';
+import { createProgress } from './wire/progress.ts';
+import { Refused } from './wire/refused.ts';
+import { createCutting } from './wire/secrets.ts';
+import { wordsOf } from './wire/words.ts';
+
+export type OpenTarget = Target & { readonly close: () => Promise<void> };
+
+type Naming = { readonly name: string; readonly service: string; readonly hearsStart: boolean };
+
+/** A target that sends. A message that was taken in part goes on, at the next try, with what was not. */
+export function openTarget(read: ReadTarget, naming: Naming, exchange: Exchange, deps: NotifyDeps): OpenTarget {
+  const { deadlineMs = 10_000 } = deps;
+  const delivery = read.open(deps);
+  const cut = createCutting(read.secrets);
+  const progress = createProgress<number>();
+  const { name, service, hearsStart } = naming;
+  return {
+    name,
+    service,
+    shown: read.shown,
+    ...(hearsStart ? { hearsStart } : {}),
+    async send(message, signal) {
+      const late = AbortSignal.timeout(deadlineMs);
+      const either = AbortSignal.any([signal, late]);
+      try {
+        const answer = await until(
+          'deliver' in delivery
+            ? delivery.deliver(message, exchange, either)
+            : sendParts(delivery, message, { exchange, taken: progress.of(message.id), signal: either }),
+          either,
+        );
+        progress.forget(message.id);
+        return { kind: 'sent', answer: cut(answer) };
+      } catch (error) {
+        if (signal.aborted) return unanswered('it was stopped before the service had answered');
+        if (late.aborted) return unanswered(`no answer within ${formatDuration(deadlineMs)}`);
+        if (!(error instanceof Refused))
+          return failed('rejected', `the request could not be made: ${cut(wordsOfError(error))}`);
+        const said = error.said === '' ? '' : `: ${cut(error.said)}`;
+        return failed(error.failure, `${cut(error.message)}${said}`, error.retryAfterMs);
+      }
+    },
+    close: async () => ('deliver' in delivery ? delivery.close?.() : undefined),
+  };
+}
+
+/** The service may have taken it. */
+function unanswered(words: string): SendOutcome {
+  return { kind: 'failed', failure: 'network', reason: words, mayHaveArrived: true };
+}
+
+function failed(failure: Refused['failure'], words: string, retryAfterMs?: number): SendOutcome {
+  const remedy = remedies[failure];
+  const reason = remedy === undefined ? words : `${words} (${remedy})`;
+  return { kind: 'failed', failure, reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+}
+
+const remedies: Partial<Record<Refused['failure'], string>> = {
+  auth: "check the token or password in the target's URL",
+  gone: 'the target is gone there, or we are not invited; give the URL of another',
+};
+
+function wordsOfError(error: unknown): string {
+  return error instanceof Error ? error.message.slice(0, 200) : 'unknown';
+}
+
+type Conversation = { readonly exchange: Exchange; readonly taken: Set<number>; readonly signal: AbortSignal };
+
+/** One after the other, because receivers show them as they come. */
+async function sendParts(
+  { requests, judge }: Extract<Delivery, { requests: unknown }>,
+  message: Message,
+  { exchange, taken, signal }: Conversation,
+): Promise<string> {
+  const parts = requests(message);
+  const refusals = new Map<string, Refused>();
+  let words = '';
+  for (const [index, part] of parts.entries()) {
+    const to = part.to ?? '';
+    if (taken.has(index) || refusals.has(to)) continue;
+    try {
+      words = await sendPart(part, judge, exchange, signal);
+      taken.add(index);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      refusals.set(to, error);
+    }
+  }
+  if (refusals.size > 0) throw together([...refusals.values()], new Set(parts.map(({ to }) => to)).size);
+  return words;
+}
+
+async function sendPart(
+  part: Part,
+  judge: Judge | undefined,
+  exchange: Exchange,
+  signal: AbortSignal,
+): Promise<string> {
+  const answer = await exchange(part, signal);
+  try {
+    expectTaken(answer, judge);
+  } catch (error) {
+    const other = part.otherwise?.(answer);
+    if (other === undefined) throw error;
+    return sendPart(other, judge, exchange, signal);
+  }
+  const words = wordsOf(answer);
+  return `status ${answer.status}${words === '' ? '' : `: ${words}`}`;
+}
+
+/** Of several refusals, one that another try may overcome decides about it. */
+function together(refusals: readonly Refused[], receivers: number): Refused {
+  const order = ['rate', 'network', 'auth', 'rejected', 'gone'];
+  const sorted = refusals.toSorted((a, b) => order.indexOf(a.failure) - order.indexOf(b.failure));
+  const [first] = sorted;
+  if (first === undefined || receivers === 1) return first ?? new Refused('rejected', 'there is nobody to send to');
+  const { failure, said, retryAfterMs } = first;
+  const why = `${refusals.length} of ${receivers} receivers: ${first.message}`;
+  return new Refused(failure, why, { said, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+}
+
+/** Stops waiting at the signal; a promise that ignores the signal goes on alone. */
+function until<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => reject(signal.reason as Error);
+    if (signal.aborted) leave();
+    signal.addEventListener('abort', leave, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+  });
+}

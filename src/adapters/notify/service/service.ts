@@ -1,0 +1,120 @@
+import type { Message, MessageLevel } from '../../../domain/notification/message.ts';
+import { queryPairs, readQuery, type Query } from '../url/query.ts';
+import type { ParameterTable, ValuesOf } from '../url/parameters.ts';
+import type { UrlParts } from '../url/parts.ts';
+import { shownUrl, wholeUrl } from '../url/print.ts';
+import type { Exchange, ExchangeOptions, HttpAnswer, HttpRequest } from '../wire/exchange.ts';
+import type { Judge } from '../wire/judge.ts';
+
+/** All that services need of the world. */
+export type NotifyDeps = ExchangeOptions & {
+  /** Of this machine, as people know it. */
+  readonly hostName: string;
+  /** Unix milliseconds, for signatures. */
+  readonly nowMs: () => number;
+  /** Writes a message to the log or to standard output, for `logger://`. */
+  readonly writeLog: (text: string, level: MessageLevel) => void;
+  /** For one message to one target; 10 s unless given. */
+  readonly deadlineMs?: number;
+};
+
+/** One request of several that a message becomes. */
+export type Part = HttpRequest & {
+  /** Receiver, for a message with several; one failed receiver does not stop the others. */
+  readonly to?: string;
+  /** Another request after an answer that refuses this one; undefined: it stays refused. */
+  readonly otherwise?: (answer: HttpAnswer) => Part | undefined;
+};
+
+/** How a message travels: as requests that are known beforehand, or by a conversation of the service's own. */
+export type Delivery =
+  | { readonly requests: (message: Message) => readonly Part[]; readonly judge?: Judge }
+  | {
+      /** Resolves to what was answered; throws `Refused`. */
+      readonly deliver: (message: Message, exchange: Exchange, signal: AbortSignal) => Promise<string>;
+      /** Ends what is kept open. */
+      readonly close?: () => Promise<void>;
+    };
+
+export type Given<Table extends ParameterTable, Address> = {
+  readonly address: Address;
+  readonly parts: UrlParts;
+} & Query<Table>;
+
+export type ServiceDefinition<Table extends ParameterTable, Address> = {
+  /** The first is the one to write. */
+  readonly schemes: readonly [string, ...string[]];
+  /** Variants after a `+` in the scheme; none by default. */
+  readonly variants?: readonly string[];
+  /** The name that its makers give it. */
+  readonly title: string;
+  readonly form: string;
+  /** Lines for the documentation: where the parts of the URL come from, and what is special. */
+  readonly about: string;
+  readonly example: string;
+  readonly parameters: Table;
+  /** Handling of an unknown key: reported as the user's mistake, ignored, or forwarded to the receiver. */
+  readonly otherKeys?: 'told' | 'ignored' | 'forwarded';
+  /** Whether it wants to know when a run begins too. */
+  readonly hearsStart?: true;
+  /** Reads what stands before the query; throws a `UrlProblem`. */
+  readonly readAddress: (parts: UrlParts, values: ValuesOf<Table>) => Address;
+  /** Cut out of everything that the service answers, and hidden where the URL is shown. */
+  readonly secrets: (given: Given<Table, Address>) => readonly string[];
+  /** Hidden where the URL is shown, though no secret by itself. */
+  readonly hidden?: (given: Given<Table, Address>) => readonly string[];
+  readonly open: (given: Given<Table, Address>, deps: NotifyDeps) => Delivery;
+};
+
+/** A service whose parameters and address are its own affair. */
+export type Service = Omit<ServiceDefinition<ParameterTable, never>, 'readAddress' | 'secrets' | 'hidden' | 'open'> & {
+  /** Throws a `UrlProblem`. */
+  readonly read: (parts: UrlParts) => ReadTarget;
+};
+
+/** A URL that has been understood. */
+export type ReadTarget = {
+  readonly secrets: readonly string[];
+  readonly shown: string;
+  /** Reads back the same. */
+  readonly whole: string;
+  /** Keys that mean nothing to the service; empty for one that had better not be named. */
+  readonly unknownKeys: readonly string[];
+  readonly open: (deps: NotifyDeps) => Delivery;
+};
+
+export function defineService<Table extends ParameterTable, Address>(
+  definition: ServiceDefinition<Table, Address>,
+): Service {
+  const { readAddress, secrets: secretsOf, hidden: hiddenOf, open, ...described } = definition;
+  const { parameters, otherKeys = 'told' } = definition;
+  return {
+    ...described,
+    read(parts) {
+      const query = readQuery(parameters, parts.query);
+      const given = { address: readAddress(parts, query.values), parts, ...query };
+      const secrets = [...secretsOf(given), ...secretValues(parameters, query)].filter((secret) => secret !== '');
+      const pairs = queryPairs(parameters, query);
+      const shownPairs = pairs.slice(0, query.given.size).filter(([key]) => parameters[key]?.isSecret !== true);
+      return {
+        secrets,
+        shown: shownUrl({ ...parts, query: shownPairs }, [...secrets, ...(hiddenOf?.(given) ?? [])]),
+        whole: wholeUrl({ ...parts, query: pairs }),
+        unknownKeys: otherKeys === 'told' ? unknownKeysOf(query) : [],
+        open: (deps) => open(given, deps),
+      };
+    },
+  };
+}
+
+/** A key without a value is as likely a secret that has slipped there, so its name is left out. */
+export function unknownKeysOf({ others }: Pick<Query<ParameterTable>, 'others'>): readonly string[] {
+  return others.map(([key, value]) => (value === '' ? '' : key));
+}
+
+function secretValues<Table extends ParameterTable>(parameters: Table, { values }: Query<Table>): readonly string[] {
+  return Object.entries(parameters).flatMap(([key, { isSecret }]) => {
+    const value = values[key];
+    return isSecret && typeof value === 'string' ? [value] : [];
+  });
+}

@@ -1,0 +1,16 @@
+import type { Message } from '../../../domain/notification/message.ts';
+
+/** The message's own title, else that of the URL. */
+export function titleOf(message: Message, ofUrl = ''): string {
+  return message.title === '' ? ofUrl : message.title;
+}
+
+/** For services without a title of their own: the title is the first line. */
+export function titledText(message: Message, title = message.title, text = message.text): string {
+  return title === '' ? text : `${title}\n${text}`;
+}
+
+/** Text for a service that renders CommonMark. */
+export function richText(message: Message): string {
+  return message.markdown ?? message.text;
+}

@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto';
+import type { Message } from '../../../../domain/notification/message.ts';
+import { flag, list, text } from '../../url/parameters.ts';
+import { jsonPost } from '../../wire/bodies.ts';
+import type { HttpAnswer } from '../../wire/exchange.ts';
+import { expectTaken, refusal } from '../../wire/judge.ts';
+import { Refused } from '../../wire/refused.ts';
+import { messagePieces } from '../../wire/split.ts';
+import { fieldOf, jsonOf } from '../../wire/words.ts';
+import { needed, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
+
+/** https://spec.matrix.org/latest/client-server-api/ */
+export const matrix = defineService({
+  schemes: ['matrix'],
+  title: 'Matrix',
+  form: 'matrix://[USER]:PASSWORD_OR_TOKEN@HOST[:PORT]/?rooms=ROOM[,ROOM…]',
+  about:
+    'Without a user the password is an access token. A room is `!id:server` or an alias (`%23ops:server`, the `#` may be left out); without any, each joined room gets the message.',
+  example: 'matrix://upkeep:correct-horse-9@matrix.example.com/?rooms=!AbCdEf:example.com,ops:example.com',
+  parameters: {
+    rooms: list('ids or aliases', { aliases: ['room'] }),
+    disabletls: flag('plain http', false),
+    title: text('before the text'),
+  },
+  readAddress: (parts) => ({
+    server: serverOf(parts),
+    user: parts.user,
+    password: needed(parts.password, 'the password or token'),
+  }),
+  secrets: ({ address }) => [address.password],
+  open({ address: { server, user, password }, values }) {
+    const api = `${values.disabletls ? 'http' : 'https'}://${server}/_matrix/client/v3`;
+    let token = user === '' ? password : undefined;
+    return {
+      async deliver(message, exchange, signal) {
+        const ask: Ask = async (method, path, body) => {
+          const isLogin = path === '/login';
+          if (!isLogin) token ??= await logIn(ask);
+          const headers = isLogin ? {} : { authorization: `Bearer ${token ?? ''}` };
+          const request = { ...jsonPost(`${api}${path}`, body, headers), method };
+          const answer = await exchange(method === 'GET' ? bare(request) : request, signal);
+          // A token that has expired is worth one login more, at the next try.
+          if (answer.status === 401 && user !== '') token = undefined;
+          return withoutToken(answer, token);
+        };
+        await sendToRooms(message, ask);
+        return 'taken by every room';
+      },
+    };
+
+    async function logIn(ask: Ask): Promise<string> {
+      const identifier = { type: 'm.id.user', user };
+      const device = createHash('sha256').update(`${user}\n${server}`).digest('hex').slice(0, 10).toUpperCase();
+      const answer = await ask('POST', '/login', {
+        type: 'm.login.password',
+        identifier,
+        password,
+        device_id: `UPKEEP${device}`,
+      });
+      // Elsewhere M_FORBIDDEN means a room that we may not be in.
+      if (answer.status === 403) throw refusal(answer, 'auth');
+      return textField(answer, 'access_token');
+    }
+
+    async function sendToRooms(message: Message, ask: Ask): Promise<void> {
+      const title = titleOf(message, values.title);
+      const pieces = messagePieces(title === '' ? message.text : `${title}\n\n${message.text}`, textLimit);
+      const rooms = values.rooms.length > 0 ? values.rooms : await joinedRooms(ask);
+      const refusals: Refused[] = [];
+      for (const room of rooms) {
+        try {
+          const id = room.startsWith('!') ? room : await join(room, ask);
+          for (const [index, body] of pieces.entries()) {
+            // The same for each try, so that a repeat is known as one.
+            const transaction = encodeURIComponent(`${message.id}-${index}`);
+            const path = `/rooms/${encodeURIComponent(id)}/send/m.room.message/${transaction}`;
+            expectTaken(await ask('PUT', path, { msgtype: 'm.text', body }));
+          }
+        } catch (error) {
+          if (!(error instanceof Refused)) throw error;
+          refusals.push(error);
+        }
+      }
+      const worst = refusals.find(({ failure }) => failure === 'rate' || failure === 'network') ?? refusals[0];
+      if (worst !== undefined) throw worst;
+    }
+  },
+});
+
+type Ask = (method: 'GET' | 'POST' | 'PUT', path: string, body: unknown) => Promise<HttpAnswer>;
+
+/** An event has at most 65 kB with all that is around the text: https://spec.matrix.org/latest/client-server-api/#size-limits */
+const textLimit = { max: 30_000, unit: 'bytes' } as const;
+
+async function joinedRooms(ask: Ask): Promise<readonly string[]> {
+  const answer = await ask('GET', '/joined_rooms', undefined);
+  expectTaken(answer);
+  const rooms = fieldOf(jsonOf(answer), 'joined_rooms');
+  const ids = Array.isArray(rooms) ? rooms.filter((room): room is string => typeof room === 'string') : [];
+  if (ids.length === 0) throw new Refused('gone', 'it is in no room');
+  return ids;
+}
+
+async function join(alias: string, ask: Ask): Promise<string> {
+  const name = alias.startsWith('#') ? alias : `#${alias}`;
+  return textField(await ask('POST', `/join/${encodeURIComponent(name)}`, {}), 'room_id');
+}
+
+function textField(answer: HttpAnswer, name: string): string {
+  expectTaken(answer);
+  const value = fieldOf(jsonOf(answer), name);
+  if (typeof value === 'string') return value;
+  throw new Refused('rejected', `its answer has no ${name}`);
+}
+
+function bare(request: ReturnType<typeof jsonPost>): ReturnType<typeof jsonPost> {
+  const { body: _, ...rest } = request;
+  return rest;
+}
+
+/** The token is not in the URL, so nobody else cuts it out of the answer. */
+function withoutToken(answer: HttpAnswer, token: string | undefined): HttpAnswer {
+  return token === undefined || token === '' ? answer : { ...answer, body: answer.body.replaceAll(token, '***') };
+}

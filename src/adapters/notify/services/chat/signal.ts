@@ -1,0 +1,66 @@
+import { flag, list, text } from '../../url/parameters.ts';
+import { UrlProblem } from '../../url/problem.ts';
+import { jsonPost } from '../../wire/bodies.ts';
+import { basicLogin } from '../../wire/headers.ts';
+import { messagePieces } from '../../wire/split.ts';
+import { matching, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { titledText, titleOf } from '../../service/texts.ts';
+
+/** https://github.com/bbernhard/signal-cli-rest-api */
+export const signal = defineService({
+  schemes: ['signal'],
+  title: 'Signal (signal-cli-rest-api)',
+  form: 'signal://[USER:PASSWORD@]HOST[:PORT]/SOURCE/RECIPIENT[/RECIPIENT…]',
+  about:
+    'Source and recipients are numbers such as `+4915112345678`; a recipient may be `group.…` as well. Most installations speak plain http: `disabletls=yes`.',
+  example: 'signal://signal.example.com:8080/+4915112345678/+4915187654321?disabletls=yes',
+  parameters: {
+    token: text('sent as a bearer token', { aliases: ['apikey'], isSecret: true }),
+    user: text('in place of the one before the @'),
+    password: text('in place of the one before the @', { isSecret: true }),
+    source: text('in place of the one in the path'),
+    recipients: list('in place of those in the path', { aliases: ['to'] }),
+    title: text('the first line'),
+    disabletls: flag('plain http', false),
+  },
+  readAddress(parts, values) {
+    const [first = '', ...others] = parts.segments;
+    const source = matching(values.source === '' ? first : values.source, numberShape, 'the source');
+    const inPath = rejoined(values.source === '' ? others : parts.segments);
+    const recipients = values.recipients.length > 0 ? values.recipients : inPath;
+    if (recipients.length === 0) throw new UrlProblem('the recipients', 'are missing');
+    for (const recipient of recipients) matching(recipient, recipientShape, 'a recipient');
+    const login = { user: values.user || parts.user, password: values.password || parts.password };
+    return { server: serverOf(parts, '8080'), source, recipients, login };
+  },
+  secrets: ({ address: { login } }) => [login.password],
+  open({ address: { server, source, recipients, login }, values }) {
+    const url = `${values.disabletls ? 'http' : 'https'}://${server}/v2/send`;
+    const authorization = values.token === '' ? basicLogin(login.user, login.password) : `Bearer ${values.token}`;
+    const headers = values.token + login.user === '' ? {} : { authorization };
+    return {
+      requests: (message) =>
+        messagePieces(titledText(message, titleOf(message, values.title)), textLimit).map((piece) =>
+          jsonPost(url, { message: piece, number: source, recipients }, headers),
+        ),
+    };
+  },
+});
+
+/** Longer ones are sent as an attachment. */
+const textLimit = { max: 2000, unit: 'units' } as const;
+
+const numberShape = /^\+?\d{3,20}$/;
+const recipientShape = /^(?:\+?\d{3,20}|group\.[A-Za-z0-9+/=_-]+|[0-9a-f-]{36}|u:[\w.]+)$/;
+
+/** The base64 of a group may hold slashes. */
+function rejoined(segments: readonly string[]): readonly string[] {
+  const found: string[] = [];
+  for (const segment of segments) {
+    const isRest = found.at(-1)?.startsWith('group.') === true && !/^(?:\+|group\.|u:)/.test(segment);
+    if (isRest) found.push(`${found.pop() ?? ''}/${segment}`);
+    else found.push(segment);
+  }
+  return found;
+}

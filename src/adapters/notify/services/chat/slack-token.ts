@@ -1,0 +1,16 @@
+/** A token of Slack in three parts, and how it is used: as the address of a webhook or as the login of a bot. */
+export type SlackToken = {
+  readonly kind: 'hook' | 'xoxb' | 'xoxp' | `xox${string}`;
+  readonly parts: readonly string[];
+};
+
+/** From `hook:A-B-C`, `xoxb:1-2-c`, `A/B/C`; undefined when it is none. */
+export function readSlackToken(text: string): SlackToken | undefined {
+  const [, kind = 'hook', a = '', separator = '', rest = ''] = tokenShape.exec(text) ?? [];
+  const parts = [a, ...rest.split(separator === '' ? '-' : separator)];
+  const [, b = '', c = ''] = parts;
+  const isToken = parts.length === 3 && /^[A-Z0-9]{9,}$/.test(b) && /^[A-Za-z0-9]{24,}$/.test(c);
+  return isToken ? { kind: kind.toLowerCase() as SlackToken['kind'], parts } : undefined;
+}
+
+const tokenShape = /^(?:(xox.|hook)[:-])?([A-Z0-9]{9,})([-/,])(.+)$/;

@@ -1,0 +1,74 @@
+import { hexColour, colour, text } from '../../url/parameters.ts';
+import { UrlProblem } from '../../url/problem.ts';
+import { jsonPost, orNone } from '../../wire/bodies.ts';
+import { expectField, refusalByWords, type Judge } from '../../wire/judge.ts';
+import { cutText } from '../../wire/split.ts';
+import { needed } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
+import { readSlackToken } from './slack-token.ts';
+
+/** https://api.slack.com/messaging/webhooks and https://api.slack.com/methods/chat.postMessage */
+export const slack = defineService({
+  schemes: ['slack'],
+  title: 'Slack',
+  form: 'slack://hook:A-B-C@webhook, slack://[BOTNAME@]A/B/C or slack://xoxb:1-2-C@CHANNEL',
+  about:
+    'A webhook is `https://hooks.slack.com/services/A/B/C`; it is understood as it is, too. A bot token needs `chat:write` and its bot in the channel.',
+  example: 'slack://hook:T0123ABCD-B0123ABCD-abcdefghijklmnopqrstuvwx@webhook?botname=upkeep',
+  parameters: {
+    botname: text('the name that is shown', { aliases: ['username'] }),
+    icon: text('an emoji, or the address of a picture', { aliases: ['icon_emoji', 'icon_url'] }),
+    color: colour('of the bar before each line'),
+    title: text('the first line'),
+    thread_ts: text('a message that this one answers'),
+  },
+  readAddress({ user, password, host, segments }) {
+    const isPath = segments.length > 0;
+    const written = isPath ? [host, ...segments].join('/') : `${user}:${password}`;
+    const token = readSlackToken(written);
+    if (token === undefined) throw new UrlProblem('the token', 'is not of the form that Slack gives out');
+    const isHook = token.kind === 'hook';
+    return { token, botName: isPath ? user : '', channel: isHook ? undefined : needed(host, 'the channel') };
+  },
+  secrets: ({ address: { token } }) => [...token.parts, token.parts.join('-'), token.parts.join('/')],
+  open({ address: { token, botName, channel }, values }) {
+    const login = `${token.kind}-${token.parts.join('-')}`;
+    const icon = /^https?:\/\//.test(values.icon) ? { icon_url: values.icon } : { icon_emoji: orNone(values.icon) };
+    return {
+      judge: channel === undefined ? saysOk : expectField('ok', true),
+      requests(message) {
+        const body = {
+          text: titleOf(message, values.title),
+          username: orNone(values.botname === '' ? botName : values.botname),
+          attachments: attachmentsOf(message.text).map((line) => ({
+            text: line,
+            color: values.color === undefined ? undefined : `#${hexColour(values.color)}`,
+          })),
+          thread_ts: orNone(values.thread_ts),
+          channel,
+          ...icon,
+        };
+        if (channel === undefined) return [jsonPost(`https://hooks.slack.com/services/${token.parts.join('/')}`, body)];
+        return [jsonPost('https://slack.com/api/chat.postMessage', body, { authorization: `Bearer ${login}` })];
+      },
+    };
+  },
+});
+
+/** https://api.slack.com/reference/messaging/attachments: at most 100, so the last one gets what is left. */
+const mostAttachments = 100;
+/** Slack cuts a message of more than 40 000 characters: https://api.slack.com/changelog/2018-04-truncating-really-long-messages */
+const textLimit = { max: 38_000, unit: 'units' } as const;
+
+function attachmentsOf(text: string): readonly string[] {
+  const lines = cutText(text.replace(/\n$/, ''), textLimit).split('\n');
+  if (lines.length <= mostAttachments) return lines;
+  return [...lines.slice(0, mostAttachments - 1), lines.slice(mostAttachments - 1).join('\n')];
+}
+
+const saysOk: Judge = (answer) => {
+  const words = answer.body.trim();
+  if (answer.status !== 200 || words === '' || words === 'ok') return undefined;
+  return refusalByWords(answer, words.slice(0, 200));
+};

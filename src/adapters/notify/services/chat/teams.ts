@@ -1,0 +1,80 @@
+import { text } from '../../url/parameters.ts';
+import { UrlProblem } from '../../url/problem.ts';
+import { isWorkflow } from '../../url/webhooks.ts';
+import { jsonPost } from '../../wire/bodies.ts';
+import { refusal } from '../../wire/judge.ts';
+import { cutText } from '../../wire/split.ts';
+import { defineService } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
+
+/** https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using */
+export const teams = defineService({
+  schemes: ['teams'],
+  title: 'Microsoft Teams',
+  form: 'teams://?host=WORKFLOW_ADDRESS',
+  about:
+    'In Teams, choose "Workflows" for the channel, then "Post to a channel when a webhook request is received". The address of the workflow is percent-encoded here; it is understood as it is, too.',
+  example:
+    'teams://?host=https%3A%2F%2Fprod-01.westeurope.logic.azure.com%3A443%2Fworkflows%2Fabc123%2Ftriggers%2Fmanual%2Fpaths%2Finvoke%3Fsig%3Dsecret123&color=good',
+  parameters: {
+    host: text('address of the workflow', { isRequired: true, isSecret: true }),
+    title: text('the heading'),
+    color: text('of the heading: accent, good, warning, attention, dark, light, default'),
+  },
+  otherKeys: 'ignored',
+  readAddress({ host, user }, values) {
+    if (host !== '' || user !== '' || /webhook\.office\.com/.test(values.host))
+      throw new UrlProblem(
+        'it',
+        'belongs to a connector, which Microsoft has retired; make a workflow for the channel',
+      );
+    const url = URL.canParse(values.host) ? new URL(values.host) : undefined;
+    if (url !== undefined && isWorkflow(url)) return url;
+    throw new UrlProblem(
+      'the key "host"',
+      'is not the address of a workflow (https://….logic.azure.com/…/workflows/…)',
+    );
+  },
+  secrets: ({ address }) => [address.href, ...address.searchParams.values(), address.pathname],
+  open({ address, values }) {
+    const color = colourName(values.color);
+    return {
+      judge: (answer) => (answer.status === 404 ? refusal(answer, 'gone') : undefined),
+      requests(message) {
+        const title = titleOf(message, values.title);
+        const heading = { type: 'TextBlock', text: title, weight: 'Bolder', size: 'Medium', color };
+        const lines = cutText(message.text, textLimit)
+          .split('\n')
+          .filter((line) => line.trim() !== '')
+          .map((line) => ({ type: 'TextBlock', text: line, wrap: true }));
+        return [jsonPost(address.href, cardMessage(title === '' ? lines : [heading, ...lines]))];
+      },
+    };
+  },
+});
+
+/** A message may have 28 kB, of which the card takes its part for each line. */
+const textLimit = { max: 12_000, unit: 'bytes' } as const;
+
+/** https://adaptivecards.io/explorer/TextBlock.html */
+function cardMessage(body: readonly object[]): object {
+  const content = {
+    $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+    type: 'AdaptiveCard',
+    version: '1.2',
+    body,
+  };
+  const contentType = 'application/vnd.microsoft.card.adaptive';
+  return { type: 'message', attachments: [{ contentType, contentUrl: null, content }] };
+}
+
+/** The nearest that a card has. */
+const colourNames: Readonly<Record<string, string>> = {
+  ...{ accent: 'accent', good: 'good', warning: 'warning', attention: 'attention', dark: 'dark', light: 'light' },
+  ...{ red: 'attention', orange: 'warning', yellow: 'warning', green: 'good', blue: 'accent' },
+};
+
+function colourName(written: string): string {
+  const name = written.trim().toLowerCase();
+  return (Object.hasOwn(colourNames, name) ? colourNames[name] : undefined) ?? 'default';
+}

@@ -1,0 +1,100 @@
+import type { Message } from '../../../../domain/notification/message.ts';
+import { choice, flag, list, text } from '../../url/parameters.ts';
+import { jsonPost } from '../../wire/bodies.ts';
+import type { HttpAnswer } from '../../wire/exchange.ts';
+import { expectField } from '../../wire/judge.ts';
+import { piecesOf } from '../../wire/split.ts';
+import { wordsOf } from '../../wire/words.ts';
+import { matching } from '../../service/address.ts';
+import { defineService, type Part } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
+
+const parameters = {
+  chats: list('numbers of chats, `@channel`, or `CHAT:TOPIC`', { aliases: ['channels'], isRequired: true }),
+  preview: flag('previews of links', true),
+  notification: flag('a sound', true),
+  parsemode: choice('how the text is marked up', ['None', 'Markdown', 'HTML', 'MarkdownV2'], 'None'),
+  title: text('the first line, in bold'),
+};
+
+/** https://core.telegram.org/bots/api#sendmessage */
+export const telegram = defineService({
+  schemes: ['telegram'],
+  title: 'Telegram',
+  form: 'telegram://TOKEN@telegram?chats=CHAT[,CHAT…]',
+  about: 'The token is the one that @BotFather gave the bot, with its colon. The bot has to be in the chat.',
+  example: 'telegram://110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw@telegram?chats=@my_channel,-1001234567890:7',
+  parameters,
+  readAddress({ user, password }) {
+    return { token: matching(`${user}:${password}`, /^\d+:[\w-]+$/, 'the token (before the @)') };
+  },
+  secrets: ({ address: { token } }) => [token, token.replace(/^\d+:/, '')],
+  open({ address, values }) {
+    const url = `https://api.telegram.org/bot${address.token}/sendMessage`;
+    return {
+      judge: expectField('ok', true),
+      requests: (message) =>
+        values.chats.flatMap((to) => {
+          const [, chat = to, topic] = /^(.+?):(\d+)$/.exec(to) ?? [];
+          return textsOf(message).map((each) => part(to, chat, topic, each));
+        }),
+    };
+
+    function part(to: string, chat: string, topic: string | undefined, { body, mode }: Marked): Part {
+      const request = jsonPost(url, {
+        chat_id: chat,
+        text: body,
+        parse_mode: mode === 'None' ? undefined : mode,
+        message_thread_id: topic === undefined ? undefined : Number(topic),
+        disable_web_page_preview: !values.preview,
+        disable_notification: !values.notification,
+      });
+      if (mode === 'None') return { ...request, to };
+      const plain = (answer: HttpAnswer): Part | undefined =>
+        /can't parse entities/i.test(wordsOf(answer)) ? part(to, chat, topic, { body, mode: 'None' }) : undefined;
+      return { ...request, to, otherwise: plain };
+    }
+
+    function textsOf(message: Message): readonly Marked[] {
+      const title = titleOf(message, values.title);
+      const mode = values.parsemode;
+      if (mode === 'Markdown' || mode === 'MarkdownV2') return inPieces(message.text, mode, '');
+      if (mode === 'HTML') return inPieces(message.text, 'HTML', heading(title));
+      return title === ''
+        ? inPieces(message.text, 'None', '')
+        : inPieces(escaped(message.text), 'HTML', heading(title));
+    }
+  },
+});
+
+type Marked = { readonly body: string; readonly mode: 'None' | 'Markdown' | 'HTML' | 'MarkdownV2' };
+
+/** https://core.telegram.org/bots/api#sendmessage: 4096 characters, which are UTF-16 units there. */
+const mostUnits = 4096;
+
+/** Markup that a cut tears apart is refused, and then sent again without its meaning. */
+function inPieces(text: string, mode: Marked['mode'], before: string): readonly Marked[] {
+  const pieces = piecesOf(text === '' ? ' ' : text, { max: mostUnits - before.length, unit: 'units' });
+  return pieces.map((piece, index) => ({ body: `${index === 0 ? before : ''}${whole(piece)}`, mode }));
+}
+
+/** An entity that was cut in two, `&am`, would be an error: both halves show as text. */
+function whole(piece: string): string {
+  return piece.replaceAll(/^\n+|\s+$/g, '');
+}
+
+function heading(title: string): string {
+  return title === '' ? '' : `<b>${escaped(title.slice(0, 256))}</b>\n`;
+}
+
+/** As Go's `html.EscapeString`: https://pkg.go.dev/html#EscapeString */
+function escaped(text: string): string {
+  const entities: Readonly<Record<string, string>> = {
+    '&': '&amp;',
+    '<': '&lt;',
+    '>': '&gt;',
+    "'": '&#39;',
+    '"': '&#34;',
+  };
+  return text.replaceAll(/[&<>'"]/g, (character) => entities[character] ?? character);
+}

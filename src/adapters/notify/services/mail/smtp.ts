@@ -1,0 +1,115 @@
+import { parseDuration } from '../../../../domain/text/duration.ts';
+import { choice, flag, list, text, type Parameter } from '../../url/parameters.ts';
+import { UrlProblem } from '../../url/problem.ts';
+import { needed, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { createProgress } from '../../wire/progress.ts';
+import { titleOf } from '../../service/texts.ts';
+import type { MailServer } from './send-mails.ts';
+
+const parameters = {
+  fromaddress: address('sender', { aliases: ['from'], isRequired: true }),
+  toaddresses: list('recipients, each of whom gets a mail', { aliases: ['to'], isRequired: true }),
+  fromname: text('name of the sender'),
+  subject: text('where the message has no title', { aliases: ['title'], fallback: 'Upkeep' }),
+  auth: choice(
+    'how to log in; Unknown is Plain where there is a user',
+    ['Unknown', 'None', 'Plain', 'Login', 'CRAMMD5', 'OAuth2'],
+    'Unknown',
+  ),
+  encryption: choice('Auto is ImplicitTLS on port 465', ['Auto', 'None', 'ExplicitTLS', 'ImplicitTLS'], 'Auto'),
+  usestarttls: flag('an upgrade to TLS where the server offers it', true, ['starttls']),
+  requirestarttls: flag('no mail without it', false),
+  skiptlsverify: flag('any certificate will do', false),
+  usehtml: flag('the text as HTML too', false),
+  clienthost: text('name that is given with EHLO; `auto` is that of this machine', { fallback: 'localhost' }),
+  timeout: duration('for the whole conversation', '10s'),
+};
+
+/** https://containrrr.dev/shoutrrr/v0.8/services/email/ */
+export const smtp = defineService({
+  schemes: ['smtp'],
+  title: 'E-mail (SMTP)',
+  form: 'smtp://[USER:PASSWORD@]HOST[:PORT]/?from=ADDRESS&to=ADDRESS[,ADDRESS…]',
+  about:
+    'Port 465 means TLS from the start; elsewhere the connection is upgraded where the server offers it. A login in plain text is never sent over an unencrypted connection, except to this machine.',
+  example:
+    'smtp://upkeep:app-Passw0rd-77@smtp.example.com:587/?from=upkeep@example.com&to=ops@example.com,me@example.com&fromname=Upkeep',
+  parameters,
+  readAddress(parts, { auth, toaddresses }) {
+    serverOf(parts);
+    for (const to of toaddresses) expectAddress(to, 'the key "toaddresses"');
+    if (auth !== 'Unknown' && auth !== 'None') needed(parts.user, `the user, whom auth=${auth} needs,`);
+    const port = parts.port === '' ? 25 : Number(parts.port);
+    return { host: parts.host.replaceAll(/[[\]]/g, ''), port, user: parts.user, password: parts.password };
+  },
+  secrets: ({ address: { password } }) => [password],
+  open({ address: { host, port, user, password }, values }, deps) {
+    const usual = user === '' ? 'None' : 'Plain';
+    const method = values.auth === 'Unknown' ? usual : values.auth;
+    const isSecure = values.encryption === 'ImplicitTLS' || (values.encryption === 'Auto' && port === 465);
+    const server: MailServer = {
+      host,
+      port,
+      isSecure,
+      usesStartTls: values.usestarttls && values.encryption !== 'None',
+      requiresStartTls: values.requirestarttls && !isSecure,
+      skipsVerification: values.skiptlsverify,
+      clientName: values.clienthost === 'auto' ? deps.hostName : values.clienthost,
+      timeoutMs: values.timeout,
+      login: method === 'None' ? undefined : { method, user, password },
+    };
+    const to = values.toaddresses.map(withPlus);
+    const progress = createProgress<string>();
+    return {
+      async deliver(message, _, signal) {
+        const { sendMails } = await import('./send-mails.ts');
+        const mail = {
+          id: message.id,
+          from: { name: values.fromname, address: values.fromaddress },
+          subject: titleOf(message, values.subject),
+          text: message.text,
+          html: values.usehtml ? `<pre>${message.text}</pre>` : undefined,
+          atMs: message.createdAtMs,
+        };
+        const job = { server, mail, to, taken: progress.of(message.id), contextFor: deps.contextFor };
+        const answer = await sendMails(job, signal);
+        progress.forget(message.id);
+        return answer;
+      },
+    };
+  },
+});
+
+/** A `+` in the query is a space, and no address has one. */
+function withPlus(written: string): string {
+  return written.trim().replaceAll(' ', '+');
+}
+
+function expectAddress(written: string, key: string): void {
+  const plain = withPlus(written);
+  if (!/^[^\s@<>"\p{Cc}]{1,64}@[^\s@<>"\p{Cc}]{1,253}$/u.test(plain))
+    throw new UrlProblem(key, 'holds what is no address');
+}
+
+function address(about: string, options: Parameters<typeof text>[1]): Parameter<string> {
+  return {
+    ...text(about, options),
+    kind: 'address',
+    read(written) {
+      if (written !== '' && !/^[^\s@<>]+@[^\s@<>]+$/.test(withPlus(written))) throw new Error('is no address');
+      return withPlus(written);
+    },
+  };
+}
+
+/** In milliseconds. */
+function duration(about: string, fallback: string): Parameter<number> {
+  const read = (written: string): number => {
+    const ms = parseDuration(written, { bareUnit: 's' });
+    if (ms === undefined || ms === 0) throw new Error('is no duration such as 10s');
+    return ms;
+  };
+  const base = { aliases: [], isRequired: false, isSecret: false, read, print: (ms: number) => `${ms}ms` };
+  return { ...base, kind: 'duration', about, fallback: read(fallback) };
+}

@@ -1,0 +1,76 @@
+import { choice, list, text } from '../../url/parameters.ts';
+import { jsonPost, orNone } from '../../wire/bodies.ts';
+import { cutLine, cutText } from '../../wire/split.ts';
+import { needed, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
+
+const parameters = {
+  alias: text('joins alerts that are one'),
+  description: text('in place of the text'),
+  responders: list('`team:name`, `user:mail`, or with an id'),
+  visibleto: list('likewise'),
+  actions: list('names of actions'),
+  tags: list('tags'),
+  details: list('`key:value` pairs'),
+  entity: text('what the alert is about'),
+  source: text('where it comes from'),
+  priority: choice('of the alert', ['P1', 'P2', 'P3', 'P4', 'P5'], 'P3'),
+  note: text('added to the alert'),
+  user: text('in whose name'),
+  title: text('the first line'),
+};
+
+/** https://docs.opsgenie.com/docs/alert-api#create-alert */
+export const opsgenie = defineService({
+  schemes: ['opsgenie'],
+  title: 'Opsgenie',
+  form: 'opsgenie://api.opsgenie.com/API_KEY',
+  about: 'In Europe the host is `api.eu.opsgenie.com`.',
+  example: 'opsgenie://api.opsgenie.com/eb243592-faa2-4ba2-a551q-1afdf565c889?priority=P3&tags=docker,upkeep',
+  parameters,
+  readAddress: (parts) => ({ server: serverOf(parts, '443'), key: needed(parts.segments[0], 'the API key') }),
+  secrets: ({ address }) => [address.key],
+  open({ address: { server, key }, values, given }) {
+    return {
+      requests(message) {
+        const title = titleOf(message, values.title);
+        const body = {
+          message: cutLine(title === '' ? message.text : title, titleLimit),
+          description: cutText(values.description === '' ? message.text : values.description, textLimit),
+          alias: orNone(values.alias),
+          responders: orAbsent(values.responders.map(responder)),
+          visibleTo: orAbsent(values.visibleto.map(responder)),
+          actions: orAbsent(values.actions),
+          tags: orAbsent(values.tags),
+          details: values.details.length === 0 ? undefined : Object.fromEntries(values.details.map(pair)),
+          entity: orNone(values.entity),
+          source: orNone(values.source),
+          priority: given.has('priority') ? values.priority : undefined,
+          note: orNone(values.note),
+          user: orNone(values.user),
+        };
+        return [jsonPost(`https://${server}/v2/alerts`, body, { authorization: `GenieKey ${key}` })];
+      },
+    };
+  },
+});
+
+/** https://docs.opsgenie.com/docs/alert-api#create-alert */
+const titleLimit = { max: 130, unit: 'characters' } as const;
+const textLimit = { max: 15_000, unit: 'characters' } as const;
+
+function responder(written: string): object {
+  const [type, value] = pair(written);
+  if (/^[0-9a-f]{8}-[0-9a-f-]{27}$/i.test(value)) return { type, id: value };
+  return type === 'user' ? { type, username: value } : { type, name: value };
+}
+
+function pair(written: string): readonly [key: string, value: string] {
+  const at = written.indexOf(':');
+  return at < 0 ? [written, ''] : [written.slice(0, at), written.slice(at + 1)];
+}
+
+function orAbsent<Item>(items: readonly Item[]): readonly Item[] | undefined {
+  return items.length === 0 ? undefined : items;
+}

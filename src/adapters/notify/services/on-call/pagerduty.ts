@@ -1,0 +1,80 @@
+import { choice, jsonObject, text } from '../../url/parameters.ts';
+import { authorityOf } from '../../url/parts.ts';
+import { UrlProblem } from '../../url/problem.ts';
+import { jsonPost, orNone } from '../../wire/bodies.ts';
+import { cutLine, cutText } from '../../wire/split.ts';
+import { matching } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { titledText } from '../../service/texts.ts';
+
+const parameters = {
+  severity: choice('of the event', ['critical', 'error', 'warning', 'info'], 'error'),
+  source: text('where it comes from', { fallback: 'default' }),
+  action: choice('what it does', ['trigger', 'acknowledge', 'resolve'], 'trigger'),
+  dedup_key: text('joins events that are one'),
+  details: jsonObject('more about the event'),
+  contexts: text('`link:URL,image:URL`, or a list in JSON'),
+  client: text('name of what sends it'),
+  client_url: text('address of that'),
+};
+
+/** https://developer.pagerduty.com/docs/events-api-v2/trigger-events/ */
+export const pagerduty = defineService({
+  schemes: ['pagerduty'],
+  title: 'PagerDuty',
+  form: 'pagerduty://[HOST[:PORT]/]INTEGRATION_KEY',
+  about: 'The key is that of an "Events API V2" integration; it has 32 hex digits.',
+  example: 'pagerduty://events.pagerduty.com/7b3f9a1c5e8d4f6092a4b6c8d0e1f2a3?severity=warning',
+  parameters,
+  readAddress(parts, { contexts }) {
+    const isAlone = parts.segments.length === 0;
+    const server = authorityOf({ host: isAlone || parts.host === '' ? usualHost : parts.host, port: parts.port });
+    const key = matching(isAlone ? parts.host : parts.segments[0], /^[0-9a-f]{32}$/i, 'the integration key');
+    return { server, key, contexts: readContexts(contexts) };
+  },
+  secrets: ({ address }) => [address.key],
+  open: ({ address: { server, key, contexts }, values }) => ({
+    requests(message) {
+      const whole = titledText(message);
+      const summary = cutLine(whole, summaryLimit);
+      // The full text goes to the details if the summary cuts it.
+      const text = summary === whole ? {} : { custom_details: { text: cutText(message.text, detailsLimit) } };
+      const body = {
+        routing_key: key,
+        event_action: values.action,
+        payload: { summary, severity: values.severity, source: values.source, ...text },
+        dedup_key: orNone(values.dedup_key),
+        details: values.details,
+        contexts,
+        client: orNone(values.client),
+        client_url: orNone(values.client_url),
+      };
+      return [jsonPost(`https://${server}/v2/enqueue`, body)];
+    },
+  }),
+});
+
+const usualHost = 'events.pagerduty.com';
+const summaryLimit = { max: 1024, unit: 'characters' } as const;
+/** An event may have 512 kB. */
+const detailsLimit = { max: 100_000, unit: 'bytes' } as const;
+
+function readContexts(written: string): readonly unknown[] | undefined {
+  if (written === '') return undefined;
+  if (written.trimStart().startsWith('[')) return parsedList(written);
+  return written.split(/,(?=(?:link|image):)/).map((each) => {
+    const [, kind, address] = /^(link|image):(\S+)$/.exec(each.trim()) ?? [];
+    if (kind === undefined) throw new UrlProblem('the key "contexts"', 'is no list of link:URL and image:URL');
+    return kind === 'link' ? { type: 'link', href: address } : { type: 'image', src: address };
+  });
+}
+
+function parsedList(written: string): readonly unknown[] {
+  try {
+    const value: unknown = JSON.parse(written);
+    if (Array.isArray(value)) return value;
+  } catch {
+    // The same fault.
+  }
+  throw new UrlProblem('the key "contexts"', 'is no list in JSON');
+}

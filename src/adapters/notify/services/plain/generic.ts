@@ -1,0 +1,81 @@
+import type { Message } from '../../../../domain/notification/message.ts';
+import { flag, text } from '../../url/parameters.ts';
+import { UrlProblem } from '../../url/problem.ts';
+import { serverOf } from '../../service/address.ts';
+import { defineService, type Part } from '../../service/service.ts';
+
+/** https://containrrr.dev/shoutrrr/v0.8/services/generic/ */
+export const generic = defineService({
+  schemes: ['generic'],
+  variants: ['http', 'https'],
+  title: 'Webhook of your own',
+  form: 'generic://HOST[:PORT]/PATH, generic+https://… or generic+http://…',
+  about:
+    'Keys that are not in the table are sent on; write `__title` to send on a `title`. `@Name=value` is a header, `$name=value` a field more of the JSON object. A plain `https://…` means `generic+https://…`.',
+  example: 'generic+https://hooks.example.com/api/upkeep?template=json&@X-Api-Key=key-90210-abcdef&$node=vm1&room=7',
+  parameters: {
+    template: text('empty: the text is the body; `json`: an object of all fields'),
+    messagekey: text('field of the text', { fallback: 'message' }),
+    titlekey: text('field of the title', { fallback: 'title' }),
+    contenttype: text('with a template', { fallback: 'application/json' }),
+    method: text('of the request', { fallback: 'POST' }),
+    disabletls: flag('plain http', false),
+    title: text('without effect; kept for old URLs'),
+  },
+  otherKeys: 'forwarded',
+  readAddress(parts, values) {
+    if (!/^[a-z]{1,16}$/i.test(values.method)) throw new UrlProblem('the key "method"', 'is no method of HTTP');
+    if (!['', 'json'].includes(values.template.toLowerCase()))
+      throw new UrlProblem('the key "template"', 'is not json, the only template there is');
+    return { server: serverOf(parts), user: parts.user, password: parts.password, path: parts.path };
+  },
+  secrets: ({ parts, others }) => [
+    ...[parts.password, ...others.map(([, value]) => value)],
+    ...parts.segments.filter(looksRandom),
+  ],
+  hidden: ({ parts }) => parts.segments,
+  open({ address: { server, user, password, path }, parts, values, others }) {
+    const isPlain = parts.variant === 'http' || values.disabletls;
+    const url = new URL(`${isPlain ? 'http' : 'https'}://${server}${path}`);
+    for (const [key, value] of others.filter(([name]) => !/^[@$]/.test(name))) url.searchParams.append(key, value);
+    const own = others.filter(([key]) => key.startsWith('@')).map(([key, value]) => [headerName(key), value] as const);
+    const login = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+    return { requests: (message) => [requestOf(message)] };
+
+    function requestOf(message: Message): Part {
+      const isJson = values.template !== '';
+      const type = isJson ? values.contenttype : 'text/plain';
+      const headers = {
+        'content-type': type,
+        ...(isJson ? { accept: type } : {}),
+        ...(user + password === '' ? {} : { authorization: login }),
+        ...Object.fromEntries(own),
+      };
+      const method = values.method.toUpperCase();
+      const body = isJson ? JSON.stringify(sorted(fieldsOf(message))) : message.text;
+      return method === 'GET' || method === 'HEAD' ? { method, url, headers } : { method, url, headers, body };
+    }
+
+    function fieldsOf(message: Message): Readonly<Record<string, string>> {
+      const extra = others.filter(([key]) => key.startsWith('$')).map(([key, value]) => [key.slice(1), value] as const);
+      const title = message.title === '' ? {} : { [values.titlekey]: message.title };
+      return { ...Object.fromEntries(extra), ...title, [values.messagekey]: message.text };
+    }
+  },
+});
+
+/** `@acceptLanguage` is `accept-language`; a name with a dash is meant as it is written. */
+function headerName(key: string): string {
+  const name = key.slice(1);
+  const dashed = name.includes('-') ? name : name.replaceAll(/(?<=.)[A-Z]/g, (letter) => `-${letter}`);
+  return dashed.toLowerCase();
+}
+
+function sorted(fields: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(fields).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** A part of a path that nobody would guess, such as the id of a webhook. */
+function looksRandom(segment: string): boolean {
+  return segment.length >= 24 || (segment.length >= 8 && /\d/.test(segment));
+}

@@ -1,0 +1,67 @@
+import { choice, flag, text } from '../../url/parameters.ts';
+import { UrlProblem } from '../../url/problem.ts';
+import { needed, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+
+const parameters = {
+  clientid: text('of the connection; one by chance unless given'),
+  qos: choice('0: at most once, 1: at least once, 2: exactly once', ['0', '1', '2'], '0', {
+    ...{
+      AtMostOnce: '0',
+      at_most_once: '0',
+      AtLeastOnce: '1',
+      at_least_once: '1',
+      ExactlyOnce: '2',
+      exactly_once: '2',
+    },
+  }),
+  retained: flag('the broker keeps the message for those who come later', false),
+  cleansession: flag('the broker keeps nothing of the connection', true),
+  disabletls: flag('no TLS, for mqtts', false),
+  disabletlsverification: flag('any certificate will do', false),
+  title: text('without effect: a message of MQTT has none'),
+};
+
+export const mqtt = defineService({
+  schemes: ['mqtt', 'mqtts'],
+  title: 'MQTT',
+  form: 'mqtt://[USER:PASSWORD@]HOST[:PORT]/TOPIC, or mqtts:// for TLS',
+  about: 'The text is the payload. Only with a QoS of 1 or 2 does the broker say that it has the message.',
+  example: 'mqtts://upkeep:br0ker-Pa55@broker.example.com/docker/upkeep?qos=1',
+  parameters,
+  readAddress(parts, values) {
+    serverOf(parts);
+    const topic = needed(parts.segments.join('/'), 'the topic');
+    if (/[+#\0]/.test(topic)) throw new UrlProblem('the topic', 'holds a wildcard');
+    const isSecure = parts.scheme === 'mqtts' && !values.disabletls;
+    const port = parts.port === '' ? (isSecure ? 8883 : 1883) : Number(parts.port);
+    const host = parts.host.replaceAll(/[[\]]/g, '');
+    return { host, port, topic, isSecure, user: parts.user, password: parts.password };
+  },
+  secrets: ({ address }) => [address.password],
+  open: ({ address: { host, port, topic, isSecure, user, password }, values }, { contextFor }) => ({
+    async deliver(message, _, signal) {
+      const { connectMqtt } = await import('../../mqtt/connection.ts');
+      const broker = {
+        ...{ host, port, user, password },
+        clientId: values.clientid === '' ? `upkeep-${randomDigits()}` : values.clientid,
+        cleanSession: values.cleansession,
+        secureContext: isSecure ? await contextFor(`${host}:${port}`) : undefined,
+        skipsVerification: values.disabletlsverification,
+      };
+      const connection = await connectMqtt(broker, signal);
+      try {
+        const qos = Number(values.qos) as 0 | 1 | 2;
+        await connection.publish({ topic, payload: message.text, qos, retain: values.retained });
+        return qos === 0 ? 'sent; the broker confirms nothing with a QoS of 0' : 'the broker has it';
+      } finally {
+        await connection.close();
+      }
+    },
+  }),
+});
+
+/** Two connections with one id throw each other out. */
+function randomDigits(): string {
+  return Math.random().toString(16).slice(2, 10);
+}

@@ -1,0 +1,60 @@
+import { flag, integer, jsonObject, text } from '../../url/parameters.ts';
+import { UrlProblem } from '../../url/problem.ts';
+import { formOf, jsonPost, orNone } from '../../wire/bodies.ts';
+import { expectJson } from '../../wire/judge.ts';
+import { needed, pathOf, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { richText, titleOf } from '../../service/texts.ts';
+
+/** https://gotify.net/api-docs#/message/createMessage */
+export const gotify = defineService({
+  schemes: ['gotify'],
+  title: 'Gotify',
+  form: 'gotify://HOST[:PORT][/PATH]/TOKEN',
+  about: 'The token is that of an application, the last part of the path.',
+  example: 'gotify://push.example.com/AzyoeNS.D4iJLVa?priority=5',
+  parameters: {
+    title: text('of the message', { fallback: 'Upkeep' }),
+    priority: integer('of the message', { fallback: 0, min: -2, max: 10 }),
+    disabletls: flag('plain http', false),
+    insecureskipverify: flag('any certificate will do', false),
+    useheader: flag('the token goes into a header in place of the query', false),
+    date: text('`2026-11-22T06:00:00Z`, or Unix seconds'),
+    extras: jsonObject('for its clients, such as `{"client::display":{"contentType":"text/markdown"}}`'),
+  },
+  readAddress(parts, values) {
+    const path = [...parts.segments];
+    const token = needed(path.pop(), 'the token');
+    return { server: serverOf(parts), path: pathOf(path), token, date: isoDate(values.date) };
+  },
+  secrets: ({ address }) => [address.token],
+  open({ address: { server, path, token, date }, values }) {
+    const query = values.useheader ? '' : `?${String(formOf({ token }))}`;
+    const url = `${values.disabletls ? 'http' : 'https'}://${server}${path}/message${query}`;
+    const headers = values.useheader ? { 'x-gotify-key': token } : {};
+    return {
+      judge: expectJson,
+      requests(message) {
+        const marked = message.markdown === undefined ? {} : { 'client::display': { contentType: 'text/markdown' } };
+        const extras = { ...marked, ...values.extras };
+        const body = {
+          message: richText(message),
+          title: titleOf(message, values.title),
+          priority: values.priority,
+          date: orNone(date),
+          extras: Object.keys(extras).length === 0 ? undefined : extras,
+        };
+        return [{ ...jsonPost(url, body, headers), skipsVerification: values.insecureskipverify }];
+      },
+    };
+  },
+});
+
+/** Gotify reads RFC 3339 only. */
+function isoDate(written: string): string {
+  if (written === '') return '';
+  const isSeconds = /^\d{1,11}$/.test(written);
+  const ms = isSeconds ? Number(written) * 1000 : Date.parse(written.replace(/^(\d{4}-\d\d-\d\d) /, '$1T'));
+  if (Number.isNaN(ms)) throw new UrlProblem('the key "date"', 'is no date');
+  return /T.*(?:Z|[+-]\d\d:\d\d)$/i.test(written) ? written : new Date(ms).toISOString();
+}

@@ -1,0 +1,66 @@
+import { colour, hexColour, text } from '../../url/parameters.ts';
+import { UrlProblem } from '../../url/problem.ts';
+import { jsonPost, orNone } from '../../wire/bodies.ts';
+import { messagePieces } from '../../wire/split.ts';
+import { needed } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { richText } from '../../service/texts.ts';
+
+/** https://notifiarr.wiki/pages/integrations/passthrough/ */
+export const notifiarr = defineService({
+  schemes: ['notifiarr'],
+  variants: ['http', 'https'],
+  title: 'Notifiarr',
+  form: 'notifiarr://API_KEY',
+  about: 'The key needs the Passthrough integration. `<@id>` in the text pings a user, `<@&id>` a role.',
+  example: 'notifiarr://7f3a9c2e-41d8-4b6f-9e05-c8d7a6b5f4e3?channel=735481457153277994&color=2488ff',
+  parameters: {
+    name: text('of the sender', { fallback: 'Upkeep' }),
+    channel: text('number of a channel of Discord'),
+    color: colour('of the box'),
+    thumbnail: text('address of a small picture'),
+    image: text('address of a picture'),
+  },
+  otherKeys: 'ignored',
+  readAddress({ host, variant, segments }, { channel }) {
+    if (channel !== '' && !/^\d{1,20}$/.test(channel)) throw new UrlProblem('the key "channel"', 'is no number');
+    return { key: needed(variant === '' ? host : segments.at(-1), 'the API key') };
+  },
+  secrets: ({ address }) => [address.key],
+  open({ address: { key }, values }) {
+    const url = `https://notifiarr.com/api/v1/notification/passthrough/${encodeURIComponent(key)}`;
+    const images = { thumbnail: orNone(values.thumbnail), image: orNone(values.image) };
+    return {
+      requests: (message) =>
+        messagePieces(richText(message), textLimit).map((description) =>
+          withNumbers(
+            jsonPost(url, {
+              notification: { name: values.name },
+              discord: {
+                color: values.color === undefined ? undefined : hexColour(values.color),
+                ids: values.channel === '' ? undefined : { channel: values.channel },
+                images: images.thumbnail === undefined && images.image === undefined ? undefined : images,
+                ping: pingsIn(description),
+                text: { title: orNone(message.title), description },
+              },
+            }),
+          ),
+        ),
+    };
+  },
+});
+
+/** https://discord.com/developers/docs/resources/message#embed-object-embed-limits */
+const textLimit = { max: 4096, unit: 'units' } as const;
+
+/** Ids of Discord are numbers here, with more digits than one of JavaScript holds. No text can look like these keys: its quotes are escaped. */
+function withNumbers(request: ReturnType<typeof jsonPost>): ReturnType<typeof jsonPost> {
+  const body = (request.body ?? '').replaceAll(/("(?:channel|pingUser|pingRole)":)"(\d+)"/g, '$1$2');
+  return { ...request, body };
+}
+
+function pingsIn(text: string): object | undefined {
+  const user = /<@!?(\d{1,20})>/.exec(text)?.[1];
+  const role = /<@&(\d{1,20})>/.exec(text)?.[1];
+  return user === undefined && role === undefined ? undefined : { pingUser: user, pingRole: role };
+}

@@ -1,0 +1,87 @@
+import { choice, flag, list, text } from '../../url/parameters.ts';
+import { basicLogin, headerText } from '../../wire/headers.ts';
+import { messagePieces } from '../../wire/split.ts';
+import { expectJson } from '../../wire/judge.ts';
+import { needed, serverOf } from '../../service/address.ts';
+import { defineService, type Part } from '../../service/service.ts';
+import { richText, titleOf } from '../../service/texts.ts';
+
+/** https://docs.ntfy.sh/publish/ */
+export const ntfy = defineService({
+  schemes: ['ntfy'],
+  title: 'ntfy',
+  form: 'ntfy://[USER:PASSWORD@]HOST/TOPIC',
+  about: 'An access token stands where the password does, without a user: `ntfy://:tk_…@HOST/TOPIC`.',
+  example: 'ntfy://:tk_AgQdq7mVBoFD37zQVN29RhuMzNIz2@ntfy.example.com/upkeep?priority=high&tags=whale',
+  parameters: {
+    title: text('of the message'),
+    priority: choice('of the message', ['Min', 'Low', 'Default', 'High', 'Max'], 'Default', {
+      ...{ '1': 'Min', '2': 'Low', '3': 'Default', '4': 'High', '5': 'Max', urgent: 'Max' },
+    }),
+    tags: list('tags and emojis'),
+    actions: list('buttons', { separator: ';' }),
+    click: text('address that a click opens'),
+    attach: text('address of an attachment'),
+    filename: text('of the attachment'),
+    delay: text('when it is shown', { aliases: ['at', 'in'] }),
+    email: text('address that gets it too'),
+    icon: text('address of a picture'),
+    markdown: flag('the text is Markdown', false),
+    cache: flag('the server keeps it', true),
+    firebase: flag('it goes through Firebase too', true),
+    scheme: choice('http or https', ['https', 'http'], 'https'),
+    disabletls: flag('plain http', false),
+    disabletlsverification: flag('any certificate will do', false),
+  },
+  readAddress: (parts) => ({
+    server: serverOf(parts),
+    topic: needed(parts.segments.join('/'), 'the topic'),
+    user: parts.user,
+    password: parts.password,
+  }),
+  secrets: ({ address }) => [address.password],
+  // On a server without logins, anybody who knows the topic can read it.
+  hidden: ({ address }) => [address.topic],
+  open({ address: { server, topic, user, password }, values }) {
+    const scheme = values.disabletls ? 'http' : values.scheme;
+    const url = `${scheme}://${server}/${topic.split('/').map(encodeURIComponent).join('/')}`;
+    const authorization = user + password === '' ? '' : basicLogin(user, password);
+    return {
+      judge: expectJson,
+      requests(message) {
+        const isMarked = values.markdown || message.markdown !== undefined;
+        const headers = given({
+          'content-type': `text/${isMarked ? 'markdown' : 'plain; charset=utf-8'}`,
+          title: headerText(titleOf(message, values.title)),
+          priority: values.priority === 'Default' ? '' : values.priority.toLowerCase(),
+          tags: headerText(values.tags.join(',')),
+          delay: headerText(values.delay),
+          actions: headerText(values.actions.join('; ')),
+          click: headerText(values.click),
+          attach: headerText(values.attach),
+          'x-icon': headerText(values.icon),
+          filename: headerText(values.filename),
+          email: headerText(values.email),
+          cache: values.cache ? '' : 'no',
+          firebase: values.firebase ? '' : 'no',
+          authorization,
+        });
+        return messagePieces(richText(message), textLimit).map((body): Part => ({
+          method: 'POST',
+          url: new URL(url),
+          headers,
+          body,
+          skipsVerification: values.disabletlsverification,
+        }));
+      },
+    };
+  },
+});
+
+/** Beyond it the server makes an attachment of the message: https://docs.ntfy.sh/publish/#limitations */
+const textLimit = { max: 4096, unit: 'bytes' } as const;
+
+/** Headers with a value. */
+function given(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''));
+}

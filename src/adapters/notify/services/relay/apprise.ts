@@ -1,0 +1,48 @@
+import { flag, text } from '../../url/parameters.ts';
+import { jsonPost, orNone } from '../../wire/bodies.ts';
+import { refusal } from '../../wire/judge.ts';
+import { needed, pathOf, serverOf } from '../../service/address.ts';
+import { defineService } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
+
+/** https://github.com/caronc/apprise-api#api-details */
+export const apprise = defineService({
+  schemes: ['apprise'],
+  title: 'Apprise API',
+  form: 'apprise://[USER:PASSWORD@]HOST[:PORT][/PATH]/KEY',
+  about: 'The key is that of a configuration in the Apprise API, which sends the message on to all of its services.',
+  example: 'apprise://apprise.example.com:8000/up-k33p-c0nfig?tag=ops&disabletls=yes',
+  parameters: {
+    tag: text('whom to tell: a comma means or, a space means and'),
+    title: text('where the message has none'),
+    disabletls: flag('plain http', false),
+  },
+  readAddress(parts) {
+    const path = [...parts.segments];
+    const key = needed(path.pop(), 'the key of the configuration');
+    return { server: serverOf(parts), path: pathOf(path), key, user: parts.user, password: parts.password };
+  },
+  secrets: ({ address }) => [address.key, address.password],
+  open({ address: { server, path, key, user, password }, values }) {
+    const url = `${values.disabletls ? 'http' : 'https'}://${server}${path}/notify/${encodeURIComponent(key)}`;
+    const login = Buffer.from(`${user}:${password}`).toString('base64');
+    const headers = user + password === '' ? {} : { authorization: `Basic ${login}` };
+    return {
+      judge: (answer) => (answer.status === 204 ? refusal(answer, 'gone', 'no configuration has that key') : undefined),
+      requests(message) {
+        const isMarked = message.markdown !== undefined;
+        const type = message.run?.kind === 'success' ? 'success' : types[message.level];
+        const body = {
+          title: orNone(titleOf(message, values.title)),
+          body: message.markdown ?? message.text,
+          type,
+          format: isMarked ? 'markdown' : 'text',
+          tag: orNone(values.tag),
+        };
+        return [jsonPost(url, body, headers)];
+      },
+    };
+  },
+});
+
+const types = { debug: 'info', info: 'info', warn: 'warning', error: 'failure' } as const;

@@ -1,0 +1,238 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { canaryUrls } from '../../../test/support/notify-canaries.ts';
+import { startRig } from '../../../test/support/notify-rig.ts';
+import { listTargets } from './list.ts';
+import type { NotifyDeps } from './service/service.ts';
+import { services } from './services/table.ts';
+import { parseTargets, readTarget, type ParsedTargets } from './targets.ts';
+
+const nowhere = (): never => {
+  throw new Error('parsing needs nothing of the world');
+};
+const deps: NotifyDeps = {
+  version: '1',
+  hostName: 'h1',
+  nowMs: nowhere,
+  proxyFor: nowhere,
+  contextFor: nowhere,
+  writeLog: nowhere,
+};
+const parsed = (...values: readonly string[]): ParsedTargets => parseTargets(values, deps);
+const named = ({ targets }: ParsedTargets): readonly (readonly [string, string])[] =>
+  targets.map(({ name, service }) => [name, service]);
+
+describe('parseTargets()', () => {
+  test('parts several URLs at white space and commas', () => {
+    const [a, b, c] = ['logger://', 'discord://t@1', 'smtp://h/?from=a@b.c&to=d@e.f,g@h.i'];
+    for (const value of [`${a} ${b} ${c}`, `${a},${b},${c}`, `${a}, ${b},\n\t${c}\n`, `${c},${a} ${b},`])
+      expect(
+        named(parsed(value))
+          .map(([, service]) => service)
+          .toSorted(),
+      ).toEqual(['discord', 'logger', 'smtp']);
+    expect(named(parsed(a, b, c)).map(([, service]) => service)).toEqual(['logger', 'discord', 'smtp']);
+    expect(parsed('', '  ', ',')).toEqual({ targets: [], homeAssistants: [], problems: [], warnings: [] });
+  });
+
+  test('leaves a comma that begins no URL where it is', () => {
+    const { targets } = parsed(
+      'smtp://h/?from=a@b.c&to=d@e.f,g@h.i,pagerduty://7b3f9a1c5e8d4f6092a4b6c8d0e1f2a3?contexts=link:https://l.example.com,image:https://i.example.com',
+    );
+    expect(targets.map(({ shown }) => shown)).toEqual([
+      'smtp://h/?fromaddress=a@b.c&toaddresses=d@e.f,g@h.i'.replace('h/', 'h'),
+      'pagerduty://[redacted]?contexts=link:https://l.example.com,image:https://i.example.com',
+    ]);
+  });
+
+  test('gives each a name, which is the given one or that of the service', () => {
+    const values =
+      'logger:// ops=discord://t@1 discord://t@2 logger-2=logger:// logger:// hangouts://h/v1?key=k&token=t';
+    expect(named(parsed(values))).toEqual([
+      ['logger', 'logger'],
+      ['ops', 'discord'],
+      ['discord', 'discord'],
+      ['logger-2', 'logger'],
+      ['logger-3', 'logger'],
+      ['hangouts', 'hangouts'],
+    ]);
+    expect(parsed('ops=logger://,ops=logger://').problems).toEqual([
+      'Cannot use notification target "ops": another target has that name',
+    ]);
+  });
+
+  test('reads a file of them, line by line', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'upkeep-targets-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'urls');
+    writeFileSync(file, '\uFEFF# where to\r\nops=logger://\r\n\n  discord://t@1  \n#discord://t@2\n');
+    expect(named(parsed(file, 'logger://'))).toEqual([
+      ['ops', 'logger'],
+      ['discord', 'discord'],
+      ['logger', 'logger'],
+    ]);
+    writeFileSync(file, 'x'.repeat(2_000_000));
+    expect(parsed(file).problems).toEqual([expect.stringMatching(/^Cannot read the file of notification targets: /)]);
+  });
+
+  test('says what is wrong with a URL, and uses the others', () => {
+    const { targets, problems, warnings } = parsed('discord://t@1?colour=1 telegram://1:a@telegram xmpp://a@b what');
+    expect(targets).toHaveLength(1);
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /^Notification target discord "discord": "colour" in its URL means nothing to it; there are title, /,
+      ),
+    ]);
+    expect(problems).toEqual([
+      'Cannot use notification target 2: telegram: the key "chats" is missing; the form is telegram://TOKEN@telegram?chats=CHAT[,CHAT…]',
+      'Cannot use notification target 3: xmpp is not supported here, and neither in the usual builds of Shoutrrr',
+      'Cannot use notification target 4: it is no URL of the form service://…',
+    ]);
+  });
+
+  test('names no key that may be a secret', () => {
+    for (const query of ['sEcret', 's3cret=1', 'a=1&sEcret'])
+      expect(parsed(`discord://t@1?${query}`).warnings).toEqual([expect.stringContaining('some keys in its URL')]);
+  });
+
+  test('says how to escape what cannot be read, and what has become of the connectors of Teams', () => {
+    expect(parsed('smtp://me:pa#ss@h/?from=a@b.c&to=d@e.f').problems).toEqual([expect.stringContaining('# as %23')]);
+    expect(parsed('teams://g@t/a/o?host=org.webhook.office.com').problems).toEqual([
+      expect.stringContaining('make a workflow'),
+    ]);
+  });
+});
+
+test('parseTargets() keeps a Home Assistant apart, which gets no messages', () => {
+  const { targets, homeAssistants, warnings } = parsed('homeassistant+mqtts://me:s3cret@h?install=yes&x=1');
+  expect([targets, warnings]).toEqual([[], [expect.stringContaining('"x" in its URL means nothing to it')]]);
+  expect(homeAssistants).toMatchObject([{ host: 'h', port: 8883, isSecure: true, mayInstall: true, base: 'upkeep' }]);
+  expect(homeAssistants[0]?.shown).toBe('homeassistant+mqtts://[redacted]@h?install=yes');
+  expect(parsed('homeassistant://h').problems).toEqual([
+    expect.stringContaining('homeassistant: the scheme has no +mqtt'),
+  ]);
+});
+
+test('listTargets() shows name, service and what is no secret', () => {
+  const all = parsed('ops=gotify://push.example.com/T0kenT0ken logger:// homeassistant+mqtt://me:s3cret@h');
+  expect(listTargets(all)).toEqual([
+    { name: 'ops', service: 'Gotify', shown: 'gotify://push.example.com/[redacted]' },
+    { name: 'logger', service: 'The log', shown: 'logger://' },
+    { name: 'homeassistant', service: 'Home Assistant', shown: 'homeassistant+mqtt://[redacted]@h' },
+  ]);
+});
+
+describe('a URL of each service', () => {
+  const examples = services.map(({ schemes: [scheme], example }) => [scheme, example] as const);
+
+  test.each(examples)('%s: the example is read without a word, and printed whole it reads back the same', (_, url) => {
+    const { problems, warnings } = parsed(url);
+    expect([problems, warnings]).toEqual([[], []]);
+    expect(printed(printed(url))).toBe(printed(url));
+  });
+
+  test.each(examples)('%s: the example asks for the same after printing', async (_, url) => {
+    const sent: unknown[] = [];
+    for (const each of [url, printed(url)]) {
+      const rig = await startRig(() => ({ status: 418 }));
+      if (/^(?:smtp|mqtts?|logger):/.test(url)) return;
+      await rig.send(each);
+      sent.push(rig.received.map(({ method, url: asked, body }) => ({ method, asked, body })));
+    }
+    expect(sent[0]).toEqual(sent[1]);
+  });
+
+  test('any value of any key is printed so that it reads back the same', () => {
+    const keys = services.flatMap((service) => Object.keys(service.parameters).map((key) => ({ service, key })));
+    const value = fc.oneof(
+      fc.string(),
+      fc.string({ unit: 'grapheme' }),
+      fc.constantFrom('yes', '5', '%2B', 'a+b, c;d&e=f', '#f00'),
+    );
+    fc.assert(
+      fc.property(fc.constantFrom(...keys), value, ({ service, key }, text) => {
+        const url = new URL(service.example);
+        const search = [`${key}=${encodeURIComponent(text)}`, url.search.slice(1)].filter(Boolean).join('&');
+        const outcome = readTarget(`${service.example.replace(/[?#].*$/, '')}?${search}`);
+        if (outcome.kind === 'usable') expect(printed(outcome.read.whole)).toBe(outcome.read.whole);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('a malformed URL', () => {
+  const canaries = Object.entries(canaryUrls).map(([scheme, rest]) => ({ scheme, ...rest }));
+  const broken = fc.record({
+    canary: fc.constantFrom(...canaries),
+    at: fc.nat(200),
+    length: fc.nat(30),
+    put: fc.constantFrom(
+      '',
+      '/',
+      '?',
+      '#',
+      '%',
+      '%zz',
+      ':',
+      '@',
+      '//',
+      ' ',
+      '&',
+      '=',
+      '[',
+      ']',
+      '\u0000',
+      'é',
+      '?json=x&color=',
+      '?priority=99&title',
+      '?chats=&to=',
+    ),
+  });
+
+  test('is refused with a reason that holds no secret', () => {
+    let refused = 0;
+    fc.assert(
+      fc.property(broken, ({ canary, at, length, put }) => {
+        const start = at % canary.url.length;
+        const url = canary.url.slice(0, start) + put + canary.url.slice(start + length);
+        const { targets, problems, warnings } = parsed(url);
+        refused += problems.length > 0 ? 1 : 0;
+        for (const told of [...problems, ...warnings]) {
+          expect(told).not.toMatch(/cAnaRy|CANARY|ca7a/i);
+          expect(told.length).toBeLessThan(1000);
+        }
+        expect(targets.length + problems.length > 0 || url.trim() === '').toBe(true);
+      }),
+      { numRuns: 1500 },
+    );
+    expect(refused).toBeGreaterThan(500);
+  });
+
+  test('of random text is refused too, and never throws', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 60 }), fc.constantFrom(...canaries), (text, { scheme }) => {
+        for (const url of [text, `${scheme}://${text}`, `${scheme}+${text}`]) expect(() => parsed(url)).not.toThrow();
+      }),
+    );
+  });
+
+  test('names the field and no value, for each key of each service', () => {
+    for (const service of services)
+      for (const [key, { kind }] of Object.entries(service.parameters)) {
+        if (kind === 'text' || kind.startsWith('list')) continue;
+        const { problems } = parsed(`${service.example.replace(/[?#].*$/, '')}?${key}=n0nsense-Value`);
+        expect(problems).toEqual([expect.stringMatching(new RegExp(`the key "${key}" .*the form is `))]);
+        expect(problems.join()).not.toContain('n0nsense');
+      }
+  });
+});
+
+function printed(url: string): string {
+  const outcome = readTarget(url);
+  if (outcome.kind !== 'usable') throw new Error(outcome.kind === 'unusable' ? outcome.why : outcome.kind);
+  return outcome.read.whole;
+}

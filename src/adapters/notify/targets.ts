@@ -1,0 +1,129 @@
+import { describeError } from '../../domain/errors.ts';
+import { printable } from '../../domain/text/printable.ts';
+import { homeAssistantParameters, readHomeAssistant, type HomeAssistantSettings } from './home-assistant/url.ts';
+import { openTarget, type OpenTarget } from './open-target.ts';
+import type { NotifyDeps, ReadTarget, Service } from './service/service.ts';
+import { serviceOf, services } from './services/table.ts';
+import type { ParameterTable } from './url/parameters.ts';
+import { readParts } from './url/parts.ts';
+import { UrlProblem } from './url/problem.ts';
+import { writtenTargets, type WrittenTarget } from './url/values.ts';
+import { recognised } from './url/webhooks.ts';
+import { createExchange } from './wire/exchange.ts';
+
+export type ParsedTargets = {
+  readonly targets: readonly OpenTarget[];
+  /** Home Assistants: they show containers and get no messages; openHomeAssistant() begins. */
+  readonly homeAssistants: readonly HomeAssistantSettings[];
+  /** Why some cannot be used, each a sentence for people without any secret. */
+  readonly problems: readonly string[];
+  /** Of those that are used all the same. */
+  readonly warnings: readonly string[];
+};
+
+/**
+ * The targets of an option's values: one or more URLs each, with or without a name (`ops=discord://…`), or the path of
+ * a file with one URL to a line. Nothing is connected before the first message.
+ */
+export function parseTargets(values: readonly string[], deps: NotifyDeps): ParsedTargets {
+  const targets: OpenTarget[] = [];
+  const problems: string[] = [];
+  const warnings: string[] = [];
+  const homeAssistants: HomeAssistantSettings[] = [];
+  const exchange = createExchange(deps);
+  const names = new Set<string>();
+  const written = expanded(values, problems);
+  const reserved = new Set(written.map(({ name }) => name));
+  for (const [index, one] of written.entries()) {
+    const where = `notification target ${one.name === undefined ? index + 1 : `"${one.name}"`}`;
+    const outcome = readTarget(one.url);
+    if (outcome.kind === 'unusable') {
+      problems.push(`Cannot use ${where}: ${outcome.why}`);
+      continue;
+    }
+    if (outcome.kind === 'home assistant') {
+      homeAssistants.push(outcome.settings);
+      const { unknownKeys: keys } = outcome.settings;
+      if (keys.length > 0) warnings.push(unknownKeys('homeassistant', keys, homeAssistantParameters));
+      continue;
+    }
+    const { service, scheme, read } = outcome;
+    if (one.name !== undefined && names.has(one.name)) {
+      problems.push(`Cannot use ${where}: another target has that name`);
+      continue;
+    }
+    const name = one.name ?? freeName(scheme, (taken) => names.has(taken) || reserved.has(taken));
+    names.add(name);
+    if (read.unknownKeys.length > 0)
+      warnings.push(unknownKeys(`${scheme} "${name}"`, read.unknownKeys, service.parameters));
+    const naming = { name, service: scheme, hearsStart: service.hearsStart === true };
+    targets.push(openTarget(read, naming, exchange, deps));
+  }
+  return { targets, homeAssistants, problems, warnings };
+}
+
+type Outcome =
+  | { readonly kind: 'usable'; readonly scheme: string; readonly service: Service; readonly read: ReadTarget }
+  | { readonly kind: 'home assistant'; readonly settings: HomeAssistantSettings }
+  | { readonly kind: 'unusable'; readonly why: string };
+
+/** Never throws; what it says holds no part of the URL but the scheme. */
+export function readTarget(url: string): Outcome {
+  let scheme = '';
+  try {
+    const parts = readParts(recognised(url));
+    ({ scheme } = parts);
+    if (scheme === 'homeassistant') return { kind: 'home assistant', settings: readHomeAssistant(parts) };
+    const service = serviceOf(scheme);
+    if (service === undefined) return { kind: 'unusable', why: unknownService(scheme) };
+    if (parts.variant !== '' && service.variants?.includes(parts.variant) !== true)
+      return { kind: 'unusable', why: `${scheme}: nothing may stand behind a + in its scheme` };
+    try {
+      return { kind: 'usable', scheme, service, read: service.read(parts) };
+    } catch (error) {
+      if (!(error instanceof UrlProblem)) throw error;
+      return { kind: 'unusable', why: `${scheme}: ${error.message}; the form is ${service.form}` };
+    }
+  } catch (error) {
+    const about = scheme === 'homeassistant' ? `${scheme}: ` : '';
+    if (error instanceof UrlProblem) return { kind: 'unusable', why: `${about}${error.message}` };
+    return { kind: 'unusable', why: `${shownScheme(scheme)}: it cannot be read` };
+  }
+}
+
+function expanded(values: readonly string[], problems: string[]): readonly WrittenTarget[] {
+  return values.flatMap((value) => {
+    try {
+      return writtenTargets([value]);
+    } catch (error) {
+      problems.push(`Cannot read the file of notification targets: ${printable(describeError(error), 200)}`);
+      return [];
+    }
+  });
+}
+
+/** The scheme itself, or with a number where that is taken. */
+function freeName(scheme: string, isTaken: (name: string) => boolean): string {
+  for (let count = 1; ; count += 1) {
+    const name = count === 1 ? scheme : `${scheme}-${count}`;
+    if (!isTaken(name)) return name;
+  }
+}
+
+function unknownService(scheme: string): string {
+  if (scheme === 'xmpp') return 'xmpp is not supported here, and neither in the usual builds of Shoutrrr';
+  const known = services.flatMap(({ schemes }) => schemes).toSorted();
+  return `${shownScheme(scheme)} is no service; there are ${known.join(', ')}`;
+}
+
+/** The scheme for a message; only a plain word is shown, because other text may be a misplaced secret. */
+function shownScheme(scheme: string): string {
+  return /^[a-z]{1,20}$/.test(scheme) ? `"${scheme}"` : 'its scheme';
+}
+
+function unknownKeys(what: string, keys: readonly string[], parameters: ParameterTable): string {
+  const isWord = keys.every((key) => /^[a-z_]{1,24}$/i.test(key));
+  const shown = isWord ? keys.map((key) => `"${key}"`).join(', ') : 'some keys';
+  const known = Object.keys(parameters).join(', ');
+  return `Notification target ${what}: ${shown} in its URL means nothing to it${known === '' ? '' : `; there are ${known}`}`;
+}

@@ -1,0 +1,66 @@
+import { UrlProblem } from './problem.ts';
+
+/** A URL of a notification service, taken apart. All but `path` is decoded; what is absent is empty. */
+export type UrlParts = {
+  /** Lower case, without what follows a `+`. */
+  readonly scheme: string;
+  /** `https` of `generic+https`. */
+  readonly variant: string;
+  readonly user: string;
+  readonly password: string;
+  /** Without the port; an IPv6 address is in brackets. */
+  readonly host: string;
+  readonly port: string;
+  /** As it is written, with its first slash. */
+  readonly path: string;
+  /** Of the path, those that are not empty. */
+  readonly segments: readonly string[];
+  readonly query: readonly (readonly [key: string, value: string])[];
+  readonly fragment: string;
+};
+
+/**
+ * Takes apart what Shoutrrr reads with Go's `url.Parse`: https://pkg.go.dev/net/url#Parse.
+ * A malformed escape stays as it is. Throws a `UrlProblem`.
+ */
+export function readParts(text: string): UrlParts {
+  const [, scheme = '', variant = ''] = /^([a-z][a-z0-9.-]*)(?:\+([a-z0-9]+))?:\/\//i.exec(text) ?? [];
+  if (scheme === '') throw new UrlProblem('it', 'is no URL of the form service://…');
+  if (text.length > longestUrl) throw new UrlProblem('it', `is longer than ${longestUrl} characters`);
+  if (!URL.canParse(text)) throw new UrlProblem('it', escapeHint);
+  const url = new URL(text);
+  return {
+    scheme: scheme.toLowerCase(),
+    variant: variant.toLowerCase(),
+    user: decode(url.username),
+    password: decode(url.password),
+    host: decode(url.hostname),
+    port: url.port,
+    path: url.pathname,
+    segments: url.pathname
+      .split('/')
+      .filter((segment) => segment !== '')
+      .map(decode),
+    query: [...new URLSearchParams(url.search)],
+    fragment: decode(url.hash.slice(1)),
+  };
+}
+
+/** `host:port` as it stands in a URL; the port only where there is one. */
+export function authorityOf({ host, port }: Pick<UrlParts, 'host' | 'port'>): string {
+  return port === '' ? host : `${host}:${port}`;
+}
+
+/** Longer ones are no addresses, and each is kept in memory. */
+const longestUrl = 16_384;
+
+const escapeHint =
+  'cannot be read; in a user name or password write / as %2F, # as %23, ? as %3F, % as %25 and a space as %20';
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

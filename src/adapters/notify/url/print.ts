@@ -1,0 +1,39 @@
+import type { UrlParts } from './parts.ts';
+
+/** The whole URL, secrets and all: for who hands it to a program. Reads back the same. */
+export function wholeUrl(parts: UrlParts): string {
+  const login = [parts.user, parts.password].map(encodeURIComponent);
+  const search = parts.query.map((pair) => pair.map(encodeURIComponent).join('=')).join('&');
+  return (
+    `${schemeOf(parts)}://${login.join(':').replace(/:$/, '')}${parts.user + parts.password === '' ? '' : '@'}` +
+    `${encodeHost(parts.host)}${parts.port === '' ? '' : `:${parts.port}`}${parts.path}` +
+    `${search === '' ? '' : `?${search}`}${parts.fragment === '' ? '' : `#${encodeURIComponent(parts.fragment)}`}`
+  );
+}
+
+/** For people and logs: each part that holds one of the secrets is `[redacted]`, and the user and password always are. */
+export function shownUrl(parts: UrlParts, secrets: readonly string[]): string {
+  const known = secrets.filter((secret) => secret !== '');
+  const hide = (text: string): string => (known.some((secret) => text.includes(secret)) ? hidden : text);
+  const host = hide(parts.host) + (parts.port === '' ? '' : `:${parts.port}`);
+  const path = parts.segments.map((segment) => `/${hide(segment)}`).join('');
+  const search = parts.query
+    .map(([key, value]) => `${hide(key)}=${hide(value)}`)
+    .filter((pair) => !pair.includes(hidden))
+    .join('&');
+  const login = parts.user + parts.password === '' ? '' : `${hidden}@`;
+  const shown = `${schemeOf(parts)}://${login}${host}${path}${search === '' ? '' : `?${search}`}`;
+  return shown.replaceAll(repeated, hidden);
+}
+
+const hidden = '[redacted]';
+const repeated = /\[redacted\](?:\/\[redacted\])+/g;
+
+function schemeOf({ scheme, variant }: UrlParts): string {
+  return variant === '' ? scheme : `${scheme}+${variant}`;
+}
+
+/** An IPv6 address keeps its brackets and colons. */
+function encodeHost(host: string): string {
+  return host.startsWith('[') ? host : encodeURIComponent(host).replaceAll('%2B', '+');
+}

@@ -1,0 +1,64 @@
+import type { ParameterTable, ValuesOf } from './parameters.ts';
+import type { UrlParts } from './parts.ts';
+import { UrlProblem } from './problem.ts';
+
+/** The query of a URL, read by a service's table. */
+export type Query<Table extends ParameterTable> = {
+  readonly values: ValuesOf<Table>;
+  /** Keys of the table that the URL has. */
+  readonly given: ReadonlySet<string>;
+  /** The other keys, as they are written; a leading `__` has made its key one of these, and is gone. */
+  readonly others: UrlParts['query'];
+};
+
+/** Keys are matched without case, the first value of a key wins. Throws a `UrlProblem`. */
+export function readQuery<Table extends ParameterTable>(table: Table, query: UrlParts['query']): Query<Table> {
+  const keys = keysOf(table);
+  const values: Record<string, unknown> = {};
+  const others: (readonly [string, string])[] = [];
+  for (const [written, value] of query) {
+    const key = keys.get(written.toLowerCase());
+    if (key === undefined) others.push([unescaped(written, keys), value]);
+    else if (!Object.hasOwn(values, key)) values[key] = readValue(table, key, value);
+  }
+  const given = new Set(Object.keys(values));
+  for (const [key, { isRequired, fallback }] of Object.entries(table)) {
+    if (given.has(key) && !(isRequired && isEmpty(values[key]))) continue;
+    if (isRequired) throw new UrlProblem(`the key "${key}"`, 'is missing');
+    values[key] = fallback;
+  }
+  // Each key of the table has been read by its own parameter, or has its default.
+  return { values: values as ValuesOf<Table>, given, others };
+}
+
+/** The opposite: pairs that read back the same. */
+export function queryPairs<Table extends ParameterTable>(table: Table, query: Query<Table>): UrlParts['query'] {
+  const keys = keysOf(table);
+  const own = [...query.given].map((key) => [key, table[key]?.print(query.values[key]) ?? ''] as const);
+  const others = query.others.map(([key, value]) => [keys.has(key.toLowerCase()) ? `__${key}` : key, value] as const);
+  return [...own, ...others];
+}
+
+/** From each name and alias, in lower case, to the key. */
+function keysOf(table: ParameterTable): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(table).flatMap(([key, { aliases }]) => [key, ...aliases].map((name) => [name.toLowerCase(), key])),
+  );
+}
+
+function unescaped(written: string, keys: ReadonlyMap<string, string>): string {
+  const name = written.replace(/^__/, '');
+  return name !== written && keys.has(name.toLowerCase()) ? name : written;
+}
+
+function readValue(table: ParameterTable, key: string, value: string): unknown {
+  try {
+    return table[key]?.read(value);
+  } catch (error) {
+    throw new UrlProblem(`the key "${key}"`, error instanceof Error ? error.message : 'cannot be read');
+  }
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === '' || (Array.isArray(value) && value.length === 0);
+}

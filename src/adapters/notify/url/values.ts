@@ -1,0 +1,56 @@
+import { readFileSync, statSync } from 'node:fs';
+
+/** One URL as the user gave it, with the name before it. */
+export type WrittenTarget = { readonly name: string | undefined; readonly url: string };
+
+/**
+ * The URLs in the values of an option: parted by white space and commas, where a piece after a comma that begins no
+ * URL belongs to the piece before (`…?to=a@x,b@y`). A value that names a file stands for the file's lines; there `#`
+ * begins a comment. Throws the file's error.
+ */
+export function writtenTargets(values: readonly string[]): readonly WrittenTarget[] {
+  return values.flatMap((value) => {
+    const path = value.trim();
+    return isFile(path) ? linesOf(path).flatMap(inOneText) : inOneText(value);
+  });
+}
+
+function inOneText(value: string): readonly WrittenTarget[] {
+  const urls: string[] = [];
+  for (const piece of value.split(/\s+/)) {
+    for (const [index, part] of piece.split(',').entries()) {
+      if (index > 0 && urls.length > 0 && !startOfUrl.test(part)) urls.push(`${urls.pop() ?? ''},${part}`);
+      else if (part !== '') urls.push(part);
+    }
+  }
+  // A comma between two URLs is written with a space behind it as often as not.
+  return urls.map((url) => url.replace(/,+$/, '')).map(named);
+}
+
+const startOfUrl = /^(?:[\w.-]+=)?[a-z][a-z0-9.+-]*:\/\//i;
+
+function named(text: string): WrittenTarget {
+  const [, name, url = text] = /^([a-z0-9][\w.-]{0,62})=([a-z][a-z0-9.+-]*:\/\/.*)$/is.exec(text) ?? [];
+  return { name, url };
+}
+
+function isFile(path: string): boolean {
+  if (path === '' || path.includes('://') || path.includes('\0')) return false;
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** A file of a megabyte is none of ours. */
+const longestFile = 1_048_576;
+
+function linesOf(path: string): readonly string[] {
+  if (statSync(path).size > longestFile) throw new Error(`the file is larger than ${longestFile} bytes`);
+  return readFileSync(path, 'utf8')
+    .replace(/^\uFEFF/, '')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'));
+}

@@ -1,0 +1,160 @@
+import * as http from 'node:http';
+import * as https from 'node:https';
+import type { SecureContext } from 'node:tls';
+import { readNetworkError } from '../../oci/transport/network-errors.ts';
+import { proxyAuthorization } from '../../oci/transport/proxy-choice.ts';
+import { Refused } from './refused.ts';
+
+export type HttpRequest = {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Whether any certificate will do. */
+  readonly skipsVerification?: boolean;
+};
+
+export type HttpAnswer = {
+  readonly status: number;
+  readonly headers: http.IncomingHttpHeaders;
+  /** At most its first 64 kB. */
+  readonly body: string;
+};
+
+/** One request, one answer; throws `Refused` when none came. Follows a redirect within the same host only. */
+export type Exchange = (request: HttpRequest, signal: AbortSignal) => Promise<HttpAnswer>;
+
+export type ExchangeOptions = {
+  readonly version: string;
+  /** The proxy for a URL, as the variables say; undefined: none. */
+  readonly proxyFor: (url: URL) => URL | undefined;
+  /** Whom to believe when a host proves itself. */
+  readonly contextFor: (host: string) => Promise<SecureContext>;
+};
+
+/** A message is a few requests a day, so no connection is kept. */
+export function createExchange(options: ExchangeOptions): Exchange {
+  return async function exchange(request, signal) {
+    for (let { url } = request, hops = 0; ; hops += 1) {
+      const answer = await attempt({ ...request, url }, options, signal);
+      if (!redirects.includes(answer.status) || answer.headers.location === undefined) return answer;
+      if (hops === mostHops) throw new Refused('rejected', 'it redirects too often');
+      url = redirectedTo(url, answer.headers.location);
+    }
+  };
+}
+
+/** 303 asks for another method, and so is an answer like others: https://www.rfc-editor.org/rfc/rfc9110.html#section-15.4 */
+const redirects = [301, 302, 307, 308];
+const mostHops = 3;
+
+/** The URL, its headers and the body are credentials, so they stay with their host and never leave TLS. */
+function redirectedTo(from: URL, location: string): URL {
+  if (!URL.canParse(location, from.href)) throw new Refused('rejected', 'it redirects to what is no address');
+  const to = new URL(location, from);
+  if (to.hostname !== from.hostname || !/^https?:$/.test(to.protocol))
+    throw new Refused('rejected', 'it redirects to another host, which gets nothing; give the address it redirects to');
+  if (from.protocol === 'https:' && to.protocol === 'http:')
+    throw new Refused('rejected', 'it redirects from https to http, which is not followed');
+  return to;
+}
+
+async function attempt(wanted: HttpRequest, options: ExchangeOptions, signal: AbortSignal): Promise<HttpAnswer> {
+  const { url, method, headers, body } = wanted;
+  const proxy = options.proxyFor(url);
+  const route = url.protocol === 'https:' ? await secureRoute(wanted, proxy, options) : plainRoute(url, proxy);
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const { send, path = url.pathname + url.search, proxyHeaders, ...address } = route;
+    const request = send({
+      ...address,
+      method,
+      path,
+      signal,
+      headers: {
+        host: url.host,
+        'user-agent': `upkeep/${options.version}`,
+        ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+        ...proxyHeaders,
+        ...headers,
+      },
+    });
+    const fail = (error: unknown): void =>
+      reject(signal.aborted ? (signal.reason as Error) : new Refused('network', networkWords(error, url.host)));
+    request.on('error', fail);
+    request.on('response', (response) => readAnswer(response, resolve, fail));
+    request.end(body);
+  });
+}
+
+function networkWords(error: unknown, host: string): string {
+  return readNetworkError(error, host).message;
+}
+
+/** As in the client for registries: Node's 250 ms give up on an address that is merely far. */
+const patience = { autoSelectFamilyAttemptTimeout: 1000 };
+
+type Route = {
+  readonly send: (options: https.RequestOptions) => http.ClientRequest;
+  readonly agent: http.Agent;
+  readonly host: string;
+  readonly port: string;
+  /** Where a proxy is asked: for the whole URL. */
+  readonly path?: string;
+  readonly proxyHeaders?: Readonly<Record<string, string>>;
+};
+
+async function secureRoute(
+  { url, skipsVerification = false }: HttpRequest,
+  proxy: URL | undefined,
+  { contextFor }: ExchangeOptions,
+): Promise<Route> {
+  const secureContext = await contextFor(url.host);
+  const secure = { secureContext, rejectUnauthorized: !skipsVerification, ...patience };
+  const agent = proxy === undefined ? new https.Agent(secure) : await tunnelAgent(proxy, secure);
+  return { send: https.request, agent, ...addressOf(url) };
+}
+
+async function tunnelAgent(proxy: URL, secure: https.AgentOptions): Promise<https.Agent> {
+  const { createTunnelAgent } = await import('../../oci/transport/tunnel.ts');
+  return createTunnelAgent(proxy, tunnelMs, secure);
+}
+
+/** The message has its own deadline, which is no longer. */
+const tunnelMs = 10_000;
+
+function plainRoute(url: URL, proxy: URL | undefined): Route {
+  const { Agent, request: send } = proxy?.protocol === 'https:' ? https : http;
+  const agent = new Agent(patience);
+  if (proxy === undefined) return { send, agent, ...addressOf(url) };
+  return { send, agent, ...addressOf(proxy), path: url.href, proxyHeaders: proxyAuthorization(proxy) };
+}
+
+function addressOf({ hostname, port, protocol }: URL): { readonly host: string; readonly port: string } {
+  const usual = protocol === 'https:' ? '443' : '80';
+  return { host: hostname.replaceAll(/[[\]]/g, ''), port: port === '' ? usual : port };
+}
+
+function readAnswer(
+  response: http.IncomingMessage,
+  resolve: (answer: HttpAnswer) => void,
+  fail: (error: unknown) => void,
+): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const finish = (): void => {
+    const body = Buffer.concat(chunks).subarray(0, mostBytes).toString();
+    resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
+  };
+  response.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size < mostBytes) return;
+    finish();
+    response.destroy();
+  });
+  response.on('end', finish);
+  response.on('error', fail);
+}
+
+const mostBytes = 65_536;

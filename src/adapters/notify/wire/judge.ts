@@ -1,0 +1,68 @@
+import type { SendFailure } from '../../../domain/notification/message.ts';
+import type { HttpAnswer } from './exchange.ts';
+import { fieldOf, jsonOf, wordsOf } from './words.ts';
+import { Refused } from './refused.ts';
+import { retryAfterMs } from './retry-after.ts';
+
+/** Looks at an answer first: a refusal, `taken`, or undefined where the status says all. */
+export type Judge = (answer: HttpAnswer) => Refused | 'taken' | undefined;
+
+/** Throws a `Refused` unless the service has taken the message. Any 2xx is that, where the service says nothing else. */
+export function expectTaken(answer: HttpAnswer, judge: Judge = () => undefined): void {
+  const verdict = judge(answer) ?? byStatus(answer);
+  if (verdict !== 'taken') throw verdict;
+}
+
+function byStatus(answer: HttpAnswer): Refused | 'taken' {
+  const { status } = answer;
+  return status >= 200 && status < 300 ? 'taken' : refusal(answer, failureOf(status, wordsOf(answer)));
+}
+
+/** With the status and the service's words; one of the rate with the time to wait. */
+export function refusal(answer: HttpAnswer, failure: SendFailure, said = wordsOf(answer)): Refused {
+  const waitMs = failure === 'rate' || failure === 'network' ? retryAfterMs(answer) : undefined;
+  return new Refused(failure, `status ${answer.status}`, {
+    said,
+    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+  });
+}
+
+/** For services that answer errors with status 200. */
+export function refusalByWords(answer: HttpAnswer, words: string): Refused {
+  return refusal(answer, failureOf(answer.status, words), words);
+}
+
+function failureOf(status: number, words: string): SendFailure {
+  if (status === 429 || rateWords.test(words)) return 'rate';
+  if (status === 401 || authWords.test(words)) return 'auth';
+  if (status === 410 || goneWords.test(words)) return 'gone';
+  if (status === 403) return 'auth';
+  return status === 408 || status === 425 || status >= 500 ? 'network' : 'rejected';
+}
+
+const rateWords = /rate.?limit|too many requests|M_LIMIT_EXCEEDED/i;
+const authWords =
+  /unauthori[sz]ed|invalid_auth|not_authed|invalid token|token_revoked|M_UNKNOWN_TOKEN|M_MISSING_TOKEN|application token is invalid|invalid api key/i;
+const goneWords =
+  /no_service|channel_not_found|channel_is_archived|chat not found|bot was blocked by the user|bot was kicked|M_FORBIDDEN|M_NOT_FOUND|Unknown Webhook/i;
+
+/** A judge for services whose body says `{"ok":true}` and the like: the field has to have the value. */
+export function expectField(name: string, wanted: unknown): Judge {
+  return (answer) => {
+    if (answer.status >= 300) return undefined;
+    const json = jsonOf(answer);
+    if (json === undefined) return stranger(answer);
+    const value = fieldOf(json, name);
+    if (value === wanted) return 'taken';
+    return refusalByWords(answer, wordsOf(answer) || `${name} is ${JSON.stringify(value) ?? 'missing'}`);
+  };
+}
+
+/** A judge for services that always answer with JSON. */
+export const expectJson: Judge = (answer) =>
+  answer.status < 300 && jsonOf(answer) === undefined ? stranger(answer) : undefined;
+
+/** A login page, say, of whoever stands before the service. */
+function stranger(answer: HttpAnswer): Refused {
+  return refusal(answer, 'rejected', 'somebody else has answered: this is not what the service says');
+}

@@ -1,0 +1,21 @@
+import type { SendFailure } from '../../../domain/notification/message.ts';
+
+/** Why a message was not taken: the class, which decides about another try, our own words, and those of the service. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+  readonly failure: SendFailure;
+  /** May repeat secrets. */
+  readonly said: string;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    failure: SendFailure,
+    why: string,
+    details: { readonly said?: string; readonly retryAfterMs?: number } = {},
+  ) {
+    super(why);
+    this.failure = failure;
+    this.said = details.said ?? '';
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}

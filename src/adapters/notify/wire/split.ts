@@ -1,0 +1,79 @@
+/** How a service counts: UTF-16 units as JavaScript does, code points, or bytes of UTF-8. */
+export type TextLimit = {
+  readonly max: number;
+  readonly unit: 'units' | 'characters' | 'bytes';
+  /** How many pieces a text may become; the rest is left out, and the last piece says how much. 10 unless given. */
+  readonly mostPieces?: number;
+};
+
+/**
+ * The text in pieces of the limit: parted at line ends where that is possible, else at white space, else within a
+ * word, never within a character. `piecesOf(text).join('')` is the text, up to what `mostPieces` leaves out.
+ */
+export function piecesOf(text: string, { max, unit, mostPieces = 10 }: TextLimit): readonly string[] {
+  const pieces: string[] = [];
+  let rest = text;
+  while (rest !== '') {
+    const size = fitting(rest, max, unit);
+    if (size < rest.length && pieces.length + 1 === mostPieces) return [...pieces, cutText(rest, { max, unit })];
+    const piece = rest.slice(0, size < rest.length ? niceEnd(rest, size) : size);
+    pieces.push(piece);
+    rest = rest.slice(piece.length);
+  }
+  return pieces;
+}
+
+/** The same for sending: line ends around a piece are gone, and so are blank pieces, but at least one is left. */
+export function messagePieces(text: string, limit: TextLimit): readonly string[] {
+  const pieces = piecesOf(text, limit).map((piece) => piece.replaceAll(/^\n+|\s+$/g, ''));
+  const spoken = pieces.filter((piece) => piece !== '');
+  return spoken.length === 0 ? [''] : spoken;
+}
+
+/** As much of the text as fits; a cut one ends with how many lines are missing. */
+export function cutText(text: string, { max, unit }: TextLimit): string {
+  if (fitting(text, max, unit) === text.length) return text;
+  const lines = text.split('\n').length;
+  const room = Math.max(1, max - sizeOf(remark(lines), unit) - 1);
+  const kept = text.slice(0, niceEnd(text, fitting(text, room, unit))).trimEnd();
+  const missing = text.slice(kept.length).trim().split('\n').length;
+  const shown = `${kept}\n${remark(missing)}`;
+  return shown.slice(0, fitting(shown, max, unit));
+}
+
+/** One line, cut with an ellipsis. */
+export function cutLine(text: string, { max, unit }: TextLimit): string {
+  const line = text.replaceAll(/\s*[\r\n]+\s*/g, ' ').trim();
+  if (fitting(line, max, unit) === line.length) return line;
+  return `${line.slice(0, fitting(line, max - sizeOf('…', unit), unit)).trimEnd()}…`;
+}
+
+function remark(lines: number): string {
+  return lines === 1 ? '… 1 more line' : `… ${lines} more lines`;
+}
+
+function sizeOf(text: string, unit: TextLimit['unit']): number {
+  if (unit === 'units') return text.length;
+  return unit === 'bytes' ? new TextEncoder().encode(text).length : Array.from(text).length;
+}
+
+/** How many UTF-16 units from the start fit; at least one character, so that every loop comes to an end. */
+function fitting(text: string, max: number, unit: TextLimit['unit']): number {
+  let size = 0;
+  let end = 0;
+  for (const character of text) {
+    size += unit === 'characters' ? 1 : sizeOf(character, unit);
+    if (size > max && end > 0) return end;
+    end += character.length;
+    if (size > max) return end;
+  }
+  return end;
+}
+
+/** Behind the last line end in the second half, else behind the last white space of the last 100, else `end`. */
+function niceEnd(text: string, end: number): number {
+  const line = text.lastIndexOf('\n', end - 1);
+  if (line >= end / 2) return line + 1;
+  const tail = /^[^]*\s/.exec(text.slice(Math.max(0, end - 100), end));
+  return tail === null || end <= 100 ? end : end - 100 + tail[0].length;
+}

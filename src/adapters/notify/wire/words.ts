@@ -1,0 +1,48 @@
+import { printable } from '../../../domain/text/printable.ts';
+import type { HttpAnswer } from './exchange.ts';
+
+/** The body as JSON; undefined where it is none. */
+export function jsonOf({ body }: HttpAnswer): unknown {
+  try {
+    return JSON.parse(body) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined where there is no object or no such field. */
+export function fieldOf(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+  return (value as Readonly<Record<string, unknown>>)[name];
+}
+
+/** The service's own words, at most 200 characters; empty where it said nothing for people. */
+export function wordsOf(answer: HttpAnswer): string {
+  const json = jsonOf(answer);
+  if (json !== undefined) return short(wordsIn(json, 3));
+  const isPage = /^\s*</.test(answer.body);
+  return isPage ? '' : short(answer.body);
+}
+
+/** The fields in which the services of the table put their errors, the most telling first. */
+const telling = [
+  ...['errcode', 'errorDescription', 'description', 'message', 'msg', 'errmsg', 'error', 'errors', 'errorMessage'],
+  ...['reason', 'detail', 'result', 'title'],
+];
+
+function wordsIn(value: unknown, depth: number): string {
+  if (typeof value === 'string') return value;
+  if (depth === 0 || typeof value !== 'object' || value === null) return '';
+  if (Array.isArray(value))
+    return value
+      .slice(0, 5)
+      .map((item: unknown) => wordsIn(item, depth - 1))
+      .filter(Boolean)
+      .join(', ');
+  const found = telling.map((name) => wordsIn(fieldOf(value, name), depth - 1)).filter(Boolean);
+  return [...new Set(found)].slice(0, 2).join(': ');
+}
+
+function short(words: string): string {
+  return printable(words.trim(), 200);
+}

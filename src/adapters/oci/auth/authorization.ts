@@ -1,0 +1,79 @@
+import { parseChallenges, type Challenge } from './challenge.ts';
+import type { Login } from './credentials.ts';
+import { cut, RegistryFailure } from '../transport/failure.ts';
+import type { Scheme } from './hosts.ts';
+import type { IsInsecure } from '../transport/insecure.ts';
+import { basic, type TokenRequest, type Tokens } from './tokens.ts';
+
+/** Value of the `Authorization` header. */
+export type Authorization = {
+  readonly header: string;
+  /** Whether it came by a login; a token for anybody tells nothing. */
+  readonly isSecret: boolean;
+  /** The registry did not take it: the next one is made anew. */
+  readonly refused: () => void;
+};
+
+export type AuthorizationRequest = {
+  readonly challenge: Challenge;
+  /** Host and scheme of the challenge. */
+  readonly host: string;
+  readonly scheme: Scheme;
+  readonly scopes: readonly string[];
+  readonly login: Login;
+};
+
+/** Meets a challenge; undefined when we have nothing to meet it with. */
+export type Authorize = (request: AuthorizationRequest, signal?: AbortSignal) => Promise<Authorization | undefined>;
+
+/** A challenge that we may be able to meet: `Bearer` before `Basic`, as an engine chooses. */
+export function chooseChallenge(field: string | undefined): Challenge | undefined {
+  const challenges = parseChallenges(field ?? '');
+  return (
+    challenges.find(({ scheme, parameters }) => scheme === 'bearer' && parameters.has('realm')) ??
+    challenges.find(({ scheme }) => scheme === 'basic')
+  );
+}
+
+type Rules = {
+  readonly isInsecure: IsInsecure;
+  readonly maySendPlainLogin: IsInsecure;
+  /** Words of a registry as they may be shown. */
+  readonly showable: (words: string) => string;
+};
+
+export function createAuthorize(tokens: Tokens, { isInsecure, maySendPlainLogin, showable }: Rules): Authorize {
+  return async function authorize(request, signal) {
+    const { challenge, scopes, login } = request;
+    const { credential } = login;
+    if (challenge.scheme === 'basic')
+      return credential?.kind === 'password' ? { header: basic(credential), isSecret: true, refused } : undefined;
+    if (credential?.kind === 'registry-token')
+      return { header: `Bearer ${credential.registryToken}`, isSecret: true, refused };
+    const realm = await realmOf(request, signal);
+    const wanted: TokenRequest = { realm, service: challenge.parameters.get('service'), scopes, login };
+    const token = await tokens.get(wanted, signal);
+    return {
+      header: `Bearer ${token}`,
+      isSecret: credential !== undefined,
+      refused: () => tokens.forget(wanted, token),
+    };
+  };
+
+  /** The login goes there, so it must be as private as the registry itself. */
+  async function realmOf(request: AuthorizationRequest, signal?: AbortSignal): Promise<URL> {
+    const { challenge, host, scheme, login } = request;
+    const text = challenge.parameters.get('realm') ?? '';
+    const realm = URL.canParse(text) ? new URL(text) : undefined;
+    if (realm?.protocol === 'https:') return realm;
+    const mayBePlain = login.credential === undefined ? isInsecure : maySendPlainLogin;
+    if (realm?.protocol === 'http:' && (scheme === 'http' || (await mayBePlain(realm.host, signal)))) return realm;
+    const why = realm?.protocol === 'http:' ? 'is not encrypted' : 'is not one';
+    throw new RegistryFailure('registry-invalid', `the URL of its token server, "${showable(cut(text))}", ${why}`, {
+      host,
+    });
+  }
+}
+
+/** Nothing is kept that could be forgotten. */
+function refused(): void {}

@@ -1,0 +1,133 @@
+import type { Clock, Log } from '../../../domain/outside/outside.ts';
+import { quoted } from '../../../domain/text/printable.ts';
+import { askHelper, type HelperAnswer } from './credential-helper.ts';
+import { createDockerConfigFile } from './docker-config-file.ts';
+import { hubKey, registryOfKey, type Credential } from './docker-config.ts';
+import { createLru } from '../async/lru.ts';
+import { createSingleFlight } from '../async/single-flight.ts';
+
+export type CredentialOptions = {
+  readonly clock: Clock;
+  readonly log?: Log | undefined;
+  /** Path of Docker's `config.json`; undefined: none. */
+  readonly dockerConfigPath?: string | undefined;
+  /** A login for the one registry `repoHost`, where `config.json` says nothing about it; counts only with `repoPass`. */
+  readonly repoUser?: string | undefined;
+  readonly repoPass?: string | undefined;
+  /** Whom that login is for, as people write it; Docker Hub unless given. */
+  readonly repoHost?: string | undefined;
+  /** For the answer of a credential helper; 10 s unless given. */
+  readonly helperDeadlineMs?: number | undefined;
+};
+
+/** Login for a registry, with the text for its refusal. */
+export type Login = {
+  /** As in a normalised reference. */
+  readonly registry: string;
+  /** Undefined: we have none, and ask as anybody. */
+  readonly credential: Credential | undefined;
+  /** Where it comes from, or why there is none; a clause for a message. */
+  readonly origin: string;
+};
+
+export type Credentials = {
+  /** `registry` as in a normalised reference; throws a `RegistryFailure` when `config.json` cannot be read. */
+  readonly find: (registry: string) => Promise<Login>;
+  /** The same without `repoUser`: for a host that only stands in for a registry. */
+  readonly findOwn: (registry: string) => Promise<Login>;
+  /** Forgets the helper's answer after a refusal, so that the next search asks again. */
+  readonly forget: (registry: string) => void;
+};
+
+/**
+ * Looks where Docker looks, in its order: the registry's helper, the helper for all, the file itself
+ * (https://docs.docker.com/reference/cli/docker/login/#credential-helpers).
+ */
+export function createCredentials(options: CredentialOptions): Credentials {
+  const { clock, log, dockerConfigPath, helperDeadlineMs = 10_000 } = options;
+  const { repoUser = '', repoPass = '', repoHost = 'docker.io' } = options;
+  const repoRegistry = sameHub(registryOfKey(repoHost.trim()));
+  const hinted = createLru<true>(maxRemembered);
+  const file = quoted(dockerConfigPath ?? 'config.json', 300);
+  const readConfig = createDockerConfigFile(clock, dockerConfigPath);
+  const remembered = createLru<Remembered>(maxRemembered);
+  const flight = createSingleFlight<HelperAnswer>();
+
+  return {
+    async find(registry) {
+      const { login, isSettled } = await search(registry);
+      if (isSettled || repoUser === '' || repoPass === '') return login;
+      if (sameHub(registry) !== repoRegistry) return withoutRepoLogin(login);
+      const credential = { kind: 'password', username: repoUser, password: repoPass } as const;
+      return { registry, credential, origin: 'the login of REPO_USER and REPO_PASS' };
+    },
+    findOwn: async (registry) => (await search(registry)).login,
+    forget: (registry) => remembered.delete(registry),
+  };
+
+  /** REPO_USER's login belongs to one registry. Images and labels may name others, which do not get it. */
+  function withoutRepoLogin({ registry, credential, origin }: Login): Login {
+    if (hinted.get(registry) === undefined) {
+      hinted.set(registry, true);
+      log?.info(`REPO_USER and REPO_PASS are not sent to this registry: they are for ${quoted(repoRegistry)}`, {
+        registry,
+        remedy: `log in to it with docker login, or name it with --repo-host (REPO_HOST) if they are for it`,
+      });
+    }
+    return { registry, credential, origin: `${origin} (that of REPO_USER is for ${quoted(repoRegistry)})` };
+  }
+
+  async function search(registry: string): Promise<Found> {
+    const config = await readConfig();
+    const entry = config.logins.get(registry);
+    // An empty name means the file, for a registry that the helper for all is not to be asked about.
+    const helper = (config.helpers.get(registry) ?? config.store) || undefined;
+    const answer = helper === undefined ? none : await ask(helper, registry);
+    const settled = (credential: Credential, origin: string): Found => ({
+      login: { registry, credential, origin },
+      isSettled: true,
+    });
+    if (answer.kind === 'found') return settled(answer.credential, `the login from docker-credential-${helper}`);
+    if (typeof entry === 'object') return settled(entry, `the login in ${file}`);
+    return {
+      login: { registry, credential: undefined, origin: answer.kind === 'failed' ? answer.why : noLogin(entry) },
+      isSettled: entry === 'malformed' || (helper !== undefined && (entry === 'empty' || config.helpers.has(registry))),
+    };
+  }
+
+  function noLogin(entry: 'empty' | 'malformed' | undefined): string {
+    return entry === 'malformed' ? `its login in ${file} cannot be read` : 'there is no login for it';
+  }
+
+  async function ask(helper: string, registry: string): Promise<HelperAnswer> {
+    const known = remembered.get(registry);
+    if (known?.helper === helper && clock.monotonicMs() < known.untilMs) return known.answer;
+    return flight(`${helper} ${registry}`, async () => {
+      const answer = await askHelper(helper, registry === 'docker.io' ? hubKey : registry, helperDeadlineMs);
+      const ttlMs = answer.kind === 'failed' ? failureTtlMs : answerTtlMs;
+      remembered.set(registry, { helper, answer, untilMs: clock.monotonicMs() + ttlMs });
+      if (answer.kind === 'failed') log?.warn('A credential helper failed', { registry, why: answer.why });
+      return answer;
+    });
+  }
+}
+
+/** Docker Hub under names that are none of it for `config.json`, and Docker's all the same. */
+function sameHub(registry: string): string {
+  return hubWebNames.has(registry) ? 'docker.io' : registry;
+}
+
+const hubWebNames: ReadonlySet<string> = new Set(['registry.hub.docker.com', 'hub.docker.com']);
+
+/** `isSettled`: the configuration says something about the registry, so that of REPO_USER does not apply. */
+type Found = { readonly login: Login; readonly isSettled: boolean };
+
+type Remembered = { readonly helper: string; readonly answer: HelperAnswer; readonly untilMs: number };
+
+const none: HelperAnswer = { kind: 'none' };
+
+const maxRemembered = 100;
+
+/** Helpers start processes and call cloud services; their logins last for hours. */
+const answerTtlMs = 120_000;
+const failureTtlMs = 30_000;

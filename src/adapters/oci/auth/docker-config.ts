@@ -1,0 +1,87 @@
+import { objectOf, parseJsonObject, stringOf, type JsonObject } from '../transport/json.ts';
+
+/** Login for a registry. */
+export type Credential =
+  | { readonly kind: 'password'; readonly username: string; readonly password: string }
+  /** Exchanged for a token at the token server: https://distribution.github.io/distribution/spec/auth/oauth/ */
+  | { readonly kind: 'identity-token'; readonly username: string; readonly identityToken: string }
+  /** Shown to the registry as it is. */
+  | { readonly kind: 'registry-token'; readonly registryToken: string };
+
+/** The logins of a Docker `config.json`, by registry as in a normalised reference. */
+export type DockerConfig = {
+  /** `empty`: the helper holds it. `malformed`: there is one, but it says nothing. */
+  readonly logins: ReadonlyMap<string, Credential | 'empty' | 'malformed'>;
+  /** Names of helper programs, without `docker-credential-`; empty: none. */
+  readonly helpers: ReadonlyMap<string, string>;
+  /** The helper for all other registries. */
+  readonly store: string | undefined;
+};
+
+export const emptyDockerConfig: DockerConfig = { logins: new Map(), helpers: new Map(), store: undefined };
+
+/**
+ * Undefined when the text is not a JSON object. Fields:
+ * https://github.com/docker/cli/blob/master/cli/config/configfile/file.go
+ */
+export function parseDockerConfig(text: string): DockerConfig | undefined {
+  const config = parseJsonObject(text);
+  if (config === undefined) return undefined;
+  return {
+    logins: byRegistry(config['auths'], (entry) => readLogin(objectOf(entry) ?? {})),
+    helpers: byRegistry(config['credHelpers'], stringOf),
+    store: stringOf(config['credsStore']),
+  };
+}
+
+/** `https://index.docker.io/v1/` is `docker.io`; a scheme and a path say nothing about the registry. */
+export function registryOfKey(key: string): string {
+  const host = key
+    .replace(/^https?:\/\//i, '')
+    .replace(/\/.*$/s, '')
+    .toLowerCase();
+  return hubNames.has(host) ? 'docker.io' : host;
+}
+
+const hubNames: ReadonlySet<string> = new Set(['docker.io', 'index.docker.io', 'registry-1.docker.io']);
+
+/** Where several keys mean one registry, the one that is written as Docker writes it wins, else the first. */
+function byRegistry<Value>(value: unknown, read: (entry: unknown) => Value | undefined): ReadonlyMap<string, Value> {
+  const found = new Map<string, Value>();
+  for (const [key, entry] of Object.entries(objectOf(value) ?? {})) {
+    const registry = registryOfKey(key);
+    const known = read(entry);
+    const isExact = key === registry || key === hubKey;
+    if (known !== undefined && (isExact || !found.has(registry))) found.set(registry, known);
+  }
+  return found;
+}
+
+/** The one key of Docker Hub: https://docs.docker.com/reference/cli/docker/login/ */
+export const hubKey = 'https://index.docker.io/v1/';
+
+function readLogin(entry: JsonObject): Credential | 'empty' | 'malformed' {
+  const field = (name: string): string => stringOf(entry[name]) ?? '';
+  const auth = field('auth') === '' ? undefined : decodeAuth(field('auth'));
+  const registryToken = field('registrytoken');
+  if (registryToken !== '')
+    return isHeaderText(registryToken) ? { kind: 'registry-token', registryToken } : 'malformed';
+  const username = auth?.username ?? field('username');
+  const password = auth?.password ?? field('password');
+  if (field('identitytoken') !== '') return { kind: 'identity-token', username, identityToken: field('identitytoken') };
+  if (username !== '' && password !== '') return { kind: 'password', username, password };
+  return field('auth') === '' && username === '' && password === '' ? 'empty' : 'malformed';
+}
+
+/** It goes into a header as it is. */
+function isHeaderText(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text);
+}
+
+/** Base64 of `user:password`; Docker pads passwords with zero bytes. */
+function decodeAuth(auth: string): { readonly username: string; readonly password: string } | undefined {
+  const text = Buffer.from(auth, 'base64').toString();
+  const colon = text.indexOf(':');
+  if (colon < 1) return undefined;
+  return { username: text.slice(0, colon), password: text.slice(colon + 1).replaceAll('\0', '') };
+}

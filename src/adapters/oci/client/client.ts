@@ -1,0 +1,213 @@
+import { chooseChallenge, type Authorization, type Authorize } from '../auth/authorization.ts';
+import type { Challenge } from '../auth/challenge.ts';
+import type { Credentials } from '../auth/credentials.ts';
+import { denied, loginKeptBack } from '../auth/denied.ts';
+import { registryOfKey } from '../auth/docker-config.ts';
+import type { Endpoint } from './endpoints.ts';
+import { whyOf } from '../transport/error-body.ts';
+import type { Exchange, WireAnswer } from '../transport/exchange.ts';
+import { RegistryFailure } from '../transport/failure.ts';
+import type { Host, Scheme } from '../auth/hosts.ts';
+import type { IsInsecure } from '../transport/insecure.ts';
+import { speaksNoTls } from '../transport/network-errors.ts';
+import type { Patience } from '../limits/throttle.ts';
+import { until } from '../async/until.ts';
+
+/** A request to a registry about one of its repositories. */
+export type Ask = {
+  readonly method: 'GET' | 'HEAD';
+  readonly repository: string;
+  /** Below the repository: `manifests/latest`, `blobs/sha256:…`. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly maxBytes: number;
+  /** Instead of the endpoint's own. */
+  readonly patience?: Patience;
+  /** A refusal is returned too, because something else will be tried; not that of a login, which counts against it. */
+  readonly isTentative?: boolean;
+};
+
+/**
+ * Sends a request with the registry's login. Throws `registry-denied` for 401 and 403, and for a login
+ * that a token server refuses; returns every other answer.
+ */
+export type Client = (endpoint: Endpoint, ask: Ask, signal?: AbortSignal) => Promise<WireAnswer>;
+
+export type ClientOptions = {
+  readonly hostOf: (name: string) => Host;
+  readonly exchange: Exchange;
+  readonly authorize: Authorize;
+  readonly credentials: Credentials;
+  readonly isInsecure: IsInsecure;
+  /** True if a login may be sent unencrypted. */
+  readonly maySendPlainLogin: IsInsecure;
+};
+
+export function createClient(options: ClientOptions): Client {
+  const { hostOf, exchange, authorize, credentials, isInsecure, maySendPlainLogin } = options;
+  return request;
+
+  /**
+   * Sends a request, with a token if the host is known to want one. After a 401 it meets the challenge and
+   * sends once more. During the first request to a host the others wait, so that they know its scheme and
+   * challenge.
+   */
+  async function request(endpoint: Endpoint, ask: Ask, signal?: AbortSignal): Promise<WireAnswer> {
+    const host = hostOf(endpoint.host);
+    const met = host.isKnown ? nothing : await host.meet(signal);
+    const visit: Visit = { host, endpoint, ask, met, signal };
+    try {
+      const shown = host.challenge && (await meetChallenge(visit, host.challenge, defaultScopes(ask)));
+      const answer = await send(visit, shown);
+      if (!isDenial(answer)) return answer;
+      if (answer.status !== 401 || answer.elsewhere !== undefined) return await turnedAway(visit, answer, shown);
+      host.challenge = chooseChallenge(answer.headers['www-authenticate']);
+      visit.met();
+      return await askAgain(visit, shown, answer);
+    } finally {
+      visit.met();
+    }
+  }
+
+  async function askAgain(visit: Visit, refused: Authorization | undefined, refusal: WireAnswer): Promise<WireAnswer> {
+    const { ask } = visit;
+    refused?.refused();
+    const challenge = chooseChallenge(refusal.headers['www-authenticate']);
+    const scopes = challenge?.parameters.get('scope')?.split(' ') ?? defaultScopes(ask);
+    const shown = challenge && (await meetChallenge(visit, challenge, scopes));
+    if (shown === undefined || shown.header === refused?.header) return turnedAway(visit, refusal, refused);
+    const answer = await send(visit, shown);
+    return isDenial(answer) ? turnedAway(visit, answer, shown) : answer;
+  }
+
+  async function meetChallenge(
+    { host, endpoint, signal }: Visit,
+    challenge: Challenge,
+    scopes: readonly string[],
+  ): Promise<Authorization | undefined> {
+    const scheme = endpoint.scheme ?? host.scheme ?? 'https';
+    const login = await until(endpoint.login(), signal);
+    if (login.credential !== undefined && !(await maySend(scheme, endpoint, signal)))
+      throw loginKeptBack(endpoint.host, login);
+    return authorize({ challenge, host: endpoint.host, scheme, scopes, login }, signal);
+  }
+
+  async function turnedAway(visit: Visit, answer: WireAnswer, shown: Authorization | undefined): Promise<WireAnswer> {
+    const { endpoint, ask, signal } = visit;
+    const behind = registryBehind(visit, answer);
+    if (behind !== undefined) {
+      visit.met();
+      return request(behind, ask, signal);
+    }
+    const isLoginRefused = answer.status === 401 && shown?.isSecret === true;
+    if (ask.isTentative === true && !isLoginRefused) return answer;
+    const login = await until(endpoint.login(), signal);
+    credentials.forget(login.registry);
+    throw denied(endpoint.host, login, whyOf(answer));
+  }
+
+  /**
+   * A registry may be a mere name for another, as lscr.io is for ghcr.io: a redirect leads to the same
+   * path there. Who wants to be convinced there, is shown the login for there; ours is not theirs to see.
+   */
+  function registryBehind({ endpoint, ask }: Visit, { status, elsewhere: url }: WireAnswer): Endpoint | undefined {
+    const path = `/v2/${ask.repository}/${ask.path}`;
+    if (status !== 401 || url?.protocol !== 'https:' || endpoint.isBehind || !url.pathname.endsWith(path))
+      return undefined;
+    const login = () => credentials.findOwn(registryOfKey(url.host));
+    const prefix = url.pathname.slice(0, -path.length);
+    return { host: url.host, prefix, scheme: 'https', patience: endpoint.patience, login, isBehind: true };
+  }
+
+  function send(visit: Visit, shown: Authorization | undefined): Promise<WireAnswer> {
+    const { host, endpoint, ask, signal } = visit;
+    const { method, maxBytes, repository, path, patience = endpoint.patience } = ask;
+    const place = `${endpoint.host}${endpoint.prefix}/v2/${repository}/${path}`;
+    const say = (scheme: Scheme, headers: Ask['headers']): Promise<WireAnswer> =>
+      exchange({ method, url: new URL(`${scheme}://${place}`), headers, maxBytes }, signal);
+    const identified = async (scheme: Scheme, { isSecret, header }: Authorization): Promise<WireAnswer> => {
+      const isShown = !isSecret || (await maySend(scheme, endpoint, signal));
+      return say(scheme, isShown ? { ...ask.headers, authorization: header } : ask.headers);
+    };
+    const speak: Speak = (scheme) => (shown === undefined ? say(scheme, ask.headers) : identified(scheme, shown));
+    return host.throttle.run(() => inItsScheme(visit, speak), patience, signal);
+  }
+
+  /** A mirror that is given as `http:` is one by somebody's choice. */
+  async function maySend(scheme: Scheme, { host, scheme: chosen }: Endpoint, signal?: AbortSignal): Promise<boolean> {
+    return scheme === 'https' || chosen === 'http' || maySendPlainLogin(host, signal);
+  }
+
+  /** Tries an insecure registry with https first, as an engine does, and remembers the scheme that worked. */
+  async function inItsScheme({ host, endpoint, met, signal }: Visit, speak: Speak): Promise<WireAnswer> {
+    const known = endpoint.scheme ?? host.scheme;
+    try {
+      return await understood(host, known ?? 'https', speak);
+    } catch (error) {
+      const mayBePlain = isSilence(error) && (known === undefined || (known === 'https' && speaksNoTls(error)));
+      if (!mayBePlain || endpoint.scheme !== undefined || !(await isInsecure(endpoint.host, signal))) throw error;
+      if (speaksNoTls(error)) {
+        // The waiting requests need only the scheme: plain HTTP registries seldom have a challenge.
+        host.scheme = 'http';
+        host.isKnown = true;
+        met();
+      }
+      return await understood(host, 'http', speak).catch((plain: unknown) => {
+        throw isSilence(plain) ? inNeither(error, plain) : plain;
+      });
+    }
+  }
+}
+
+/** One request with its host, endpoint and signal. */
+type Visit = {
+  readonly host: Host;
+  readonly endpoint: Endpoint;
+  readonly ask: Ask;
+  /** The others may go on. */
+  readonly met: () => void;
+  readonly signal: AbortSignal | undefined;
+};
+
+type Speak = (scheme: Scheme) => Promise<WireAnswer>;
+
+async function understood(host: Host, scheme: Scheme, speak: Speak): Promise<WireAnswer> {
+  try {
+    const answer = await speak(scheme);
+    host.scheme = isMisunderstanding(scheme, answer) ? undefined : scheme;
+    host.isKnown = true;
+    return answer;
+  } catch (error) {
+    if (error instanceof RegistryFailure) host.scheme = undefined;
+    throw error;
+  }
+}
+
+/** Servers with TLS answer 400 to plain HTTP. */
+function isMisunderstanding(scheme: Scheme, { status }: WireAnswer): boolean {
+  return scheme === 'http' && status === 400;
+}
+
+function isDenial({ status }: WireAnswer): boolean {
+  return status === 401 || status === 403;
+}
+
+function nothing(): void {}
+
+function defaultScopes({ repository }: Ask): readonly string[] {
+  return [`repository:${repository}:pull`];
+}
+
+function isSilence(error: unknown): error is RegistryFailure {
+  return error instanceof RegistryFailure && (error.code === 'registry-unreachable' || error.code === 'timeout');
+}
+
+function inNeither(secure: RegistryFailure, plain: RegistryFailure): RegistryFailure {
+  if (secure.message === plain.message) return plain;
+  return new RegistryFailure(plain.code, `over https, ${secure.message}; over http, ${plain.message}`, {
+    host: plain.host,
+    remedy: secure.remedy,
+    isTransient: secure.isTransient || plain.isTransient,
+    cause: plain,
+  });
+}

@@ -1,0 +1,100 @@
+import type { Clock, Log } from '../../../domain/outside/outside.ts';
+import { createAgents } from '../transport/agents.ts';
+import { createAuthorities, type TlsVersion } from '../transport/authorities.ts';
+import { createAuthorize } from '../auth/authorization.ts';
+import { createClient, type Client } from './client.ts';
+import { createCredentials, type Credentials } from '../auth/credentials.ts';
+import { createEndpoints, type EndpointsOf } from './endpoints.ts';
+import { createExchange } from '../transport/exchange.ts';
+import { createHosts } from '../auth/hosts.ts';
+import { createInsecure } from '../transport/insecure.ts';
+import { createProxyChoice, type ProxyOptions } from '../transport/proxy-choice.ts';
+import { followingRedirects } from '../transport/redirects.ts';
+import { createSentSecrets } from '../transport/sent-secrets.ts';
+import { patient } from '../limits/throttle.ts';
+import { createTokens } from '../auth/tokens.ts';
+
+export type OciRegistryOptions = {
+  readonly clock: Clock;
+  readonly log?: Log;
+  /** Of this product: registries see it in `User-Agent`. */
+  readonly version: string;
+  /** Path of Docker's `config.json`; none unless given. */
+  readonly dockerConfigPath?: string | undefined;
+  /** A login for one registry, where `config.json` says nothing about it. */
+  readonly repoUser?: string | undefined;
+  readonly repoPass?: string | undefined;
+  /** Whom it is for; Docker Hub unless given. */
+  readonly repoHost?: string | undefined;
+  /** Base URLs of mirrors of Docker Hub, as in the engine's info. */
+  readonly hubMirrors?: (signal?: AbortSignal) => Promise<readonly string[]>;
+  /** Hosts (with port) and CIDR ranges that may be plain HTTP or unverified, as in the engine's info. */
+  readonly insecureRegistries?: (signal?: AbortSignal) => Promise<readonly string[]>;
+  /** Every registry may be plain HTTP or unverified; logins go over plain HTTP only to those of `insecureRegistries`. */
+  readonly tlsSkip?: boolean;
+  readonly tlsMinVersion?: TlsVersion;
+  /** PEM files of authorities to trust besides the well-known ones. */
+  readonly extraCa?: readonly Buffer[];
+  /** Where Docker keeps certificates per registry; `/etc/docker/certs.d` unless given. */
+  readonly certsFolder?: string;
+  readonly proxy?: ProxyOptions;
+  /** Requests to one host at a time; 64 unless given. */
+  readonly maxInFlightPerHost?: number;
+  /** For one request, from connecting to the last byte; 30 s unless given. */
+  readonly requestDeadlineMs?: number;
+  /** Chance, at least 0 and below 1. */
+  readonly random?: () => number;
+};
+
+/** Client and agents for all registries. */
+export type Connection = {
+  readonly client: Client;
+  readonly credentials: Credentials;
+  readonly endpointsOf: EndpointsOf;
+  /** Words of a registry as they may be shown. */
+  readonly showable: (words: string) => string;
+  readonly close: () => Promise<void>;
+};
+
+/** Wires the parts together; nothing is connected before the first request. */
+export function connect(options: OciRegistryOptions): Connection {
+  const { clock, log, version, random = Math.random } = options;
+  const { maxInFlightPerHost = 64, requestDeadlineMs: deadlineMs = 30_000 } = options;
+  const { hubMirrors = nothing, insecureRegistries = nothing, tlsSkip = false } = options;
+  const { tlsMinVersion = 'TLSv1.2', extraCa = [], certsFolder = '/etc/docker/certs.d' } = options;
+
+  const maySendPlainLogin = createInsecure({ clock, log, insecureRegistries });
+  const isInsecure = tlsSkip ? () => Promise.resolve(true) : maySendPlainLogin;
+  const agents = createAgents({
+    isInsecure,
+    contextFor: createAuthorities({ tlsMinVersion, extraCa, certsFolder }),
+    proxyFor: createProxyChoice(options.proxy ?? {}),
+    maxSocketsPerOrigin: maxInFlightPerHost,
+    deadlineMs,
+  });
+  const sent = createSentSecrets();
+  const exchange = followingRedirects(createExchange(agents, { deadlineMs, userAgent: `upkeep/${version}`, sent }));
+  const hostOf = createHosts({ clock, random, maxInFlight: maxInFlightPerHost });
+  const tokens = createTokens(clock, (request, signal) =>
+    hostOf(request.url.host).throttle.run(() => exchange(request, signal), patient, signal),
+  );
+  const credentials = createCredentials({ ...options, log });
+  return {
+    client: createClient({
+      hostOf,
+      exchange,
+      credentials,
+      isInsecure,
+      maySendPlainLogin,
+      authorize: createAuthorize(tokens, { isInsecure, maySendPlainLogin, showable: sent.showable }),
+    }),
+    credentials,
+    endpointsOf: createEndpoints({ clock, log, credentials, hubMirrors }),
+    showable: sent.showable,
+    close: () => agents.close(),
+  };
+}
+
+function nothing(): Promise<readonly string[]> {
+  return Promise.resolve([]);
+}

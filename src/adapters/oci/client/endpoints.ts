@@ -1,0 +1,76 @@
+import type { ImageReference } from '../../../domain/reference/image-reference.ts';
+import type { Clock, Log } from '../../../domain/outside/outside.ts';
+import type { Credentials, Login } from '../auth/credentials.ts';
+import type { Scheme } from '../auth/hosts.ts';
+import { remembered } from '../async/remembered.ts';
+import { impatient, patient, type Patience } from '../limits/throttle.ts';
+
+/** A place that may have an image. */
+export type Endpoint = {
+  /** With port, as in a URL. */
+  readonly host: string;
+  /** Path before `/v2/`; empty except for some mirrors. */
+  readonly prefix: string;
+  /** Undefined: https, or the scheme that an insecure registry turns out to speak. */
+  readonly scheme: Scheme | undefined;
+  readonly patience: Patience;
+  readonly login: () => Promise<Login>;
+  /** Another registry leads here. */
+  readonly isBehind?: true;
+};
+
+export type EndpointOptions = {
+  readonly clock: Clock;
+  readonly log?: Log | undefined;
+  readonly credentials: Credentials;
+  /** Base URLs, from the engine. */
+  readonly hubMirrors: (signal?: AbortSignal) => Promise<readonly string[]>;
+};
+
+export type EndpointsOf = (reference: ImageReference, signal?: AbortSignal) => Promise<readonly Endpoint[]>;
+
+/**
+ * Where to ask for an image, in order. Mirrors stand in for Docker Hub only
+ * (https://docs.docker.com/docker-hub/image-library/mirror/), and a login for Docker Hub is not
+ * theirs to see.
+ */
+export function createEndpoints({ clock, log, credentials, hubMirrors }: EndpointOptions): EndpointsOf {
+  const mirrors = remembered(clock, mirrorsTtlMs, async (signal) => (await hubMirrors(signal)).flatMap(readMirror));
+
+  return async function endpointsOf({ registry }, signal) {
+    const isHub = registry === 'docker.io';
+    const origin: Endpoint = {
+      host: isHub ? hubHost : registry.toLowerCase(),
+      prefix: '',
+      scheme: undefined,
+      patience: patient,
+      login: () => credentials.find(registry.toLowerCase()),
+    };
+    return isHub ? [...(await mirrorsNow(signal)), origin] : [origin];
+  };
+
+  async function mirrorsNow(signal: AbortSignal | undefined): Promise<readonly Endpoint[]> {
+    try {
+      return await mirrors(signal);
+    } catch (error) {
+      signal?.throwIfAborted();
+      log?.warn('The mirrors of Docker Hub are unknown, so it is asked itself', { error });
+      return [];
+    }
+  }
+
+  function readMirror(text: string): Endpoint[] {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    const scheme = schemes[url?.protocol ?? ''];
+    if (url === undefined || scheme === undefined) return [];
+    const prefix = url.pathname.replace(/\/+$/, '');
+    return [{ host: url.host, prefix, scheme, patience: impatient, login: () => credentials.findOwn(url.host) }];
+  }
+}
+
+/** Where the API of Docker Hub is: https://docs.docker.com/docker-hub/usage/pulls/ */
+const hubHost = 'registry-1.docker.io';
+
+const mirrorsTtlMs = 60_000;
+
+const schemes: Readonly<Record<string, Scheme>> = { 'https:': 'https', 'http:': 'http' };

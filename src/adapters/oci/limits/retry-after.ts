@@ -1,0 +1,25 @@
+import { parseDuration } from '../../../domain/text/duration.ts';
+import { wordsOf } from '../transport/error-body.ts';
+import type { WireAnswer } from '../transport/exchange.ts';
+
+/**
+ * How long an answer asks us to stay away, in milliseconds; undefined when it does not say.
+ * From `Retry-After` in seconds or as a date (https://www.rfc-editor.org/rfc/rfc9110.html#section-10.2.3),
+ * else from the body, where ghcr.io writes `retry-after: 1.16676ms, allowed: 44000/minute`.
+ */
+export function retryAfterMs(answer: WireAnswer, nowMs: number): number | undefined {
+  const header = answer.headers['retry-after']?.trim() ?? '';
+  if (/^\d{1,12}$/.test(header)) return bounded(Number(header) * 1000);
+  const date = /[a-z]/i.test(header) ? Date.parse(header) : Number.NaN;
+  if (!Number.isNaN(date)) return bounded(date - nowMs);
+  const [, text = ''] = /retry[- ]after:? *([\d.]+[a-zµμ]*)/i.exec(wordsOf(answer)) ?? [];
+  const duration = parseDuration(text, { bareUnit: 's' });
+  return duration === undefined ? undefined : bounded(duration);
+}
+
+/** Nobody silences a registry for longer than this; then one request asks again. */
+const longestMs = 3_600_000;
+
+function bounded(ms: number): number {
+  return Math.min(Math.max(0, ms), longestMs);
+}

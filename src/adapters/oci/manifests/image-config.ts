@@ -1,0 +1,31 @@
+import type { Platform } from '../../../domain/reference/platform.ts';
+import { printable } from '../../../domain/text/printable.ts';
+import { parseJsonObject, stringOf } from '../transport/json.ts';
+
+/** Platform and build time from an image config. */
+export type ImageConfig = {
+  readonly platform: Platform | undefined;
+  /** Milliseconds since the epoch. */
+  readonly createdAtMs: number | undefined;
+};
+
+/** Missing fields are undefined: https://github.com/opencontainers/image-spec/blob/main/config.md */
+export function parseImageConfig(body: Buffer): ImageConfig {
+  const fields = parseJsonObject(body);
+  const text = (name: string): string => printable(stringOf(fields?.[name]) ?? '', maxNameLength);
+  const platform = { os: text('os'), architecture: text('architecture'), variant: text('variant') };
+  return {
+    platform: platform.os === '' || platform.architecture === '' ? undefined : platform,
+    createdAtMs: readTime(stringOf(fields?.['created']) ?? ''),
+  };
+}
+
+const maxNameLength = 64;
+
+/** Reproducible builds write a date that is none: 1970, or a second after 1980 began, as buildpacks do. */
+const earliestMs = Date.UTC(1980, 0, 2);
+
+function readTime(text: string): number | undefined {
+  const ms = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
+  return ms >= earliestMs ? ms : undefined;
+}

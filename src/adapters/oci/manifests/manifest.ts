@@ -1,0 +1,71 @@
+import { parseDigest, type Digest } from '../../../domain/reference/digest.ts';
+import type { ForeignPlatform } from '../../../domain/reference/platform.ts';
+import { RegistryFailure } from '../transport/failure.ts';
+import { arrayOf, objectOf, parseJsonObject, stringOf, type JsonObject } from '../transport/json.ts';
+import { indexTypes, manifestTypes, mediaTypeOf, outdatedTypes } from './media-types.ts';
+
+/** One line of an index. */
+export type Entry = { readonly digest: Digest; readonly platform: ForeignPlatform | undefined };
+
+/** Fields of a manifest that matter here. */
+export type Manifest =
+  | { readonly kind: 'index'; readonly entries: readonly Entry[] }
+  | { readonly kind: 'image'; readonly configDigest: Digest; readonly configType: string };
+
+/**
+ * Parses the body of a manifest; throws `registry-invalid` if it is none. The body's `mediaType` counts
+ * before the header, because stores and proxies change headers. A body that may be both an index and an
+ * image is refused: https://github.com/advisories/GHSA-mc8v-mgrf-8f4m
+ */
+export function parseManifest(body: Buffer, contentType: string | undefined): Manifest {
+  const fields = parseJsonObject(body);
+  if (fields === undefined) throw invalid('its answer is not a manifest');
+  const type = stringOf(fields['mediaType']) ?? mediaTypeOf(contentType);
+  if (outdatedTypes.has(type) || fields['schemaVersion'] === 1) throw outdated();
+  const looksLikeIndex = Array.isArray(fields['manifests']);
+  const looksLikeImage = objectOf(fields['config']) !== undefined || Array.isArray(fields['layers']);
+  if (looksLikeIndex === looksLikeImage || (looksLikeIndex ? manifestTypes : indexTypes).has(type))
+    throw invalid('its manifest contradicts itself');
+  return looksLikeIndex ? readIndex(fields) : readImage(fields);
+}
+
+/** The failure of a registry that has only Docker's first format. */
+export function outdated(): RegistryFailure {
+  return invalid('it offers the image only in the outdated manifest format of Docker, schema 1');
+}
+
+function readIndex(fields: JsonObject): Manifest {
+  const entries = arrayOf(fields['manifests']).map((entry): Entry => {
+    const { digest, platform } = { ...objectOf(entry) };
+    return { digest: readDigest(digest), platform: readPlatform(objectOf(platform)) };
+  });
+  return { kind: 'index', entries };
+}
+
+function readPlatform(platform: JsonObject | undefined): ForeignPlatform | undefined {
+  if (platform === undefined) return undefined;
+  return {
+    os: stringOf(platform['os']),
+    architecture: stringOf(platform['architecture']),
+    variant: stringOf(platform['variant']),
+  };
+}
+
+function readImage(fields: JsonObject): Manifest {
+  const config = objectOf(fields['config']);
+  return {
+    kind: 'image',
+    configDigest: readDigest(config?.['digest']),
+    configType: stringOf(config?.['mediaType']) ?? '',
+  };
+}
+
+function readDigest(value: unknown): Digest {
+  const digest = parseDigest(stringOf(value) ?? '');
+  if (digest === undefined) throw invalid('its manifest names a digest that is none');
+  return digest;
+}
+
+function invalid(why: string): RegistryFailure {
+  return new RegistryFailure('registry-invalid', why);
+}

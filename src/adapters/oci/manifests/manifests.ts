@@ -1,0 +1,111 @@
+import { parseDigest, type Digest } from '../../../domain/reference/digest.ts';
+import type { Client } from '../client/client.ts';
+import { digestOf, verify } from '../transport/content.ts';
+import type { Endpoint } from '../client/endpoints.ts';
+import { whyOf } from '../transport/error-body.ts';
+import type { WireAnswer } from '../transport/exchange.ts';
+import { RegistryFailure } from '../transport/failure.ts';
+import { parseManifest, outdated, type Manifest } from './manifest.ts';
+import { acceptedTypes, mediaTypeOf, outdatedTypes } from './media-types.ts';
+import { impatient } from '../limits/throttle.ts';
+
+/** Where in which repository. */
+export type Place = { readonly endpoint: Endpoint; readonly repository: string };
+
+/** Digest of a tag, and the ETag for the next request. */
+export type TagState = { readonly digest: Digest; readonly etag: string | undefined };
+
+/**
+ * Digest of a tag, by a HEAD request; if that gives none, by a GET whose body is hashed. Registries
+ * without HEAD answer with any status, even 401 or 404.
+ */
+export async function resolveTag(
+  client: Client,
+  { endpoint, repository }: Place,
+  tag: string,
+  known: TagState | undefined,
+  signal?: AbortSignal,
+): Promise<TagState> {
+  const ask = { repository, path: `manifests/${tag}`, maxBytes: maxManifestBytes };
+  const headers = known?.etag === undefined ? accept : { ...accept, 'if-none-match': known.etag };
+  const head = await client(endpoint, { ...ask, method: 'HEAD', headers, isTentative: true }, signal);
+  if (head.status === 304 && known !== undefined) return known;
+  if (head.status === 200 && outdatedTypes.has(mediaTypeOf(head.headers['content-type']))) throw outdated();
+  const told = head.status === 200 ? digestHeader(head) : undefined;
+  if (told !== undefined) return { digest: told, etag: etagOf(head) };
+  // A registry in trouble has been asked often enough.
+  const patience = head.status >= 500 ? { patience: impatient } : {};
+  const answer = await client(endpoint, { ...ask, ...patience, method: 'GET', headers: accept }, signal);
+  requireFound(answer, 'it has no such tag');
+  const digest = digestHeader(answer) ?? digestOf(answer.body, undefined);
+  readManifest(answer, digest);
+  return { digest, etag: etagOf(answer) };
+}
+
+/** The manifest with that digest, proven to be it. */
+export async function fetchManifest(
+  client: Client,
+  { endpoint, repository }: Place,
+  digest: Digest,
+  signal?: AbortSignal,
+): Promise<Manifest> {
+  const ask = {
+    method: 'GET',
+    repository,
+    path: `manifests/${digest}`,
+    headers: accept,
+    maxBytes: maxManifestBytes,
+  } as const;
+  const answer = await client(endpoint, ask, signal);
+  requireFound(answer, `it has no manifest ${digest}`);
+  return readManifest(answer, digest);
+}
+
+/** The blob with that digest, proven to be it: configs, which are small, not layers. */
+export async function fetchBlob(
+  client: Client,
+  { endpoint, repository }: Place,
+  digest: Digest,
+  signal?: AbortSignal,
+): Promise<Buffer> {
+  const ask = { method: 'GET', repository, path: `blobs/${digest}`, headers: {}, maxBytes: maxConfigBytes } as const;
+  const answer = await client(endpoint, ask, signal);
+  requireFound(answer, `it has no blob ${digest}`);
+  verify(answer, digest);
+  return answer.body;
+}
+
+/** The smallest limit a registry may have: https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pushing-manifests */
+const maxManifestBytes = 4 * 1024 * 1024;
+
+/** The largest configs seen are some hundred kilobytes, of history and environment. */
+const maxConfigBytes = 8 * 1024 * 1024;
+
+const accept: Readonly<Record<string, string>> = { accept: acceptedTypes };
+
+function digestHeader({ headers }: WireAnswer): Digest | undefined {
+  const value = headers['docker-content-digest'];
+  return typeof value === 'string' ? parseDigest(value) : undefined;
+}
+
+/** Kept for every tag, so a long one is not worth it. */
+function etagOf({ headers }: WireAnswer): string | undefined {
+  return headers.etag !== undefined && headers.etag.length <= 256 ? headers.etag : undefined;
+}
+
+function readManifest(answer: WireAnswer, digest: Digest): Manifest {
+  verify(answer, digest);
+  return parseManifest(answer.body, answer.headers['content-type']);
+}
+
+function requireFound(answer: WireAnswer, missing: string): void {
+  const { status } = answer;
+  if (status === 200) return;
+  const said = whyOf(answer);
+  const words = said === '' ? '' : ` (${said})`;
+  if (status === 404) throw new RegistryFailure('registry-not-found', `${missing}${words}`);
+  throw new RegistryFailure(
+    status >= 500 ? 'registry-unreachable' : 'registry-invalid',
+    `it answered with status ${status}${words}`,
+  );
+}

@@ -1,0 +1,114 @@
+import * as http from 'node:http';
+import * as https from 'node:https';
+import type { SecureContext } from 'node:tls';
+import { splitHost } from './address-list.ts';
+import { RegistryFailure } from './failure.ts';
+import type { IsInsecure } from './insecure.ts';
+import { createLru } from '../async/lru.ts';
+import { proxyAuthorization } from './proxy-choice.ts';
+
+/** How requests travel to one origin: scheme, host and port. */
+export type Route = {
+  readonly request: typeof http.request;
+  /** Options common to all requests to the origin. */
+  readonly options: { readonly agent: http.Agent; readonly host: string; readonly port: string };
+  /** Headers for a proxy that is asked for whole URLs; undefined where there is none. */
+  readonly proxyHeaders: Readonly<Record<string, string>> | undefined;
+};
+
+export type Agents = {
+  /** At once where the way is known. */
+  readonly routeTo: (url: URL) => Route | Promise<Route>;
+  /** Makes the next request to the origin begin anew: certificates may have changed. */
+  readonly forget: (url: URL) => void;
+  /** Ends all requests for good; later ones fail. */
+  readonly close: () => Promise<void>;
+};
+
+export type AgentOptions = {
+  readonly isInsecure: IsInsecure;
+  readonly contextFor: (host: string) => Promise<SecureContext>;
+  readonly proxyFor: (url: URL) => URL | undefined;
+  readonly maxSocketsPerOrigin: number;
+  readonly deadlineMs: number;
+};
+
+/** Keeps connections alive between requests, per origin. */
+export function createAgents(options: AgentOptions): Agents {
+  const { isInsecure, contextFor, proxyFor, maxSocketsPerOrigin, deadlineMs } = options;
+  const routes = createLru<Route | Promise<Route>>(maxOrigins);
+  let isClosed = false;
+  const keeping = {
+    keepAlive: true,
+    maxSockets: maxSocketsPerOrigin,
+    maxFreeSockets: maxSocketsPerOrigin,
+    scheduling: 'lifo',
+    timeout: idleMs,
+    autoSelectFamilyAttemptTimeout: familyAttemptMs,
+  } as const;
+
+  return {
+    routeTo(url) {
+      if (isClosed) return Promise.reject(new RegistryFailure('registry-unreachable', 'the service is stopping'));
+      const known = routes.get(url.origin);
+      if (known !== undefined) return known;
+      const route = url.protocol === 'https:' ? secureRoute(url) : plainRoute(url);
+      routes.set(url.origin, route);
+      route.then(
+        (found) => settle(url.origin, route, found),
+        () => settle(url.origin, route, undefined),
+      );
+      return route;
+    },
+    forget: (url) => routes.delete(url.origin),
+    async close() {
+      isClosed = true;
+      for (const route of await Promise.allSettled([...routes.values()].map((each) => Promise.resolve(each))))
+        if (route.status === 'fulfilled') route.value.options.agent.destroy();
+      routes.clear();
+    },
+  };
+
+  /** Unless the way has been forgotten since. */
+  function settle(origin: string, sought: Promise<Route>, found: Route | undefined): void {
+    if (routes.get(origin) !== sought) return;
+    if (found === undefined) routes.delete(origin);
+    else routes.set(origin, found);
+  }
+
+  async function secureRoute(url: URL): Promise<Route> {
+    const proxy = proxyFor(url);
+    const [secureContext, isInsecureHost] = await Promise.all([contextFor(url.host), isInsecure(url.host)]);
+    const secure = { ...keeping, secureContext, rejectUnauthorized: !isInsecureHost };
+    const agent = proxy === undefined ? new https.Agent(secure) : await tunnelAgent(proxy, secure);
+    return { request: https.request, options: { agent, ...addressOf(url) }, proxyHeaders: undefined };
+  }
+
+  async function tunnelAgent(proxy: URL, secure: https.AgentOptions): Promise<https.Agent> {
+    const { createTunnelAgent } = await import('./tunnel.ts');
+    return createTunnelAgent(proxy, deadlineMs, secure);
+  }
+
+  async function plainRoute(url: URL): Promise<Route> {
+    const proxy = proxyFor(url);
+    const { Agent, request } = proxy?.protocol === 'https:' ? https : http;
+    return {
+      request,
+      options: { agent: new Agent(keeping), ...addressOf(proxy ?? url) },
+      proxyHeaders: proxy === undefined ? undefined : proxyAuthorization(proxy),
+    };
+  }
+}
+
+/** More than any list of images has registries, token servers and stores; hostile redirects can not grow it. */
+const maxOrigins = 256;
+
+/** A connection that nobody used for so long is closed: sockets are memory. */
+const idleMs = 15_000;
+
+/** Node's 250 ms give up on an address that is merely far: https://nodejs.org/api/net.html#netgetdefaultautoselectfamilyattempttimeout */
+const familyAttemptMs = 1000;
+
+function addressOf(url: URL): { readonly host: string; readonly port: string } {
+  return { host: splitHost(url.host).name, port: url.port };
+}

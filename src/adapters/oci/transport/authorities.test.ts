@@ -1,0 +1,58 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { clientPair, serverCa } from '../../../../test/support/http-server.ts';
+import { createOciRig, failureOf } from '../../../../test/support/oci-rig.ts';
+import { emptyContent, putImage, serveContent } from '../../../../test/support/registry-content.ts';
+import { parseImageReference } from '../../../domain/reference/image-reference.ts';
+
+const rig = createOciRig();
+const image = parseImageReference('registry.test/team/app:1');
+
+function certsFolder(files: Readonly<Record<string, string | Buffer>>): string {
+  const folder = rig.folder();
+  mkdirSync(join(folder, 'registry.test'));
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, 'registry.test', name), content);
+  return folder;
+}
+
+test('certificates are read where Docker keeps them, and read again after they did not help', async () => {
+  const content = emptyContent();
+  const { digest } = putImage(content, 'team/app:1');
+  const server = await rig.serve(serveContent(content), { tls: true });
+  const proxy = await rig.serve(() => ({ status: 400 }), { tunnelTo: server.port });
+  const folder = certsFolder({});
+  const oci = rig.registry({ proxy: { https: proxy.url }, certsFolder: folder });
+  expect((await failureOf(oci.resolve(image))).message).toContain('unknown authority');
+  writeFileSync(join(folder, 'registry.test', 'ca.crt'), serverCa);
+  expect(await oci.resolve(image)).toBe(digest);
+});
+
+test('a registry that wants to know who we are is shown our certificate', async () => {
+  const content = emptyContent();
+  const { digest } = putImage(content, 'team/app:1');
+  const server = await rig.serve(serveContent(content), { tls: true, clientCertificate: true });
+  const proxy = await rig.serve(() => ({ status: 400 }), { tunnelTo: server.port });
+  const options = { proxy: { https: proxy.url } };
+  const without = await failureOf(rig.registry({ ...options, extraCa: [serverCa] }).resolve(image));
+  expect(without.code).toBe('registry-unreachable');
+  const folder = certsFolder({ 'ca.crt': serverCa, 'client.cert': clientPair.cert, 'client.key': clientPair.key });
+  expect(await rig.registry({ ...options, certsFolder: folder }).resolve(image)).toBe(digest);
+});
+
+test('a certificate that is none is named by its place, not by its content', async () => {
+  const folder = certsFolder({ 'client.cert': 'rubbish', 'client.key': 'secret' });
+  const error = await failureOf(rig.registry({ certsFolder: folder }).resolve(image));
+  expect(error.code).toBe('registry-unreachable');
+  expect(error.message).toContain(`the certificates in "${join(folder, 'registry.test')}"`);
+  expect(error.message).not.toContain('secret');
+});
+
+test('a registry with older TLS than we accept is refused', async () => {
+  const server = await rig.serve(() => ({}), { tls: true, maxTls: 'TLSv1.2' });
+  const proxy = await rig.serve(() => ({ status: 400 }), { tunnelTo: server.port });
+  const oci = rig.registry({ proxy: { https: proxy.url }, extraCa: [serverCa], tlsMinVersion: 'TLSv1.3' });
+  const error = await failureOf(oci.resolve(image));
+  expect(error.code).toBe('registry-unreachable');
+  expect(error.message).toContain('the TLS handshake failed');
+});

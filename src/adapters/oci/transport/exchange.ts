@@ -1,0 +1,150 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { formatDuration } from '../../../domain/text/duration.ts';
+import type { Agents, Route } from './agents.ts';
+import { RegistryFailure } from './failure.ts';
+import { isTlsError, readNetworkError } from './network-errors.ts';
+import type { SentSecrets } from './sent-secrets.ts';
+import { createTurns, type Turns } from '../async/turns.ts';
+import { reasonOf, until } from '../async/until.ts';
+
+export type WireRequest = {
+  readonly method: 'GET' | 'HEAD' | 'POST';
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** A longer answer is refused. */
+  readonly maxBytes: number;
+};
+
+export type WireAnswer = {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** Whose answer it is, when a redirect has led to another host than the one that was asked. */
+  readonly elsewhere?: URL;
+  /** Words of the answer as they may be shown: not where they repeat a secret that was ever sent. */
+  readonly showable?: (words: string) => string;
+};
+
+/** One request, one whole answer; throws a `RegistryFailure` when no such answer came. */
+export type Exchange = (request: WireRequest, signal?: AbortSignal) => Promise<WireAnswer>;
+
+export type ExchangeOptions = {
+  /** For everything from connecting to the last byte. */
+  readonly deadlineMs: number;
+  readonly userAgent: string;
+  /** Records sent secrets; absent: none are recorded. */
+  readonly sent?: SentSecrets;
+};
+
+/** A redirect is an answer like others here. */
+export function createExchange(agents: Agents, options: ExchangeOptions): Exchange {
+  const manner: Manner = { ...options, inTurn: createTurns(Infinity) };
+  const { sent } = options;
+  return async function exchange(request, signal) {
+    const { url } = request;
+    try {
+      for (let tries = 0; tries < maxStaleConnections; tries += 1) {
+        const route = agents.routeTo(url);
+        const known = route instanceof Promise ? await until(route, signal) : route;
+        const answer = await attempt(known, request, manner, signal);
+        if (answer !== 'stale') return sent === undefined ? answer : { ...answer, showable: sent.showable };
+      }
+      throw new RegistryFailure('registry-unreachable', 'it closes every connection', {
+        host: url.host,
+        isTransient: true,
+      });
+    } catch (error) {
+      if (error instanceof RegistryFailure && isTlsError(error)) agents.forget(url);
+      throw error;
+    }
+  };
+}
+
+/** Answers go on with those that came in the same turn. */
+type Manner = ExchangeOptions & { readonly inTurn: Turns };
+
+/** A kept connection may be closed by the other side at the moment we use it; several may, after its restart. */
+const maxStaleConnections = 3;
+
+function attempt(
+  route: Route,
+  wanted: WireRequest,
+  { deadlineMs, userAgent, sent, inTurn }: Manner,
+  signal: AbortSignal | undefined,
+): Promise<WireAnswer | 'stale'> {
+  const { url, method, headers, body, maxBytes } = wanted;
+  // A user name in the URL is nothing that we chose to say.
+  const path = url.pathname + url.search;
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) return void reject(reasonOf(signal));
+    let hasAnswered = false;
+    const shown = { ...route.proxyHeaders, ...headers };
+    sent?.note(shown, body);
+    const request = route.request({
+      ...route.options,
+      method,
+      path: route.proxyHeaders === undefined ? path : url.origin + path,
+      headers: { host: url.host, 'user-agent': userAgent, ...shown },
+    });
+    const abort = (): void => fail(reasonOf(signal));
+    const timer = setTimeout(() => fail(tooLate(url.host, deadlineMs)), deadlineMs);
+    signal?.addEventListener('abort', abort, { once: true });
+
+    request.on('response', (response) => {
+      hasAnswered = true;
+      collect(response, maxBytes, succeed, (error) => fail(readNetworkError(error, url.host)));
+    });
+    request.on('error', (error) => {
+      if (request.reusedSocket && !hasAnswered && isClosed(error)) succeed('stale');
+      else fail(readNetworkError(error, url.host));
+    });
+    request.end(body);
+
+    function succeed(answer: WireAnswer | 'stale'): void {
+      settle();
+      inTurn(() => resolve(answer));
+    }
+
+    function fail(error: Error): void {
+      settle();
+      reject(error);
+      request.destroy();
+    }
+
+    function settle(): void {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
+  });
+}
+
+function isClosed(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'ECONNRESET' || error.code === 'EPIPE';
+}
+
+function tooLate(host: string, deadlineMs: number): RegistryFailure {
+  return new RegistryFailure('timeout', `it did not answer within ${formatDuration(deadlineMs)}`, { host });
+}
+
+function collect(
+  response: IncomingMessage,
+  maxBytes: number,
+  succeed: (answer: WireAnswer) => void,
+  fail: (error: Error) => void,
+): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  response.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size <= maxBytes) chunks.push(chunk);
+    else fail(new RegistryFailure('registry-invalid', `it answered with more than ${maxBytes} bytes`));
+  });
+  response.on('end', () => {
+    const body = size === 0 ? noBytes : Buffer.concat(chunks, size);
+    succeed({ status: response.statusCode ?? 0, headers: response.headers, body });
+  });
+  response.on('error', fail);
+}
+
+const noBytes = Buffer.alloc(0);

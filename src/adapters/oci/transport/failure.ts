@@ -1,0 +1,59 @@
+import { ServiceError, type ErrorCode } from '../../../domain/errors.ts';
+import { familiarReference, type ImageReference } from '../../../domain/reference/image-reference.ts';
+import { printable, quoted } from '../../../domain/text/printable.ts';
+
+/** A registry's failure, from code that does not know the image; `explain` adds the image for the user. */
+export class RegistryFailure extends Error {
+  override readonly name = 'RegistryFailure';
+  readonly code: FailureCode;
+  /** Host of the answer or of the silence; undefined: the host of the request. */
+  readonly host: string | undefined;
+  readonly remedy: string | undefined;
+  readonly retryAfterMs: number | undefined;
+  /** Whether the same request may well succeed in a moment. */
+  readonly isTransient: boolean;
+
+  constructor(code: FailureCode, why: string, details: FailureDetails = {}) {
+    super(why, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.host = details.host;
+    this.remedy = details.remedy;
+    this.retryAfterMs = details.retryAfterMs;
+    this.isTransient = details.isTransient ?? false;
+  }
+}
+
+export type FailureCode = Extract<ErrorCode, `registry-${string}` | 'timeout'>;
+
+type FailureDetails = {
+  readonly host?: string | undefined;
+  readonly remedy?: string | undefined;
+  readonly retryAfterMs?: number | undefined;
+  readonly isTransient?: boolean;
+  readonly cause?: unknown;
+};
+
+/** The failure as a message: the action, the image, the host. */
+export function explain(
+  failure: RegistryFailure,
+  doing: string,
+  reference: ImageReference,
+  { asked, showable }: { readonly asked: string; readonly showable: (words: string) => string },
+): ServiceError {
+  const { code, host = asked, message, retryAfterMs, cause } = failure;
+  // The registry chooses where its tokens and contents come from.
+  const isShown = host === asked || showable(host) === host;
+  const remedy = isShown ? failure.remedy : undefined;
+  const where = isShown ? quoted(host) : `a host that ${quoted(asked)} named`;
+  const what = `Cannot ${doing} ${quoted(familiarReference(reference), 300)} at ${where}: ${message}`;
+  return new ServiceError(code, what, {
+    ...(remedy === undefined ? {} : { remedy }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+/** Words of someone else, fit for a message: at most 200 printable characters. */
+export function cut(text: string): string {
+  return printable(text.trim(), 200);
+}

@@ -1,0 +1,67 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createAddressList, loopback, splitHost, type AddressList } from './address-list.ts';
+import { remembered } from '../async/remembered.ts';
+import type { Clock, Log } from '../../../domain/outside/outside.ts';
+
+export type InsecureOptions = {
+  readonly clock: Clock;
+  readonly log?: Log | undefined;
+  /** Hosts (with port) and CIDR ranges, as in an engine's `insecure-registries`. */
+  readonly insecureRegistries: (signal?: AbortSignal) => Promise<readonly string[]>;
+};
+
+/**
+ * Whether a host may show any certificate or speak plain HTTP, by the rules of the engine: it is
+ * this machine, or listed, or its name leads into a listed range; Docker Hub never is.
+ * https://docs.docker.com/reference/cli/dockerd/#insecure-registries
+ */
+export function createInsecure({ clock, log, insecureRegistries }: InsecureOptions): IsInsecure {
+  const listed = remembered(clock, listTtlMs, async (signal) => readList(await insecureRegistries(signal)));
+
+  return async function isInsecure(host, signal) {
+    const { name } = splitHost(host);
+    if (name === 'localhost' || loopback.contains(name)) return true;
+    if (name === 'docker.io' || name.endsWith('.docker.io')) return false;
+    const { hosts, ranges } = await listedNow(signal);
+    if (hosts.has(host.toLowerCase())) return true;
+    if (ranges.isEmpty) return false;
+    return (await addressesOf(name)).some((address) => ranges.contains(address));
+  };
+
+  /** With an unreadable list, every registry needs a valid certificate. */
+  async function listedNow(signal: AbortSignal | undefined): Promise<List> {
+    try {
+      return await listed(signal);
+    } catch (error) {
+      signal?.throwIfAborted();
+      log?.warn('The insecure registries are unknown, so there are none', { error });
+      return readList([]);
+    }
+  }
+}
+
+export type IsInsecure = (host: string, signal?: AbortSignal) => Promise<boolean>;
+
+const listTtlMs = 60_000;
+
+const lookupDeadlineMs = 5000;
+
+type List = { readonly hosts: ReadonlySet<string>; readonly ranges: AddressList };
+
+function readList(entries: readonly string[]): List {
+  return { hosts: new Set(entries.map((entry) => entry.toLowerCase())), ranges: createAddressList(entries) };
+}
+
+/** A name that leads nowhere, or not soon, is in no range; the connection will say so better. */
+async function addressesOf(name: string): Promise<readonly string[]> {
+  if (isIP(name) !== 0) return [name];
+  const giveUp = new AbortController();
+  const found = lookup(name, { all: true }).then(
+    (all) => all.map(({ address }) => address),
+    () => [],
+  );
+  const late = sleep(lookupDeadlineMs, [], { signal: giveUp.signal, ref: false }).catch(() => []);
+  return Promise.race([found, late]).finally(() => giveUp.abort());
+}

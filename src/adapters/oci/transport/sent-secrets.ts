@@ -1,0 +1,38 @@
+import { withoutSecrets } from '../../../domain/text/repeated-secret.ts';
+import { createLru } from '../async/lru.ts';
+
+/** Logins and tokens sent to registries, so that no message quotes them from an answer. */
+export type SentSecrets = {
+  readonly note: (headers: Readonly<Record<string, unknown>>, body: string | undefined) => void;
+  /**
+   * The text of a registry; a remark instead, if the text repeats a secret sent to any registry, since two
+   * hosts may be one server.
+   */
+  readonly showable: (words: string) => string;
+};
+
+export function createSentSecrets(): SentSecrets {
+  const noted = createLru<readonly string[]>(mostNoted);
+  return {
+    note(headers, body) {
+      for (const [name, value] of Object.entries(headers)) {
+        if (typeof value === 'string' && /authorization$/i.test(name) && noted.get(value) === undefined)
+          noted.set(value, secretsOf(value));
+      }
+      const token = body === undefined ? null : new URLSearchParams(body).get('refresh_token');
+      if (token !== null) noted.set(token, [token]);
+    },
+    showable: (words) => withoutSecrets(words, [...noted.values()].flat()),
+  };
+}
+
+/** A token for each repository, and the logins; beyond it the oldest are forgotten, which have expired. */
+const mostNoted = 1000;
+
+/** The header's text after the scheme; for `Basic` also the password. */
+function secretsOf(header: string): readonly string[] {
+  const shown = header.replace(/^\S+ /, '');
+  if (!/^basic /i.test(header)) return [shown];
+  const login = Buffer.from(shown, 'base64').toString();
+  return [shown, login.slice(login.indexOf(':') + 1)];
+}

@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import { createFakeClock } from '../../../test/support/fake-clock.ts';
+import { createSlots, mapConcurrently } from './concurrency.ts';
+
+describe('mapConcurrently()', () => {
+  test('answers in the order of the items, and never runs more than the limit at once', async () => {
+    const clock = createFakeClock({ auto: true });
+    let running = 0;
+    let most = 0;
+    const results = await mapConcurrently([30, 10, 20, 5, 1], 2, async (ms) => {
+      most = Math.max(most, (running += 1));
+      await clock.sleep(ms);
+      running -= 1;
+      return ms * 2;
+    });
+    expect(results).toEqual([60, 20, 40, 10, 2]);
+    expect(most).toBe(2);
+  });
+
+  test('throws the first failure when what is under way has ended, and begins nothing after it', async () => {
+    const clock = createFakeClock({ auto: true });
+    const ended: number[] = [];
+    const work = mapConcurrently([1, 20, 3, 4], 2, async (ms) => {
+      await clock.sleep(ms);
+      if (ms === 1) throw new Error('one');
+      ended.push(ms);
+    });
+    await expect(work).rejects.toThrow('one');
+    expect(ended).toEqual([20]);
+  });
+
+  test('nothing to do is done at once, and a limit below 1 is 1', async () => {
+    expect(await mapConcurrently([], 4, () => Promise.reject(new Error('never')))).toEqual([]);
+    expect(await mapConcurrently(['a'], 0, (item) => Promise.resolve(item))).toEqual(['a']);
+  });
+});
+
+describe('createSlots()', () => {
+  test('lets in so many at once, first come first served, also after a failure', async () => {
+    const clock = createFakeClock({ auto: true });
+    const slots = createSlots(2);
+    const log: string[] = [];
+    const job = (name: string, ms: number) => () => {
+      log.push(`${name} begins`);
+      return clock.sleep(ms).then(() => {
+        log.push(`${name} ends`);
+        if (name === 'a') throw new Error('a');
+      });
+    };
+    const all = await Promise.allSettled([
+      slots.run(job('a', 10)),
+      slots.run(job('b', 30)),
+      slots.run(job('c', 5)),
+      slots.run(job('d', 5)),
+    ]);
+    expect(all.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled', 'fulfilled']);
+    expect(log).toEqual(['a begins', 'b begins', 'a ends', 'c begins', 'c ends', 'd begins', 'd ends', 'b ends']);
+  });
+});

@@ -1,0 +1,147 @@
+import type { RemoteImage } from '../../domain/outside/registry.ts';
+import { runsOn } from '../../domain/reference/choose-platform.ts';
+import type { Digest } from '../../domain/reference/digest.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import { judgeFailure } from '../../domain/check/failed-check.ts';
+import type { ImageIndex } from '../../domain/container/image-index.ts';
+import { formatReference, type ImageReference } from '../../domain/reference/image-reference.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { formatPlatform, type Platform } from '../../domain/reference/platform.ts';
+import { ageOf } from '../../domain/check/sightings.ts';
+import { type Content, judgeContent, judgeDigest, ownDigest } from '../../domain/check/staleness.ts';
+import type { Subject, Verdict } from '../../domain/check/verdict.ts';
+import { mapConcurrently } from '../async/concurrency.ts';
+import { judgeMovingTag } from './moving-tag.ts';
+import type { TagWatch } from './tag-watch.ts';
+
+export type Question = { readonly subject: Subject; readonly settle: (verdict: Verdict) => void };
+
+export type AskOptions = {
+  readonly outside: ReadOnlyOutside;
+  readonly images: ImageIndex;
+  readonly tags: TagWatch;
+  /** References asked about at once. */
+  readonly limit: number;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/**
+ * Asks the registries: each distinct reference once for its digest; for a new digest, once per platform
+ * for its manifest and config. A failure becomes the verdict of every question about that reference. After
+ * an abort the rest stay unsettled.
+ */
+export async function askRegistries(questions: readonly Question[], options: AskOptions): Promise<void> {
+  const groups = new Map<string, Question[]>();
+  for (const question of questions) {
+    const key = formatReference(question.subject.reference);
+    groups.set(key, [...(groups.get(key) ?? []), question]);
+  }
+  const platformOf = createPlatformReader(options);
+  await mapConcurrently([...groups.values()], options.limit, (group) => askAbout(group, platformOf, options));
+}
+
+async function askAbout(group: readonly Question[], platformOf: PlatformReader, options: AskOptions): Promise<void> {
+  const { outside, images, signal } = options;
+  const [first] = group;
+  if (first === undefined || signal?.aborted) return;
+  const { reference } = first.subject;
+  const describe = createDescriber(reference, options);
+  let digest: Digest;
+  try {
+    digest = await outside.registry.resolve(reference, signal);
+  } catch (error) {
+    if (!signal?.aborted) for (const { subject, settle } of group) settle(judgeFailure(subject, error));
+    return;
+  }
+  const [nowMs, monotonicMs] = [outside.clock.nowMs(), outside.clock.monotonicMs()];
+  const cooldownMs = Math.max(...group.map(({ subject }) => subject.inForce.cooldownMs));
+  const seen =
+    cooldownMs === 0 ? [] : options.tags.see(formatReference(reference), digest, { monotonicMs, cooldownMs });
+  const sighting = seen.at(-1) ?? { digest, atMs: monotonicMs, sawItCome: false };
+  for (const { subject, settle } of group) {
+    const known = judgeDigest(subject, digest);
+    if (known !== undefined) {
+      settle(known);
+      continue;
+    }
+    let platform: Platform | undefined;
+    try {
+      platform = await platformOf(subject.imageId);
+      const latest = await describe(digest, platform);
+      const age = ageOf(sighting, latest.createdAtMs, { nowMs, monotonicMs });
+      const content = { latest, own: undefined, platform, nowMs, age };
+      const verdict = await judgeWhole(subject, content, images, describe);
+      settle(await judgeMovingTag(outside, subject, verdict, { seen, platform, images, describe, signal }));
+    } catch (error) {
+      if (signal?.aborted) return;
+      settle(judgeFailure(subject, error, platform));
+    }
+  }
+}
+
+/** Reads the running image's layers only if they can decide the verdict. */
+async function judgeWhole(
+  subject: Subject,
+  content: Content,
+  images: ImageIndex,
+  describe: Describer,
+): Promise<Verdict> {
+  const verdict = judgeContent(subject, content, images);
+  const digest = ownDigest(subject);
+  if (verdict.latestDigest === undefined || verdict.status === 'fresh' || digest === undefined) return verdict;
+  try {
+    return judgeContent(subject, { ...content, own: await describe(digest, content.platform) }, images);
+  } catch (error) {
+    if (error instanceof ServiceError && isNoAnswer(error, subject)) return verdict;
+    throw error;
+  }
+}
+
+/**
+ * The registry may have deleted the manifest that its tag pointed at before. For an image missing in the
+ * engine, the id may be a config's; docker-registry answers such a request with 500.
+ */
+function isNoAnswer({ code }: ServiceError, { image }: Subject): boolean {
+  return code === 'registry-not-found' || image === undefined;
+}
+
+type Describer = (digest: Digest, platform: Platform) => Promise<RemoteImage>;
+
+function createDescriber(reference: ImageReference, { outside, signal }: AskOptions): Describer {
+  return remember(
+    (digest: Digest, platform: Platform) => outside.registry.describe({ reference, digest, platform }, signal),
+    (digest, platform) => `${digest} ${formatPlatform(platform)}`,
+  );
+}
+
+type PlatformReader = (imageId: string) => Promise<Platform>;
+
+/** A container's platform is its engine's. An emulated image keeps its own. */
+function createPlatformReader({ outside: { engine }, signal }: AskOptions): PlatformReader {
+  const engineInfo = remember(
+    () => engine.info(signal),
+    () => '',
+  );
+  return remember(
+    async (imageId: string) => {
+      const [{ platform }, image] = await Promise.all([engineInfo(), engine.inspectImage(imageId, signal)]);
+      if (image === undefined || runsOn(image, platform)) return platform;
+      return { os: image.os, architecture: image.architecture, variant: image.variant };
+    },
+    (imageId) => imageId,
+  );
+}
+
+/** Calls once for each key; for the length of one check, so its memory needs no other bound. */
+function remember<Args extends readonly unknown[], Result>(
+  call: (...args: Args) => Promise<Result>,
+  keyOf: (...args: Args) => string,
+): (...args: Args) => Promise<Result> {
+  const answers = new Map<string, Promise<Result>>();
+  return (...args) => {
+    const key = keyOf(...args);
+    const answer = answers.get(key) ?? call(...args);
+    answers.set(key, answer);
+    return answer;
+  };
+}

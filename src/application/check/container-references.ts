@@ -1,0 +1,55 @@
+import { type ContainerReference, isImageId, readContainerReference } from '../../domain/check/container-reference.ts';
+import type { ContainerSummary } from '../../domain/container/container.ts';
+import type { ImageIndex } from '../../domain/container/image-index.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import type { WatchedContainer } from '../../domain/check/selection.ts';
+import { mapConcurrently } from '../async/concurrency.ts';
+
+/** Reference that a container was created from, or the engine's error. */
+export type ReadReference =
+  | ContainerReference
+  | { readonly kind: 'failed'; readonly text: string; readonly error: unknown };
+
+/** By container id. */
+export type ContainerReferences = ReadonlyMap<string, ReadReference>;
+
+export type ReferenceReader = (
+  watched: readonly WatchedContainer[],
+  images: ImageIndex,
+  signal?: AbortSignal,
+) => Promise<ContainerReferences>;
+
+/**
+ * Reads the references that containers were created from. The engine's list shows them, except when the
+ * tag has moved on: such a container is inspected once, because its reference cannot change.
+ */
+export function createReferenceReader({ engine }: Pick<ReadOnlyOutside, 'engine'>): ReferenceReader {
+  const inspected = new Map<string, string>();
+
+  async function textOf({ id, image, imageId }: ContainerSummary, signal?: AbortSignal): Promise<string> {
+    if (!isImageId(image, imageId)) return image;
+    const text = inspected.get(id) ?? (await engine.inspectContainer(id, signal))?.settings.Config.Image ?? image;
+    inspected.set(id, text);
+    return text;
+  }
+
+  return async (watched, images, signal) => {
+    const present = new Set(watched.map(({ container }) => container.id));
+    for (const id of inspected.keys()) if (!present.has(id)) inspected.delete(id);
+    const references = new Map<string, ReadReference>();
+    await mapConcurrently(watched, inspectionsAtOnce, async ({ container, wishes }) => {
+      const { id, image: listed, imageId } = container;
+      try {
+        const text = await textOf(container, signal);
+        const source = { text, originalImage: wishes.originalImage, imageId, image: images.byId(imageId) };
+        references.set(id, readContainerReference(source));
+      } catch (error) {
+        references.set(id, { kind: 'failed', text: listed, error });
+      }
+    });
+    return references;
+  };
+}
+
+/** An engine answers an inspect in less than a millisecond; more at once only queue up there. */
+const inspectionsAtOnce = 16;

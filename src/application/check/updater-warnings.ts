@@ -1,0 +1,30 @@
+import type { ContainerSummary } from '../../domain/container/container.ts';
+import type { ImageLabelsOf } from '../../domain/container/image-index.ts';
+import { otherUpdaters } from '../../domain/check/other-updaters.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { scopeInForce } from '../../domain/check/scope-in-force.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+
+/** Without the images' labels, before those are listed, all labels are taken for the containers' own. */
+export type UpdaterWarnings = (containers: readonly ContainerSummary[], imageLabelsOf?: ImageLabelsOf) => void;
+
+/** Logs which other updaters run on the engine, each container once in the life of the process. */
+export function createUpdaterWarnings(
+  { log, instance }: Pick<ReadOnlyOutside, 'log' | 'instance'>,
+  settings: Pick<ServiceSettings, 'scope'>,
+): UpdaterWarnings {
+  const said = new Set<string>();
+  const ownId = instance.containerId;
+  return (containers, imageLabelsOf = () => ({})) => {
+    const scope = scopeInForce({ scope: settings.scope, containers, imageLabelsOf, ownId });
+    for (const { container, warning } of otherUpdaters({ containers, imageLabelsOf, ownId, scope })) {
+      if (said.has(container.id)) continue;
+      if (said.size >= mostRemembered) said.clear();
+      said.add(container.id);
+      log.warn(warning, { container: container.name });
+    }
+  };
+}
+
+/** Beyond it all is forgotten, and said once more. */
+const mostRemembered = 1000;

@@ -1,0 +1,87 @@
+import type { Outcomes } from '../../domain/run/session.ts';
+import { describeError } from '../../domain/errors.ts';
+import type { ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
+import type { RemovedImage } from '../../domain/run/event.ts';
+import { tagsByPeople } from '../../domain/check/failed-version.ts';
+import { bearsSeal, readJournal } from '../../domain/transaction/journal.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { type Successor, supersededImages } from '../../domain/cleanup/superseded-images.ts';
+import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
+import type { CheckedContainer } from '../check/check.ts';
+
+export type Reached = {
+  readonly plan: UpdatePlan;
+  readonly outcomes: Outcomes;
+  /** Containers that the run checked. */
+  readonly checked: readonly CheckedContainer[];
+};
+
+/**
+ * Removes the images that updated containers ran before, and those that an earlier clean-up of the same
+ * containers left. Removal is by id and never forced. An image stays if a container uses it, running or
+ * stopped, or if it has another tag. A failed removal is not an error: the image stays.
+ */
+export async function cleanUpImages(
+  outside: Pick<Outside, 'engine' | 'log' | 'seal'>,
+  { plan, outcomes, checked }: Reached,
+): Promise<readonly RemovedImage[]> {
+  const superseded: RemovedImage[] = [];
+  const predecessors: Successor[] = [];
+  for (const { container, reference } of plan.transactions.flatMap(({ members }) => members)) {
+    const { id: containerId, name: containerName, imageId, settings } = container;
+    const outcome = outcomes.get(containerId);
+    if (outcome?.outcome !== 'updated' || outcome.newImageId === imageId) continue;
+    superseded.push({ imageId, imageName: reference, containerId, containerName });
+    predecessors.push({
+      id: containerId,
+      name: containerName,
+      imageId,
+      reference,
+      labels: settings.Config.Labels ?? {},
+    });
+  }
+  return removeUnused(outside, (containers, images) => {
+    const references = new Map(checked.map(({ id, reference }) => [id, reference]));
+    const successors = containers.flatMap((container) => {
+      const reference = references.get(container.id);
+      return reference === undefined ? [] : [{ ...container, reference }];
+    });
+    const believed = [...successors, ...predecessors].filter((one) => isSealed(outside, one));
+    return [...superseded, ...supersededImages(believed, containers, images)];
+  });
+}
+
+/** With a key, a journal without its seal tells nothing. */
+function isSealed({ seal }: Pick<Outside, 'seal'>, { labels }: Successor): boolean {
+  const reading = readJournal(labels);
+  return seal === undefined || (reading.kind === 'journal' && bearsSeal(reading.journal, labels, seal));
+}
+
+/** The same for images that are known to have been superseded. */
+export async function removeUnusedImages(
+  outside: Pick<Outside, 'engine' | 'log'>,
+  superseded: readonly RemovedImage[],
+): Promise<readonly RemovedImage[]> {
+  return superseded.length === 0 ? [] : removeUnused(outside, () => superseded);
+}
+
+async function removeUnused(
+  { engine, log }: Pick<Outside, 'engine' | 'log'>,
+  choose: (containers: readonly ContainerSummary[], images: readonly ImageSummary[]) => readonly RemovedImage[],
+): Promise<readonly RemovedImage[]> {
+  const removed: RemovedImage[] = [];
+  try {
+    const [containers, images] = await Promise.all([engine.listContainers(), engine.listImages()]);
+    const inUse = new Set(containers.map(({ imageId }) => imageId));
+    const tagged = new Set(images.filter((image) => tagsByPeople(image).length > 0).map(({ id }) => id));
+    for (const image of new Map(choose(containers, images).map((one) => [one.imageId, one])).values()) {
+      if (inUse.has(image.imageId) || tagged.has(image.imageId)) continue;
+      const { kind, ...said } = await engine.removeImage(image.imageId);
+      if (kind === 'done') removed.push(image);
+      else log.debug('An old image stays', { image: image.imageId, outcome: kind, ...said });
+    }
+  } catch (error) {
+    log.warn('Old images cannot be cleaned up', { error: describeError(error) });
+  }
+  return removed;
+}

@@ -1,0 +1,77 @@
+import { isAlive } from '../../domain/container/container.ts';
+import { describeError, ServiceError } from '../../domain/errors.ts';
+import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
+import { keptAmong, type KeptContainer, whyOver } from '../../domain/rollback/kept-containers.ts';
+import { keptMarksOf } from '../../domain/transaction/open-mark.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import { removeUnusedImages } from './cleanup.ts';
+import { loneFailure } from '../engine/lone-failure.ts';
+import { untag } from '../transaction/facts/marks.ts';
+
+/**
+ * Removes overdue kept containers, never their volumes, and with `cleanup` their images. A failed removal
+ * is repeated by the next run.
+ */
+export async function removeOverdue(
+  outside: Outside,
+  { cleanup }: Pick<ServiceSettings, 'cleanup'>,
+  signal?: AbortSignal,
+): Promise<void> {
+  try {
+    const containers = await outside.engine.listContainers({}, signal);
+    const kept = keptAmong(containers);
+    const [{ nowMs }, images] = await Promise.all([outside.engine.info(signal), outside.engine.listImages(signal)]);
+    const marked = keptMarksOf(images);
+    const world = { containers, marked, imageLabelsOf: imageLabelsIn(indexImages(images)), nowMs };
+    for (const one of kept) {
+      const because = whyOver(one, world);
+      if (because !== undefined && !signal?.aborted)
+        await removeUnlessBroken(outside, one, { because, cleanup }, signal);
+    }
+    const still = new Set(
+      keptAmong(await outside.engine.listContainers({}, signal)).map(({ container }) => container.id),
+    );
+    for (const [id, tag] of marked) if (!still.has(id) && !signal?.aborted) await untag(outside, tag);
+  } catch (error) {
+    if (signal?.aborted) return;
+    if (!(error instanceof ServiceError)) throw error;
+    outside.log.warn('Kept containers cannot be looked at', { error: describeError(error) });
+  }
+}
+
+type Removal = { readonly because: string; readonly cleanup: boolean };
+
+/** Keeps a container that cannot be inspected; the others are still removed. */
+async function removeUnlessBroken(
+  outside: Outside,
+  one: KeptContainer,
+  removal: Removal,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  try {
+    await removeKept(outside, one, removal);
+  } catch (error) {
+    const { message } = await loneFailure(outside.engine, error, signal);
+    outside.log.warn('A kept container cannot be looked at', { container: one.container.name, error: message });
+  }
+}
+
+async function removeKept(
+  outside: Outside,
+  { container: { id, name, image }, kept }: KeptContainer,
+  { because, cleanup }: Removal,
+): Promise<void> {
+  const { engine, log } = outside;
+  const container = await engine.inspectContainer(id);
+  if (container === undefined || container.name !== name || isAlive(container.state.status)) return;
+  const outcome = await engine.removeContainer(id);
+  if (outcome.kind === 'refused' || outcome.kind === 'unknown') {
+    log.warn('A kept container cannot be removed', { container: name, error: outcome.message });
+    return;
+  }
+  log.info('A kept container was removed', { container: name, because });
+  if (!cleanup) return;
+  const { imageId } = container;
+  await removeUnusedImages(outside, [{ imageId, imageName: image, containerId: id, containerName: kept.name }]);
+}

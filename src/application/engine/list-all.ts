@@ -1,0 +1,48 @@
+import type { ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
+import { type FailedVersion, failedVersionsOf } from '../../domain/check/failed-version.ts';
+import { type ImageIndex, indexImages } from '../../domain/container/image-index.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { mapConcurrently } from '../async/concurrency.ts';
+import { loneFailure } from './lone-failure.ts';
+import { stoppedError } from '../async/stopped.ts';
+
+/** The engine's containers and images for a check. */
+export type Listing = {
+  readonly containers: readonly ContainerSummary[];
+  readonly images: ImageIndex;
+  readonly failedVersions: readonly FailedVersion[];
+};
+
+/** Two calls, and one for each image that the engine does not list. Throws a `ServiceError`. */
+export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | undefined): Promise<Listing> {
+  const { engine } = outside;
+  try {
+    const [containers, images] = await Promise.all([engine.listContainers({}, signal), engine.listImages(signal)]);
+    const listed = new Set(images.map(({ id }) => id));
+    const unlisted = new Set(containers.map(({ imageId }) => imageId).filter((id) => !listed.has(id)));
+    // The list leaves out untagged images that others were built on.
+    const found = await mapConcurrently([...unlisted], 4, (id) => inspectImage(outside, id, signal));
+    return {
+      containers,
+      images: indexImages([...images, ...found.filter((image) => image !== undefined)]),
+      failedVersions: failedVersionsOf(images),
+    };
+  } catch (error) {
+    throw signal?.aborted ? stoppedError(signal, 'check containers') : error;
+  }
+}
+
+/** An image that the engine cannot show is to its containers as one that is gone. */
+async function inspectImage(
+  { engine, log }: ReadOnlyOutside,
+  id: string,
+  signal: AbortSignal | undefined,
+): Promise<ImageSummary | undefined> {
+  try {
+    return await engine.inspectImage(id, signal);
+  } catch (error) {
+    const { message } = await loneFailure(engine, error, signal);
+    log.warn('An image cannot be inspected', { image: id, error: message });
+    return undefined;
+  }
+}

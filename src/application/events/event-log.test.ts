@@ -1,0 +1,77 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { containerOutcome, session } from '../../../test/support/fake-application.ts';
+import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import { createEventLog } from './event-log.ts';
+
+const skipped = (atMs: number): ServiceEvent => ({ kind: 'scan_skipped', trigger: 'schedule', reason: 'busy', atMs });
+
+function createLog(mostEvents?: number) {
+  const { outside, complaints } = createSandboxScene().startProcess();
+  return { ...createEventLog(outside.log, mostEvents), complaints };
+}
+
+describe('createEventLog()', () => {
+  test('numbers what happens, from 1', () => {
+    const log = createLog();
+    expect(log.lastId()).toBe(0);
+    log.hear(skipped(5));
+    log.hear(skipped(6));
+    expect(log.lastId()).toBe(2);
+    expect(log.since(0)).toEqual([
+      { kind: 'scan_skipped', id: 1, atMs: 5, event: skipped(5) },
+      { kind: 'scan_skipped', id: 2, atMs: 6, event: skipped(6) },
+    ]);
+  });
+
+  test('passes over the steps on the way', () => {
+    const log = createLog();
+    log.hear({ kind: 'containers_selected', runId: 'r', names: ['a'] });
+    log.hear({ kind: 'phase_entered', runId: 'r', container: 'a', phase: 'pulling' });
+    expect(log.lastId()).toBe(0);
+  });
+
+  test('keeps no bulk: neither the session of a run nor the last words of a container', () => {
+    const log = createLog();
+    const outcome = containerOutcome('web', { outcome: 'rolled_back', reason: 'it crashed', log: 'x'.repeat(65_536) });
+    const counts = { scanned: 1, updated: 0, failed: 1, restarted: 0, skipped: 0 };
+    const run = { runId: 'r', purpose: 'update', ...counts, session: session([outcome]), atMs: 1 } as const;
+    log.hear({ kind: 'update_failed', runId: 'r', outcome, atMs: 1 });
+    log.hear({ kind: 'scan_completed', ...run });
+    expect(JSON.stringify(log.since(0)).length).toBeLessThan(2000);
+    expect(log.since(0).map(({ event }) => event)).toMatchObject([
+      { outcome: { name: 'web', outcome: 'rolled_back', reason: 'it crashed' } },
+      { runId: 'r', ...counts },
+    ]);
+  });
+
+  test('a listener that throws is logged, and the others hear all the same', () => {
+    const log = createLog();
+    const heard: number[] = [];
+    log.subscribe(() => {
+      throw new Error('boom');
+    });
+    const leave = log.subscribe(({ id }) => heard.push(id));
+    log.hear(skipped(1));
+    leave();
+    log.hear(skipped(2));
+    expect(heard).toEqual([1]);
+    expect(log.complaints).toHaveLength(2);
+  });
+
+  test('gives back exactly what came after an id, and tells when some of that is gone', () => {
+    const room = fc.integer({ min: 1, max: 20 });
+    fc.assert(
+      fc.property(room, fc.nat({ max: 60 }), fc.integer({ min: -1, max: 70 }), (mostEvents, count, id) => {
+        const log = createLog(mostEvents);
+        const all = Array.from({ length: count }, (_, index) => index + 1);
+        for (const atMs of all) log.hear(skipped(atMs));
+        const wanted = all.filter((each) => each > id);
+        const kept = all.slice(-mostEvents);
+        expect(log.since(id).map((event) => event.id)).toEqual(wanted.filter((each) => kept.includes(each)));
+        expect(log.isGone(id)).toBe(id < count - kept.length);
+      }),
+    );
+  });
+});

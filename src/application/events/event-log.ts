@@ -1,0 +1,74 @@
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import type { Log } from '../../domain/outside/outside.ts';
+import type { ContainerOutcome } from '../../domain/run/session.ts';
+import { createPublisher, type Listen } from './publisher.ts';
+
+/** An event as the history keeps it, without the bulk that only its run needs. */
+export type LoggedEvent = {
+  readonly kind: TimedEvent['kind'];
+  /** Of the first one 1, and one more each time. */
+  readonly id: number;
+  readonly atMs: number;
+  readonly event: TimedEvent;
+};
+
+/** Events with a time; the history keeps these. The others are intermediate steps. */
+export type TimedEvent = Extract<ServiceEvent, { readonly atMs: number }>;
+
+export type EventLog = {
+  /** 0 before the first. */
+  readonly lastId: () => number;
+  /** Kept events after the one with that id, oldest first. */
+  readonly since: (id: number) => readonly LoggedEvent[];
+  /** True if an event after the one with that id has been dropped. */
+  readonly isGone: (id: number) => boolean;
+  /** A listener must not wait; one that throws is logged and kept. */
+  readonly subscribe: Listen<LoggedEvent>;
+};
+
+/** Numbers the events that it hears, and keeps the last of them. */
+export function createEventLog(
+  log: Log,
+  mostEvents = defaultMostEvents,
+): EventLog & { readonly hear: (event: ServiceEvent) => void } {
+  const { publish, subscribe } = createPublisher<LoggedEvent>(log);
+  const kept: LoggedEvent[] = [];
+  let lastId = 0;
+  const lastGone = () => lastId - kept.length;
+
+  return {
+    hear(event) {
+      if (!('atMs' in event)) return;
+      lastId += 1;
+      const logged = { kind: event.kind, id: lastId, atMs: event.atMs, event: withoutBulk(event) };
+      kept.push(logged);
+      if (kept.length > mostEvents) kept.shift();
+      publish(logged);
+    },
+    lastId: () => lastId,
+    since: (id) => kept.slice(Math.max(0, id - lastGone())),
+    isGone: (id) => id < lastGone(),
+    subscribe,
+  };
+}
+
+/** Updates of three hundred containers; less than a megabyte without sessions and logs. */
+const defaultMostEvents = 1000;
+
+function withoutBulk(event: TimedEvent): TimedEvent {
+  switch (event.kind) {
+    case 'scan_completed':
+      return { ...event, session: undefined };
+    case 'update_completed':
+    case 'update_failed':
+    case 'update_deferred':
+      return { ...event, outcome: withoutLog(event.outcome) };
+    default:
+      return event;
+  }
+}
+
+function withoutLog(outcome: ContainerOutcome): ContainerOutcome {
+  const { log, ...rest } = outcome;
+  return log === undefined ? outcome : rest;
+}

@@ -1,0 +1,67 @@
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import { printable } from '../../domain/text/printable.ts';
+import type { ContainerOutcome, SessionSummary, Trigger } from '../../domain/run/session.ts';
+
+/** History entry of an update run; checks leave none. */
+export type HistoryEntry = SessionSummary & {
+  readonly runId: string;
+  readonly trigger: Trigger;
+  /** When it ended, milliseconds since the epoch. */
+  readonly timestampMs: number;
+  readonly durationMs: number;
+  /** Containers that are back on their old image; they count as failed too. */
+  readonly rolledBack: number;
+  /** Containers with a failed update, rolled back or not: the first 20. */
+  readonly failures: readonly PastFailure[];
+};
+
+export type PastFailure = Pick<ContainerOutcome, 'name' | 'outcome'> & {
+  /** At most 500 characters. */
+  readonly reason: string;
+};
+
+export type History = {
+  readonly hear: (event: ServiceEvent) => void;
+  /** In the order in which the runs ended, at most 500. */
+  readonly entries: () => readonly HistoryEntry[];
+  readonly last: () => HistoryEntry | undefined;
+};
+
+/** Keeps the last runs, from their events. */
+export function createHistory(): History {
+  const entries: HistoryEntry[] = [];
+  return {
+    hear(event) {
+      if (event.kind !== 'scan_completed' || event.session === undefined) return;
+      const { runId, scanned, updated, failed, restarted, skipped, atMs, session } = event;
+      const { trigger, durationMs, containers } = session;
+      const rolledBack = containers.filter(({ outcome }) => outcome === 'rolled_back').length;
+      const counts = { scanned, updated, failed, restarted, skipped };
+      entries.push({
+        runId,
+        trigger,
+        timestampMs: atMs,
+        durationMs,
+        ...counts,
+        rolledBack,
+        failures: failuresIn(containers),
+      });
+      if (entries.length > mostEntries) entries.shift();
+    },
+    entries: () => [...entries],
+    last: () => entries.at(-1),
+  };
+}
+
+const mostFailures = 20;
+const longestReason = 500;
+
+function failuresIn(containers: readonly ContainerOutcome[]): readonly PastFailure[] {
+  return containers
+    .filter(({ outcome }) => outcome === 'failed' || outcome === 'rolled_back')
+    .slice(0, mostFailures)
+    .map(({ name, outcome, reason }) => ({ name, outcome, reason: printable(reason, longestReason) }));
+}
+
+/** Limit that docs/http-api.md documents. */
+const mostEntries = 500;

@@ -1,0 +1,33 @@
+import { describeError } from '../../domain/errors.ts';
+import type { Log } from '../../domain/outside/outside.ts';
+
+export type Listener<Event> = (event: Event) => void;
+
+/** Returns the way to stop listening. */
+export type Listen<Event> = (listener: Listener<Event>) => () => void;
+
+export type Publisher<Event> = {
+  readonly publish: (event: Event) => void;
+  readonly subscribe: Listen<Event>;
+};
+
+/** Tells every listener of every event, in order, at once; one that throws is logged and kept. */
+export function createPublisher<Event extends { readonly kind: string }>(log: Log): Publisher<Event> {
+  const listeners = new Set<{ readonly listener: Listener<Event> }>();
+  return {
+    publish(event) {
+      for (const { listener } of listeners) {
+        try {
+          listener(event);
+        } catch (error) {
+          log.error('A listener of events failed', { event: event.kind, error: describeError(error) });
+        }
+      }
+    },
+    subscribe(listener) {
+      const entry = { listener };
+      listeners.add(entry);
+      return () => void listeners.delete(entry);
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import type { ContainerRecipe } from '../../domain/container/recipe/request/recipe.ts';
+import { isAlive } from '../../domain/container/container.ts';
+import { recipeFor } from '../../domain/container/recipe/container-recipe.ts';
+import { describeWithRemedy } from '../../domain/errors.ts';
+import { asHelper, type HelperOrder, readHelperOrder, writeHelperOrder } from '../../domain/self-update/helper.ts';
+import { helperMarkTag, helperMarkText } from '../../domain/transaction/open-mark.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { helperName } from '../../domain/transaction/transaction-names.ts';
+
+/**
+ * Creates and starts the helper that finishes a transaction about our own container. Resolves to
+ * undefined once it runs: from then on the transaction is the helper's, and not to be touched by
+ * others as long as it is there. Else to the reason, and then there is no helper.
+ */
+export async function handOver(outside: Outside, order: HelperOrder): Promise<string | undefined> {
+  const name = helperName(order.name);
+  try {
+    const recipe = await recipeOfHelper(outside, order);
+    const obstacle = await removeFormerHelper(outside, name);
+    if (obstacle !== undefined) return obstacle;
+    const failure = await createAndStart(outside, { name, recipe, order });
+    if (failure === undefined) return undefined;
+    const left = await removeFormerHelper(outside, name);
+    return left === undefined ? failure : `${failure}; ${left}`;
+  } catch (error) {
+    return describeWithRemedy(error);
+  }
+}
+
+async function recipeOfHelper({ engine, instance }: Outside, order: HelperOrder): Promise<ContainerRecipe> {
+  const [info, networks, own] = await Promise.all([
+    engine.info(),
+    engine.listNetworks(),
+    engine.inspectContainer(instance.containerId ?? ''),
+  ]);
+  if (own === undefined) throw new Error('our own container is not known to the engine');
+  return recipeFor({
+    container: asHelper(own, order.transaction),
+    oldImage: await engine.inspectImage(own.imageId),
+    // By its id: a tag may have moved on to the version that is to be proven.
+    image: own.imageId,
+    newImageId: own.imageId,
+    journal: writeHelperOrder(order),
+    apiVersion: info.apiVersion,
+    engineName: info.name,
+    enginePlatform: info.platform,
+    networks,
+    replacedIds: new Map(),
+    policyFromStart: true,
+  });
+}
+
+/**
+ * Removes a former helper. Resolves to the reason why the name is still taken; undefined when it is free.
+ * Only a helper is removed.
+ */
+async function removeFormerHelper({ engine }: Outside, name: string): Promise<string | undefined> {
+  const present = await engine.inspectContainer(name);
+  if (present === undefined) return undefined;
+  if (readHelperOrder(present.settings.Config.Labels ?? {}) === undefined)
+    return `"${name}" is somebody else's container`;
+  const outcome = await engine.removeContainer(present.id);
+  return outcome.kind === 'done' || outcome.kind === 'noop'
+    ? undefined
+    : `"${name}" cannot be removed: ${outcome.message}`;
+}
+
+/** The parts of a helper's start. It has started if it runs, even when a call's answer was lost. */
+type HelperParts = { readonly name: string; readonly recipe: ContainerRecipe; readonly order: HelperOrder };
+
+async function createAndStart(
+  { engine, seal }: Outside,
+  { name, recipe, order }: HelperParts,
+): Promise<string | undefined> {
+  const created = await engine.createContainer(name, recipe);
+  if (created.kind === 'refused') return `a helper cannot be created: ${created.message}`;
+  const id = created.kind === 'done' ? created.id : (await engine.inspectContainer(name))?.id;
+  if (id === undefined) return 'a helper cannot be created: the engine did not answer';
+  for (const { networkId, endpoint } of recipe.laterEndpoints) {
+    const connected = await engine.connectNetwork({ containerId: id, networkId, endpoint });
+    if (connected.kind === 'refused' || connected.kind === 'unknown')
+      return `a helper cannot be connected to its networks: ${connected.message}`;
+  }
+  const tag = helperMarkTag(id, order.transaction, seal?.sign(helperMarkText(id, order.transaction)));
+  const marked = await engine.tagImage(order.newImageId, tag);
+  if (marked.kind === 'refused' || marked.kind === 'unknown')
+    return `a helper cannot be marked as ours: ${marked.message}`;
+  const started = await engine.startContainer(id);
+  if (started.kind === 'done' || started.kind === 'noop') return undefined;
+  const status = (await engine.inspectContainer(id))?.state.status;
+  return status !== undefined && isAlive(status) ? undefined : `a helper cannot be started: ${started.message}`;
+}

@@ -1,0 +1,200 @@
+import type { Engine } from '../../domain/outside/engine.ts';
+import { describe, expect, test } from 'vitest';
+import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
+import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
+import type { Healthcheck } from '../../domain/container/container.ts';
+import { defaultSettings } from '../../domain/settings/settings.ts';
+import { healthDeadlineMs, passGate } from './health.ts';
+
+const settings = { ...defaultSettings, gateWindowMs: 10_000 };
+const second = 1_000_000_000;
+
+const probe = (text: string) => ({ 'upkeep.health-probe': text });
+
+async function gate(
+  behaviour: Behaviour,
+  {
+    healthcheck,
+    labels = {},
+    upForMs = 0,
+  }: { healthcheck?: Healthcheck; labels?: Record<string, string>; upForMs?: number } = {},
+) {
+  const { sandbox, registry, clock, startProcess } = createSandboxScene();
+  registry.store.publish('app', { behaviour, ...(healthcheck && { config: { Healthcheck: healthcheck } }) });
+  await sandbox.engine.pullImage({ reference: 'app' });
+  const id = sandbox.control.runContainer('app', { Image: 'app', Labels: labels });
+  if (upForMs > 0) await clock.sleep(upForMs);
+  const begunAt = clock.monotonicMs();
+  const verdict = await clock.run(() => passGate(startProcess().outside, settings, id));
+  return { verdict, tookMs: clock.monotonicMs() - begunAt };
+}
+
+describe('passGate()', () => {
+  test('passes a container without HEALTHCHECK that is up for the whole window', async () => {
+    expect(await gate({})).toEqual({ verdict: { kind: 'passed' }, tookMs: 10_000 });
+  });
+
+  test('counts the time that it has been up already, as after a crash of ours', async () => {
+    expect(await gate({}, { upForMs: 7000 })).toEqual({ verdict: { kind: 'passed' }, tookMs: 3000 });
+  });
+
+  test('fails one that ends within the window, with its exit code', async () => {
+    const { verdict } = await gate({ exitsAfterMs: 4000, exitCode: 7 });
+    expect(verdict).toMatchObject({ kind: 'failed', reason: 'it exited with code 7', ownFault: true });
+  });
+
+  test('waits for the first healthy probe, longer than the window if need be', async () => {
+    const { verdict, tookMs } = await gate(
+      { health: { kind: 'healthy', afterMs: 25_000 } },
+      { healthcheck: { Test: ['CMD', 'true'], Interval: second, StartPeriod: 60 * second } },
+    );
+    expect(verdict).toEqual({ kind: 'passed' });
+    expect(tookMs).toBeGreaterThanOrEqual(25_000);
+    expect(tookMs).toBeLessThan(27_000);
+  });
+
+  test('has a HEALTHCHECK run in its intervals by an engine that leaves it to others', async () => {
+    const { sandbox, registry, clock, startProcess } = createSandboxScene();
+    const Healthcheck = { Test: ['CMD', 'true'], Interval: 2 * second, StartPeriod: 60 * second };
+    registry.store.publish('app', {
+      behaviour: { health: { kind: 'healthy', afterMs: 9000 } },
+      config: { Healthcheck },
+    });
+    await sandbox.engine.pullImage({ reference: 'app' });
+    const id = sandbox.control.runContainer('app', { Image: 'app' });
+    const { outside } = startProcess();
+    const probedAt: number[] = [];
+    const engine: Engine = {
+      ...outside.engine,
+      info: async () => ({
+        ...(await outside.engine.info()),
+        abilities: { changesRestartPolicies: true, probesHealth: false },
+      }),
+      probeHealth: async () => void probedAt.push(clock.monotonicMs()),
+    };
+    expect(await clock.run(() => passGate({ ...outside, engine }, settings, id))).toEqual({ kind: 'passed' });
+    const pauses = probedAt.slice(1).map((at, index) => at - (probedAt[index] ?? 0));
+    expect(pauses.length).toBeGreaterThan(2);
+    for (const pause of pauses) expect(pause).toBeGreaterThanOrEqual(2000);
+  });
+
+  test('fails one that is unhealthy as soon as the engine says so', async () => {
+    const { verdict, tookMs } = await gate(
+      { health: { kind: 'unhealthy' } },
+      { healthcheck: { Test: ['CMD', 'true'], Interval: second, Retries: 2 } },
+    );
+    expect(verdict).toMatchObject({ kind: 'failed', ownFault: true });
+    expect(tookMs).toBeLessThan(5000);
+  });
+
+  test.each([
+    ['over HTTP', 'http://:8080/healthz', { listens: [{ port: 8080, status: 200, afterMs: 25_000 }] }],
+    ['by a connection', 'tcp://:5432', { listens: [{ port: 5432, afterMs: 25_000 }] }],
+  ])('has a probe pass %s, after the window', async (_, text, behaviour) => {
+    const { verdict, tookMs } = await gate(behaviour, { labels: probe(text) });
+    expect(verdict).toEqual({ kind: 'passed' });
+    expect(tookMs).toBeGreaterThanOrEqual(25_000);
+    expect(tookMs).toBeLessThan(27_000);
+  });
+
+  test('has a probe pass inside of the container', async () => {
+    expect((await gate({ commands: { 'is-up': {} } }, { labels: probe('exec:is-up') })).verdict).toEqual({
+      kind: 'passed',
+    });
+  });
+
+  test.each([
+    ['http://:80/up?key=hunter2', {}, 'http://:80/up did not pass within 70 s: nobody listens on the port'],
+    [
+      'http://:80/up',
+      { listens: [{ port: 80, status: 503 }] },
+      'http://:80/up did not pass within 70 s: it answered with status 503',
+    ],
+    ['http://:80/', { listens: [{ port: 80 }] }, 'http://:80/ did not pass within 7'],
+    ['tcp://:81', { listens: [{ port: 80 }] }, 'tcp://:81 did not pass within 70 s: nobody listens'],
+    [
+      'exec:ask --password hunter2',
+      { commands: { 'ask --password hunter2': { exitCode: 2, output: 'not\nyet' } } },
+      'exec did not pass within 70 s: the command ended with code 2 (not',
+    ],
+    ['exec:ask', { shellless: true }, 'exec did not pass within 70 s: the command ended with code 126'],
+  ])('fails one whose probe %s does not pass, and says why', async (text, behaviour, reason) => {
+    const { verdict, tookMs } = await gate(behaviour, { labels: probe(text) });
+    expect(verdict).toMatchObject({ kind: 'failed', ownFault: true, wasSeenWell: true });
+    expect(verdict).toHaveProperty('reason', expect.stringContaining(`its health probe ${reason}`));
+    expect(JSON.stringify(verdict)).not.toContain('hunter2');
+    expect(tookMs).toBeGreaterThanOrEqual(70_000);
+    expect(tookMs).toBeLessThan(77_000);
+  });
+
+  test('waits for the probe no longer than the health timeout', async () => {
+    const { verdict, tookMs } = await gate({}, { labels: { ...probe('tcp://:80'), 'upkeep.health-timeout': '20s' } });
+    expect(verdict.kind).toBe('failed');
+    expect(tookMs).toBe(20_000);
+  });
+
+  test('asks the probe again when the gate is resumed, with time for it though the deadline has passed', async () => {
+    const listens = [{ port: 80, afterMs: 303_000 }];
+    const { verdict, tookMs } = await gate({ listens }, { labels: probe('tcp://:80'), upForMs: 300_000 });
+    expect(verdict).toEqual({ kind: 'passed' });
+    expect(tookMs).toBe(3000);
+  });
+
+  test('asks no probe before the HEALTHCHECK is content, and sees an end meanwhile', async () => {
+    const healthcheck = { Test: ['CMD', 'true'], Interval: second, StartPeriod: 60 * second };
+    const { verdict } = await gate(
+      { health: { kind: 'healthy', afterMs: 25_000 }, exitsAfterMs: 30_000, exitCode: 5 },
+      { healthcheck, labels: probe('tcp://:80') },
+    );
+    expect(verdict).toMatchObject({ reason: 'it exited with code 5', ownFault: true });
+  });
+
+  test('never passes what cannot be asked from here, and blames nobody', async () => {
+    const { sandbox, registry, clock, startProcess } = createSandboxScene();
+    registry.store.publish('app', { behaviour: { listens: [{ port: 80 }] } });
+    await sandbox.engine.pullImage({ reference: 'app' });
+    const id = sandbox.control.runContainer('app', { Image: 'app', Labels: probe('tcp://:80') });
+    const { outside } = startProcess();
+    const info = async () => ({ ...(await outside.engine.info()), containerReach: 'remote' as const });
+    const far = { ...outside, engine: { ...outside.engine, info } };
+    expect(await clock.run(() => passGate(far, settings, id))).toEqual({
+      kind: 'failed',
+      reason: 'its health probe tcp://:80 cannot be asked: the engine is on another host',
+      ownFault: false,
+      wasSeenWell: true,
+    });
+  });
+
+  test("takes the container's own window from its labels", async () => {
+    expect((await gate({}, { labels: { 'upkeep.health-window': '30s' } })).tookMs).toBe(30_000);
+  });
+});
+
+describe('healthDeadlineMs()', () => {
+  const none = { gateTimeoutMs: undefined };
+
+  test('is the start period, all tries and one more, and 10 s, with the defaults of the engine', () => {
+    expect(healthDeadlineMs({ Test: ['CMD', 'true'] }, none)).toBe(60_000 * 4 + 10_000);
+    expect(
+      healthDeadlineMs(
+        { Test: ['CMD', 'true'], Interval: second, Timeout: 2 * second, Retries: 1, StartPeriod: 5 * second },
+        none,
+      ),
+    ).toBe(5000 + 6000 + 10_000);
+  });
+
+  test.each([undefined, null, {}, { Test: [] }, { Test: ['NONE'] }])(
+    'is nothing without a HEALTHCHECK: %j',
+    (healthcheck) => {
+      expect(healthDeadlineMs(healthcheck, none)).toBe(0);
+    },
+  );
+
+  test('is an hour at most, whatever the image asks for', () => {
+    expect(healthDeadlineMs({ Test: ['CMD', 'true'], StartPeriod: 3650 * 86_400 * second }, none)).toBe(3_600_000);
+  });
+
+  test('is what the settings say, where they say it', () => {
+    expect(healthDeadlineMs({ Test: ['CMD', 'true'] }, { gateTimeoutMs: 5000 })).toBe(5000);
+  });
+});

@@ -1,0 +1,108 @@
+import type { Labels } from '../../domain/container/label-names.ts';
+import type { Container } from '../../domain/container/container.ts';
+import { describeError, ServiceError } from '../../domain/errors.ts';
+import { hookCommand, type HookEnd, hookTitles, judgeHook, outputLines } from '../../domain/health/hook.ts';
+import { type HookName, readLabels } from '../../domain/settings/labels.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { quoted } from '../../domain/text/printable.ts';
+import type { WatchedContainer } from '../../domain/check/selection.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import { mapConcurrently } from '../async/concurrency.ts';
+
+/**
+ * Runs the container's hook in it and logs its output; `passed` without a hook. The command line is never
+ * logged: it may hold a password. Throws the signal's reason after an abort.
+ */
+export async function runHook(
+  { engine, log }: Outside,
+  settings: ServiceSettings,
+  hook: HookName,
+  container: Container,
+  signal?: AbortSignal,
+): Promise<HookEnd> {
+  const command = hookCommand(container, hook, settings);
+  if (command === undefined || container.state.status !== 'running') return { kind: 'passed' };
+  const about = { container: container.name, hook: hookTitles[hook] };
+  log.debug('Running a lifecycle hook', about);
+  const outcome = await engine.runCommand(container.id, command, signal);
+  if ('output' in outcome)
+    for (const line of outputLines(outcome.output)) log.info('A lifecycle hook says', { ...about, line });
+  const end = judgeHook(outcome, command);
+  if (end.kind === 'passed') log.debug('A lifecycle hook ended with code 0', about);
+  // The outcome of the update reports its own hook.
+  else if (hook !== 'preUpdate') log.warn(`The ${titleOf(hook, container)} ${end.reason}`);
+  return end;
+}
+
+/** Name of the hook, as the subject of a reason: `pre-check hook of "web"`. */
+export function titleOf(hook: HookName, { name }: Pick<Container, 'name'>): string {
+  return `${hookTitles[hook]} hook of ${quoted(name)}`;
+}
+
+type HookBearer = Pick<WatchedContainer, 'container' | 'wishes'>;
+
+/** Before a run; however the hooks end, the run goes on. */
+export async function runPreCheckHooks(
+  outside: Outside,
+  settings: ServiceSettings,
+  watched: readonly HookBearer[],
+  signal?: AbortSignal,
+): Promise<void> {
+  if (settings.lifecycleHooks) await runCheckHooks(outside, settings, 'preCheck', watched, signal);
+  else tellUnwantedHooks(outside, watched);
+}
+
+/** After a run, in the containers that have these names by now. */
+export async function runPostCheckHooks(
+  outside: Outside,
+  settings: ServiceSettings,
+  names: readonly string[],
+  signal?: AbortSignal,
+): Promise<void> {
+  if (!settings.lifecycleHooks || names.length === 0) return;
+  const wanted = new Set(names);
+  try {
+    const containers = (await outside.engine.listContainers({}, signal)).filter(({ name }) => wanted.has(name));
+    // Commands count wherever they come from.
+    const wishesIn = (labels: Labels) => readLabels(labels, undefined).wishes;
+    const bearers = containers.map((container) => ({ container, wishes: wishesIn(container.labels) }));
+    await runCheckHooks(outside, settings, 'postCheck', bearers, signal);
+  } catch (error) {
+    if (signal?.aborted) return;
+    if (!(error instanceof ServiceError)) throw error;
+    outside.log.warn(`The post-check hooks could not be run: ${describeError(error)}`);
+  }
+}
+
+async function runCheckHooks(
+  outside: Outside,
+  settings: ServiceSettings,
+  hook: 'preCheck' | 'postCheck',
+  bearers: readonly HookBearer[],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const hooked = bearers.filter(({ wishes }) => wishes.hooks[hook] !== undefined);
+  await mapConcurrently(hooked, hooksAtOnce, async ({ container: { id, name } }) => {
+    if (signal?.aborted) return;
+    try {
+      const container = await outside.engine.inspectContainer(id, signal);
+      if (container !== undefined) await runHook(outside, settings, hook, container, signal);
+    } catch (error) {
+      if (signal?.aborted) return;
+      if (!(error instanceof ServiceError)) throw error;
+      outside.log.warn(`The ${titleOf(hook, { name })} could not be run: ${describeError(error)}`);
+    }
+  });
+}
+
+/** So that one which hangs does not keep all others waiting, and the engine is not flooded. */
+const hooksAtOnce = 4;
+
+/** Logs hooks that are disabled, so that nobody waits for them. */
+function tellUnwantedHooks({ log }: Outside, bearers: readonly HookBearer[]): void {
+  for (const { container, wishes } of bearers) {
+    if (Object.values(wishes.hooks).every((wish) => wish === undefined)) continue;
+    const about = { container: container.name };
+    log.debug('The lifecycle hooks of a container are not run without --enable-lifecycle-hooks', about);
+  }
+}

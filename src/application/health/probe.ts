@@ -1,0 +1,137 @@
+import type { ProbeAnswer } from '../../domain/outside/prober.ts';
+import type { CommandOutcome } from '../../domain/outside/engine-writer.ts';
+import type { Container } from '../../domain/container/container.ts';
+import { type HealthProbe, probeTitle } from '../../domain/settings/health-probe.ts';
+import { hideSecrets } from '../../domain/text/last-words.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { printable } from '../../domain/text/printable.ts';
+import { addressIn, type ProbeRoute, probeRoute } from '../../domain/health/probe-route.ts';
+
+/** Why a probe has not passed this time, as a clause; undefined: it has. */
+export type ProbeFailure = string | undefined;
+
+/** Why a container's probe cannot be asked from here at all; undefined when it can, or when nothing is to be asked. */
+export async function whyNotAskable(
+  outside: Outside,
+  probe: HealthProbe,
+  container: Container,
+  signal?: AbortSignal,
+): Promise<{ readonly why: string; readonly remedy: string } | undefined> {
+  if (probe.kind === 'none' || probe.kind === 'exec') return undefined;
+  const { route } = await findRoute(outside, container, signal);
+  return route.kind === 'none' ? route : undefined;
+}
+
+/** Asks once, for `timeoutMs` at most. */
+export async function askProbe(
+  outside: Outside,
+  probe: HealthProbe,
+  container: Container,
+  timeoutMs: number,
+): Promise<ProbeFailure> {
+  switch (probe.kind) {
+    case 'none':
+      return undefined;
+    case 'exec': {
+      const order = { command: ['sh', '-c', probe.command], environment: [], user: undefined };
+      const outcome = await outside.engine.runCommand(container.id, {
+        ...order,
+        timeoutMs: Math.min(timeoutMs, longestExecMs),
+      });
+      return whyNotEnded(outcome, container);
+    }
+    case 'http':
+    case 'tcp': {
+      const { holder, route } = await findRoute(outside, container);
+      const address = addressOf(holder, route);
+      if (address === undefined) return 'it has no address';
+      const question = { address, port: probe.port, timeoutMs: Math.min(timeoutMs, longestAskMs) };
+      return whyNotAnswered(
+        await outside.prober.ask(probe.kind === 'tcp' ? question : { ...question, path: probe.path }),
+      );
+    }
+  }
+}
+
+/** The failed probe, as the subject of a reason: `health probe http://:8080/healthz`. */
+export function titleOfProbe(probe: HealthProbe): string {
+  return `health probe ${probeTitle(probe)}`;
+}
+
+/** Far longer than a healthy answer takes. */
+const longestAskMs = 5000;
+
+/** A command has to be started first; one that hangs goes on unseen. */
+const longestExecMs = 30_000;
+
+type FoundRoute = { readonly holder: Container; readonly route: ProbeRoute };
+
+async function findRoute(outside: Outside, container: Container, signal?: AbortSignal): Promise<FoundRoute> {
+  const { engine, instance } = outside;
+  const [{ containerReach }, networks, holder, self] = await Promise.all([
+    engine.info(signal),
+    engine.listNetworks(signal),
+    holderOfNetwork(outside, container, signal),
+    instance.containerId === undefined ? undefined : engine.inspectContainer(instance.containerId, signal),
+  ]);
+  const own = self && (await holderOfNetwork(outside, self, signal));
+  const route = probeRoute(holder, {
+    own,
+    isElsewhere: instance.containerId !== undefined && own === undefined,
+    reach: containerReach,
+    drivers: new Map(networks.map(({ name, driver }) => [name, driver])),
+  });
+  return { holder, route };
+}
+
+/** Itself, or the container whose network it shares. */
+async function holderOfNetwork({ engine }: Outside, container: Container, signal?: AbortSignal): Promise<Container> {
+  let holder = container;
+  for (let steps = 0; steps < mostSteps; steps += 1) {
+    const target = /^container:(.+)$/.exec(holder.settings.HostConfig.NetworkMode ?? '')?.[1];
+    const next = target === undefined ? undefined : await engine.inspectContainer(target, signal);
+    if (next === undefined) break;
+    holder = next;
+  }
+  return holder;
+}
+
+/** Engines let a container share the network of one that shares another's; nobody stacks more of them. */
+const mostSteps = 4;
+
+function addressOf(holder: Container, route: ProbeRoute): string | undefined {
+  if (route.kind === 'none') return undefined;
+  return route.kind === 'loopback' ? '127.0.0.1' : addressIn(holder, route.names);
+}
+
+function whyNotAnswered(answer: ProbeAnswer): ProbeFailure {
+  switch (answer.kind) {
+    case 'accepted':
+      return undefined;
+    case 'status':
+      // Kubernetes has the same rule:
+      // https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/
+      return answer.status >= 200 && answer.status < 400 ? undefined : `it answered with status ${answer.status}`;
+    case 'silent':
+      return answer.reason;
+  }
+}
+
+function whyNotEnded(outcome: CommandOutcome, { settings: { Config } }: Container): ProbeFailure {
+  switch (outcome.kind) {
+    case 'ended': {
+      if (outcome.exitCode === 0) return undefined;
+      const said = hideSecrets(outcome.output.slice(-mostOutput), Config.Env ?? []).trim();
+      return `the command ended with code ${outcome.exitCode}${said === '' ? '' : ` (${printable(said, mostWords)})`}`;
+    }
+    case 'timed-out':
+      return 'the command did not end in time';
+    case 'refused':
+      return `the command could not be run: ${outcome.message}`;
+    case 'unknown':
+      return `the command may or may not have been run: ${outcome.message}`;
+  }
+}
+
+const mostOutput = 4096;
+const mostWords = 300;

@@ -1,0 +1,59 @@
+import { describeError, ServiceError } from '../../domain/errors.ts';
+import { hasOwnLimit } from '../../domain/health/hook.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import { runHook, titleOf } from './hooks.ts';
+
+/** The consequence of a hook's result for the update. */
+export type HookAnswer =
+  | { readonly kind: 'done' }
+  /** The container is gone. */
+  | { readonly kind: 'noop' }
+  /** The old container does not want to be replaced, or (`deferred`) not now. */
+  | { readonly kind: 'declined'; readonly message: string; readonly deferred: boolean }
+  /** It failed in the new container, which comes too late to matter. */
+  | { readonly kind: 'warned'; readonly message: string };
+
+type HookContext = {
+  readonly outside: Outside;
+  readonly settings: ServiceSettings;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** Runs the hook in the container that is to be replaced. Throws a `ServiceError` when nothing has been run. */
+export async function askBeforeUpdate({ outside, settings, signal }: HookContext, id: string): Promise<HookAnswer> {
+  const container = await outside.engine.inspectContainer(id);
+  if (container === undefined) return { kind: 'noop' };
+  try {
+    const end = await runHook(outside, settings, 'preUpdate', container, signal);
+    if (end.kind === 'passed') return { kind: 'done' };
+    const message = `the ${titleOf('preUpdate', container)} ${end.reason}`;
+    return { kind: 'declined', message, deferred: end.kind === 'deferred' };
+  } catch (error) {
+    if (!signal?.aborted) throw error;
+    return { kind: 'declined', message: 'the run was cancelled', deferred: true };
+  }
+}
+
+/** Runs the hook in the successor. It has its own time even when the run is cancelled, as the health check has. */
+export async function tellAfterUpdate(
+  { outside, settings, signal, name }: HookContext & { readonly name: string },
+  id: string,
+): Promise<HookAnswer> {
+  const warn = (why: string): HookAnswer => ({
+    kind: 'warned',
+    message: `The ${titleOf('postUpdate', { name })} ${why}`,
+  });
+  let heeded: AbortSignal | undefined;
+  try {
+    const container = await outside.engine.inspectContainer(id);
+    if (container === undefined) return { kind: 'noop' };
+    heeded = hasOwnLimit(container, 'postUpdate') ? undefined : signal;
+    const end = await runHook(outside, settings, 'postUpdate', container, heeded);
+    return end.kind === 'passed' ? { kind: 'done' } : warn(end.reason);
+  } catch (error) {
+    if (heeded?.aborted) return warn('was not waited for: the run was cancelled');
+    if (error instanceof ServiceError) return warn(`could not be run: ${describeError(error)}`);
+    throw error;
+  }
+}

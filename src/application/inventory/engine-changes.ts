@@ -1,0 +1,87 @@
+import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
+
+/** Parts of the listing that an event may have changed, and that must be read again. */
+export type Changes = {
+  readonly hear: (event: EngineEvent) => void;
+  readonly addAll: () => void;
+  /** Containers to look at a second time. */
+  readonly addAgain: (ids: Iterable<string>) => void;
+  /** Resolves as soon as there is something to read, or the signal aborts. */
+  readonly some: (signal: AbortSignal) => Promise<void>;
+  /** Returns the gathered changes and starts an empty set. */
+  readonly take: () => Reading;
+};
+
+export type Reading = {
+  /** Everything has to be read; the other fields name parts of it. */
+  readonly all: boolean;
+  readonly images: boolean;
+  /** Ids. */
+  readonly containers: ReadonlySet<string>;
+  /** Containers with an event since the last reading. */
+  readonly fresh: ReadonlySet<string>;
+};
+
+/**
+ * Gathers the containers and images that events name. Events are hints what to read; their content is
+ * never trusted.
+ */
+export function createChanges(): Changes {
+  let reading = nothing();
+  let wake = () => {};
+
+  return {
+    hear(event) {
+      if (event.kind === 'connected') reading.all = true;
+      else if (event.kind === 'image') reading.images = true;
+      else if (event.kind === 'container' && !silent.test(event.action)) {
+        reading.containers.add(event.id);
+        reading.fresh.add(event.id);
+      } else return;
+      wake();
+    },
+    addAll() {
+      reading.all = true;
+      wake();
+    },
+    addAgain(ids) {
+      for (const id of ids) reading.containers.add(id);
+      wake();
+    },
+    some(signal) {
+      if (!isEmpty(reading) || signal.aborted) return Promise.resolve();
+      return new Promise((resolve) => {
+        wake = () => {
+          signal.removeEventListener('abort', wake);
+          wake = () => {};
+          resolve();
+        };
+        signal.addEventListener('abort', wake, { once: true });
+      });
+    },
+    take() {
+      const taken = { ...reading, all: reading.all || reading.containers.size > mostOneByOne };
+      reading = nothing();
+      return taken;
+    },
+  };
+}
+
+/** Beyond, their ids make a longer request than engines like, and one whole list is cheaper. */
+const mostOneByOne = 100;
+
+/**
+ * Actions that change no list; some come many times a second:
+ * https://docs.docker.com/reference/cli/docker/system/events/
+ */
+const silent = /^(?:exec|attach|detach|top|resize|copy|archive-path|extract-to-dir|export|commit|kill|mount|unmount)/;
+
+type Gathered = { all: boolean; images: boolean; readonly containers: Set<string>; readonly fresh: Set<string> };
+
+function nothing(): Gathered {
+  return { all: false, images: false, containers: new Set(), fresh: new Set() };
+}
+
+function isEmpty({ all, images, containers }: Gathered): boolean {
+  return !all && !images && containers.size === 0;
+}

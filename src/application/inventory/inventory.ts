@@ -1,0 +1,179 @@
+import { type ContainerReference, readContainerReference } from '../../domain/check/container-reference.ts';
+import type { ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
+import { emptyListing, type EngineListing } from '../../domain/inventory/engine-listing.ts';
+import { type ImageLabelsOf, labelsOfImage } from '../../domain/container/image-index.ts';
+import { createImageRule } from '../../domain/check/image-selection.ts';
+import type { Inventory, LastCheck, TrackedContainer, UnfinishedTracked } from '../../domain/inventory/inventory.ts';
+import {
+  haveSameLinks,
+  type ListedDependencies,
+  readListedDependencies,
+} from '../../domain/inventory/listed-dependencies.ts';
+import type { Instance } from '../../domain/outside/outside.ts';
+import { scopeInForce } from '../../domain/check/scope-in-force.ts';
+import { createSelector, type UnwatchedContainer, type WatchedContainer } from '../../domain/check/selection.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import { isSameList, isSameRecord } from '../../domain/text/shallow.ts';
+import { trackContainer, trackImages, type UncheckedContainer } from '../../domain/inventory/tracked-container.ts';
+import { unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
+import type { LastChecks } from './last-checks.ts';
+
+export type InventoryParts = {
+  readonly settings: ServiceSettings;
+  readonly instance: Pick<Instance, 'containerId' | 'ownerState'>;
+  /** Undefined until the engine has been listed; the same object as long as nothing has changed. */
+  readonly listing: () => EngineListing | undefined;
+  readonly checks: Pick<LastChecks, 'of' | 'revision'>;
+};
+
+/** The engine's lists joined with the last checks. It is built on request, and only changed parts are built anew. */
+export function createInventory({ settings, instance, listing, checks }: InventoryParts): () => Inventory {
+  const imageRule = createImageRule(settings);
+  const ownId = instance.containerId;
+  let scope = '';
+  let select = createSelector({ ...settings, scope });
+  let entries: ReadonlyMap<string, Entry> = new Map();
+  let links: ListedDependencies = () => [];
+  let shown: EngineListing = emptyListing;
+  let shownChecks = -1;
+  let inventory = unknownInventory;
+
+  /** Our own container tells it, where no option does: known with the first listing. */
+  function followScope(containers: readonly ContainerSummary[], imageLabelsOf: ImageLabelsOf): void {
+    const inForce = scopeInForce({ ...settings, containers, imageLabelsOf, ownId });
+    if (inForce === scope) return;
+    scope = inForce;
+    select = createSelector({ ...settings, scope });
+    entries = new Map();
+  }
+
+  function entryOf(container: ContainerSummary, image: ImageSummary | undefined): Entry {
+    const known = entries.get(container.id);
+    const same = known?.container === container && known.image === image ? known : undefined;
+    const selected = same?.selected ?? selectAlsoByImage(container, image);
+    if ('reason' in selected) return same ?? { container, image, selected, watched: undefined };
+    const watched = describe(selected, image, known?.watched, same !== undefined);
+    return same?.watched === watched ? same : { container, image, selected, watched };
+  }
+
+  function selectAlsoByImage(
+    container: ContainerSummary,
+    image: ImageSummary | undefined,
+  ): WatchedContainer | UnwatchedContainer {
+    const selected = select(container, labelsOfImage(image));
+    const reason = 'reason' in selected ? undefined : imageRule?.(referenceOf(selected, image));
+    return reason === undefined ? selected : { container, reason, warnings: selected.warnings };
+  }
+
+  function describe(
+    watched: WatchedContainer,
+    image: ImageSummary | undefined,
+    known: Description | undefined,
+    isSame: boolean,
+  ): Description {
+    const dependsOn = isSame && known?.links === links ? known.dependsOn : keep(known?.dependsOn, links(watched));
+    const isUntouched = isSame && known !== undefined && known.image === image && known.dependsOn === dependsOn;
+    const facts = isUntouched ? known.facts : trackContainer({ watched, image, dependsOn, ownId }, settings);
+    const check = checks.of(facts);
+    if (isUntouched && known.check === check) return known.links === links ? known : { ...known, links };
+    const tracked = { ...facts, ...check };
+    const isShown = known !== undefined && isSameContainer(known.tracked, tracked);
+    return { links, image, dependsOn, facts, check, tracked: isShown ? known.tracked : tracked };
+  }
+
+  function unfinishedIn(
+    containers: readonly ContainerSummary[],
+    images: ReadonlyMap<string, ImageSummary>,
+  ): readonly UnfinishedTracked[] {
+    return unfinishedUpdates(containers, instance).flatMap(({ name, state, reason, container }) =>
+      'reason' in select(container, labelsOfImage(images.get(container.imageId)))
+        ? []
+        : [{ name, state, reason, image: container.image }],
+    );
+  }
+
+  return () => {
+    const now = listing();
+    if (now === undefined) return inventory;
+    // Whether an owner still lives is not in the list.
+    const isSettled = inventory.unfinished.length === 0;
+    if (isSettled && now === shown && checks.revision() === shownChecks) return inventory;
+    const images = new Map(now.images.map((image) => [image.id, image]));
+    followScope(now.containers, ({ imageId }) => labelsOfImage(images.get(imageId)));
+    if (!haveSameLinks(shown.containers, now.containers)) links = readListedDependencies(now.containers, settings);
+    [shown, shownChecks] = [now, checks.revision()];
+    const made = now.containers.map((container) => entryOf(container, images.get(container.imageId)));
+    entries = new Map(made.map((entry) => [entry.container.id, entry]));
+    inventory = inventoryOf(
+      made.flatMap(({ watched }) => watched?.tracked ?? []),
+      unfinishedIn(now.containers, images),
+      scope,
+      inventory,
+    );
+    return inventory;
+  };
+}
+
+function referenceOf({ container, wishes }: WatchedContainer, image: ImageSummary | undefined): ContainerReference {
+  const { image: text, imageId } = container;
+  return readContainerReference({ text, originalImage: wishes.originalImage, imageId, image });
+}
+
+/** A container with its entry, reused while container and image are the same objects. */
+type Entry = {
+  readonly container: ContainerSummary;
+  readonly image: ImageSummary | undefined;
+  readonly selected: WatchedContainer | UnwatchedContainer;
+  readonly watched: Description | undefined;
+};
+
+type Description = {
+  readonly links: ListedDependencies;
+  readonly image: ImageSummary | undefined;
+  readonly dependsOn: readonly string[];
+  readonly facts: UncheckedContainer;
+  readonly check: LastCheck;
+  readonly tracked: TrackedContainer;
+};
+
+const unknownInventory: Inventory = {
+  revision: 0,
+  known: false,
+  scope: '',
+  containers: [],
+  unfinished: [],
+  images: [],
+  updatesAvailable: 0,
+};
+
+function keep(before: readonly string[] | undefined, now: readonly string[]): readonly string[] {
+  return before !== undefined && isSameList(before, now) ? before : now;
+}
+
+function isSameContainer(one: TrackedContainer, other: TrackedContainer): boolean {
+  const sameLabels = isSameRecord(one.labelsInEffect, other.labelsInEffect);
+  return sameLabels && isSameRecord(one, { ...other, labelsInEffect: one.labelsInEffect });
+}
+
+/** The revision changes only with the content; unwatched containers do not change it. */
+function inventoryOf(
+  containers: readonly TrackedContainer[],
+  unfinished: readonly UnfinishedTracked[],
+  scope: string,
+  before: Inventory,
+): Inventory {
+  const isSameUnfinished =
+    before.unfinished.length === unfinished.length &&
+    before.unfinished.every((one, index) => isSameRecord(one, unfinished[index] ?? one));
+  const isSame = before.scope === scope && isSameUnfinished && isSameList(before.containers, containers);
+  if (before.known && isSame) return before;
+  return {
+    revision: before.revision + 1,
+    known: true,
+    scope,
+    containers,
+    unfinished,
+    images: trackImages(containers),
+    updatesAvailable: containers.filter(({ updateAvailable }) => updateAvailable).length,
+  };
+}

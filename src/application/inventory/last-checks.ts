@@ -1,0 +1,99 @@
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import { isImageId } from '../../domain/check/container-reference.ts';
+import { familiarReference, tryParseImageReference } from '../../domain/reference/image-reference.ts';
+import type { LastCheck, TrackedContainer } from '../../domain/inventory/inventory.ts';
+import type { CheckedContainer } from '../check/check.ts';
+
+/** Results of the last checks; each counts while the container runs the checked image. */
+export type LastChecks = {
+  readonly noteChecked: (containers: readonly CheckedContainer[], atMs: number) => void;
+  /** Notes that an updated container runs the newest image. */
+  readonly hear: (event: ServiceEvent) => void;
+  readonly of: (container: Pick<TrackedContainer, 'id' | 'name' | 'image' | 'imageId'>) => LastCheck;
+  /** Another number whenever there is something new. */
+  readonly revision: () => number;
+};
+
+/**
+ * A check belongs to a container, whatever that is called by now; and, when it has been created anew
+ * of the same image and reference, to whichever has its name. What is shown as its reference may change
+ * while it is there: a container runs what it was created from.
+ */
+export function createLastChecks(): LastChecks {
+  const byId = new Map<string, Known>();
+  const byName = new Map<string, Known>();
+  let revision = 0;
+
+  const of: LastChecks['of'] = ({ id, name, image, imageId }) => {
+    const same = byId.get(id);
+    if (same?.imageId === imageId) return same.check;
+    const known = byName.get(name);
+    return known?.imageId === imageId && isSameReference(known.image, image, imageId) ? known.check : notChecked;
+  };
+
+  return {
+    noteChecked(containers, atMs) {
+      revision += 1;
+      for (const container of containers) {
+        const { id, name, image, imageId } = container;
+        const known = { image, imageId, check: checkOf(container, of(container), atMs) };
+        remember(byId, id, known);
+        remember(byName, name, known);
+      }
+    },
+    hear(event) {
+      if (event.kind !== 'update_completed' || event.outcome.outcome !== 'updated') return;
+      const { name, image: text, newImageId: imageId, newDigest: latestDigest } = event.outcome;
+      const reference = tryParseImageReference(text);
+      const image = reference === undefined ? text : familiarReference(reference);
+      revision += 1;
+      const before = byName.get(name)?.check.latestDigest ?? '';
+      const isEarlier = latestDigest !== '' && before !== '' && before !== latestDigest;
+      const found = isEarlier ? { ...updatedHalfway, latestDigest: before } : { ...justUpdated, latestDigest };
+      remember(byName, name, { image, imageId, check: { ...notChecked, ...found, checkedAtMs: event.atMs } });
+    },
+    of,
+    revision: () => revision,
+  };
+}
+
+/** For a moved tag the engine's list shows a bare image id until an inspection reads the reference. */
+function isSameReference(one: string, other: string, imageId: string): boolean {
+  return one === other || isImageId(one, imageId) || isImageId(other, imageId);
+}
+
+type Known = { readonly image: string; readonly imageId: string; readonly check: LastCheck };
+
+const notChecked: LastCheck = {
+  staleness: undefined,
+  stale: false,
+  updateAvailable: false,
+  latestDigest: '',
+  reason: '',
+  checkedAtMs: undefined,
+};
+
+const justUpdated = { staleness: 'fresh', reason: 'Was updated to the newest image of its tag' } as const;
+
+/** Updated to an older version of a moving tag, because the newest is too young. */
+const updatedHalfway = {
+  staleness: 'held',
+  reason: 'Was updated to an earlier image of its tag, because the newest is too young for the cooldown',
+  updateAvailable: true,
+} as const;
+
+/** Keeps the last known verdict when a check failed. */
+function checkOf(container: CheckedContainer, before: LastCheck, checkedAtMs: number): LastCheck {
+  const { status: staleness, reason, updateAvailable, latestDigest = '' } = container;
+  if (staleness === 'unknown') return { ...before, staleness, reason, stale: false, checkedAtMs };
+  return { staleness, reason, stale: staleness === 'stale', updateAvailable, latestDigest, checkedAtMs };
+}
+
+/** More containers than an engine runs; beyond, the one that was checked longest ago is forgotten. */
+const mostRemembered = 10_000;
+
+function remember(map: Map<string, Known>, key: string, known: Known): void {
+  map.delete(key);
+  map.set(key, known);
+  if (map.size > mostRemembered) for (const oldest of map.keys()) return void map.delete(oldest);
+}

@@ -1,0 +1,97 @@
+import type { ImageSummary } from '../../domain/container/container.ts';
+import { isImageId } from '../../domain/check/container-reference.ts';
+import {
+  type EngineListing,
+  withAllContainers,
+  withImages,
+  withReferences,
+  withSomeContainers,
+} from '../../domain/inventory/engine-listing.ts';
+import { describeError } from '../../domain/errors.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { mapConcurrently } from '../async/concurrency.ts';
+import { loneFailure } from '../engine/lone-failure.ts';
+import type { Reading } from './engine-changes.ts';
+
+/** Brings a listing up to date with as little of the engine's work as will do. */
+export type ListingReader = {
+  readonly read: (reading: Reading, known: EngineListing, signal: AbortSignal) => Promise<EngineListing>;
+  /** Inspects the containers for which the list shows a bare image id, once each. */
+  readonly findReferences: (listing: EngineListing, signal: AbortSignal) => Promise<void>;
+  /** The listing with the references from those inspections. */
+  readonly refer: (listing: EngineListing) => EngineListing;
+};
+
+export function createListingReader({ engine, log }: Pick<ReadOnlyOutside, 'engine' | 'log'>): ListingReader {
+  /** By container id; a container that really was created from an id has that. */
+  const references = new Map<string, string>();
+  /** Images that containers run and the engine does not know any more. */
+  let absentImages: ReadonlySet<string> = new Set();
+  const refer = (listing: EngineListing) => withReferences(listing, references);
+
+  async function readContainers({ all, containers }: Reading, known: EngineListing, signal: AbortSignal) {
+    if (all) return withAllContainers(known, await engine.listContainers({}, signal));
+    if (containers.size === 0) return known;
+    return withSomeContainers(known, containers, await engine.listContainers({ ids: [...containers] }, signal));
+  }
+
+  async function readImages(listing: EngineListing, signal: AbortSignal): Promise<EngineListing> {
+    const images = await engine.listImages(signal);
+    // The list leaves out untagged images that others were built on.
+    const missing = unlistedImages(listing, new Set(images.map(({ id }) => id)));
+    const found = await mapConcurrently(missing, imagesAtOnce, (id) => findImage(id, signal));
+    absentImages = new Set(missing.filter((_, index) => found[index] === undefined));
+    const unlisted = found.flatMap((image) => (image === undefined ? [] : [summaryOf(image)]));
+    return withImages(listing, [...images, ...unlisted]);
+  }
+
+  /** One that the engine cannot show is to its containers as one that is gone. */
+  async function findImage(id: string, signal: AbortSignal): Promise<ImageSummary | undefined> {
+    try {
+      return await engine.inspectImage(id, signal);
+    } catch (error) {
+      const { message } = await loneFailure(engine, error, signal);
+      log.debug('An image cannot be inspected', { image: id, error: message });
+      return undefined;
+    }
+  }
+
+  async function findOne(id: string, signal: AbortSignal): Promise<void> {
+    try {
+      const container = await engine.inspectContainer(id, signal);
+      if (container !== undefined) references.set(id, container.settings.Config.Image);
+    } catch (error) {
+      if (!signal.aborted) log.debug('A container cannot be inspected', { container: id, error: describeError(error) });
+    }
+  }
+
+  return {
+    async read(reading, known, signal) {
+      const listing = await readContainers(reading, known, signal);
+      const listedImages = new Set([...listing.images.map(({ id }) => id), ...absentImages]);
+      const wantsImages = reading.all || reading.images || unlistedImages(listing, listedImages).length > 0;
+      const whole = wantsImages ? await readImages(listing, signal) : listing;
+      const ids = new Set(whole.containers.map(({ id }) => id));
+      for (const id of references.keys()) if (!ids.has(id)) references.delete(id);
+      return refer(whole);
+    },
+    async findReferences({ containers }, signal) {
+      const bare = containers.filter(({ id, image, imageId }) => isImageId(image, imageId) && !references.has(id));
+      await mapConcurrently(bare, inspectionsAtOnce, ({ id }) => findOne(id, signal));
+    },
+    refer,
+  };
+}
+
+const imagesAtOnce = 4;
+
+/** An engine answers an inspect in less than a millisecond; more at once only queue up there. */
+const inspectionsAtOnce = 16;
+
+function unlistedImages({ containers }: EngineListing, listed: ReadonlySet<string>): readonly string[] {
+  return [...new Set(containers.map(({ imageId }) => imageId))].filter((id) => !listed.has(id));
+}
+
+function summaryOf({ id, tags, digests }: ImageSummary): ImageSummary {
+  return { id, tags, digests };
+}

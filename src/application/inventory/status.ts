@@ -1,0 +1,40 @@
+import type { ServiceStatus } from '../../domain/run/service-status.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import type { Inventory } from '../../domain/inventory/inventory.ts';
+import type { SessionSummary } from '../../domain/run/session.ts';
+import type { History, HistoryEntry } from '../events/history.ts';
+
+export type StatusParts = {
+  readonly history: Pick<History, 'last'>;
+  readonly nextRunAtMs: () => number | undefined;
+  readonly inventory: () => Inventory;
+  readonly isRepairing: () => boolean;
+};
+
+/** Knows from the events whether an update is under way. */
+export function createStatus({ history, nextRunAtMs, inventory, isRepairing }: StatusParts): {
+  readonly hear: (event: ServiceEvent) => void;
+  readonly read: () => ServiceStatus;
+} {
+  let running = false;
+  return {
+    hear(event) {
+      if (!('purpose' in event) || event.purpose !== 'update') return;
+      running = event.kind === 'scan_started';
+    },
+    read() {
+      const last = history.last();
+      return {
+        lastRun: last && { atMs: last.timestampMs, summary: countsOf(last) },
+        nextRunAtMs: nextRunAtMs(),
+        running,
+        repairing: isRepairing(),
+        updatesAvailable: inventory().updatesAvailable,
+      };
+    },
+  };
+}
+
+function countsOf({ scanned, updated, failed, restarted, skipped }: HistoryEntry): SessionSummary {
+  return { scanned, updated, failed, restarted, skipped };
+}

@@ -1,0 +1,34 @@
+import type { Clock } from '../../domain/outside/outside.ts';
+
+/** A wait that can be ended from outside. */
+export type Bell = {
+  /** Until it rings, at most `ms`; undefined: without end. A ring while nobody waits is heard by the next wait. */
+  readonly wait: (ms: number | undefined) => Promise<void>;
+  readonly ring: () => void;
+};
+
+export function createBell({ sleep }: Pick<Clock, 'sleep'>): Bell {
+  let hasRung = false;
+  let wake: () => void = () => undefined;
+  return {
+    async wait(ms) {
+      if (!hasRung) {
+        const rung = new AbortController();
+        const heard = new Promise<void>((resolve) => {
+          wake = () => {
+            rung.abort();
+            resolve();
+          };
+        });
+        const late = ms === undefined ? heard : sleep(Math.max(1, ms), rung.signal).catch(() => undefined);
+        await Promise.race([heard, late]);
+        wake = () => undefined;
+      }
+      hasRung = false;
+    },
+    ring() {
+      hasRung = true;
+      wake();
+    },
+  };
+}

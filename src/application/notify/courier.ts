@@ -1,0 +1,138 @@
+import { type BackOff, nextAttemptAtMs } from '../../domain/notification/outbox/back-off.ts';
+import { merge } from '../../domain/notification/outbox/merge.ts';
+import { messageToSend, type OutboxEntry } from '../../domain/notification/outbox/outbox.ts';
+import { nextStep, type QueueStep } from '../../domain/notification/outbox/queue.ts';
+import type { OutboxRecord } from '../../domain/notification/outbox/record.ts';
+import type { SendOutcome, Target } from '../../domain/notification/message.ts';
+import type { Clock, Log } from '../../domain/outside/outside.ts';
+import { createBell } from './bell.ts';
+import type { DeliveryCounts } from './delivery-counts.ts';
+import type { OutboxKeeper } from './outbox-keeper.ts';
+
+export type CourierParts = {
+  readonly target: Target;
+  readonly outbox: OutboxKeeper;
+  readonly counts: DeliveryCounts;
+  readonly backOff: BackOff;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** From 0 up to 1. */
+  readonly chance: () => number;
+};
+
+/** Brings the messages of one target to it, one after another, until it is stopped. */
+export type Courier = {
+  /** Something new is in the outbox. */
+  readonly wake: () => void;
+  /** Tries what is there once more without waiting, then ends. */
+  readonly drain: () => Promise<void>;
+  /** Ends it at once. */
+  readonly stop: () => void;
+};
+
+export function startCourier({ target, outbox, counts, backOff, clock, log, chance }: CourierParts): Courier {
+  const bell = createBell(clock);
+  const ending = new AbortController();
+  const sending = new AbortController();
+  const stopped = new Promise<SendOutcome>((resolve) => {
+    sending.signal.addEventListener('abort', () => resolve(unanswered), { once: true });
+  });
+  const loop = serve();
+
+  async function serve(): Promise<void> {
+    while (!ending.signal.aborted) {
+      const step = nextStep(outbox.read(), target.name, clock.nowMs(), backOff);
+      if (step.kind === 'wait') await bell.wait(step.ms);
+      else await take(step);
+    }
+  }
+
+  /** Whether it went well. */
+  async function take(step: Exclude<QueueStep, { kind: 'wait' }>): Promise<boolean> {
+    if (step.kind === 'send') return attempt(step.entry);
+    outbox.change(merge(step.entries, clock.nowMs()));
+    return true;
+  }
+
+  async function attempt(entry: OutboxEntry): Promise<boolean> {
+    const { id } = entry.message;
+    const which = { target: target.name, id };
+    const message = messageToSend(entry);
+    outbox.change([{ kind: 'try', ...which }]);
+    await outbox.written();
+    const outcome = await send(message);
+    outbox.change([afterAttempt(entry, outcome)]);
+    return outcome.kind === 'sent';
+  }
+
+  /** A target that breaks its word, and neither answers nor fails, counts as one that cannot be reached. */
+  async function send(message: OutboxEntry['message']): Promise<SendOutcome> {
+    const answered = new AbortController();
+    const tooLate = clock.sleep(longestAttemptMs, answered.signal).then(
+      () => unanswered,
+      () => unanswered,
+    );
+    try {
+      return await Promise.race([target.send(message, sending.signal), tooLate, stopped]);
+    } catch (error) {
+      log.error('A notification failed for a reason of our own', { target: target.name, error });
+      return { kind: 'failed', failure: 'rejected', reason: 'an internal error, which is in the log' };
+    } finally {
+      answered.abort();
+    }
+  }
+
+  function afterAttempt(entry: OutboxEntry, outcome: SendOutcome): OutboxRecord {
+    const nowMs = clock.nowMs();
+    const { id, createdAtMs } = entry.message;
+    const which = { target: target.name, id };
+    if (outcome.kind === 'sent') {
+      counts.noteSent(target, nowMs);
+      log.debug('Notification sent', { ...which, answer: outcome.answer });
+      return { kind: 'end', ...which, end: 'sent' };
+    }
+    const { failure, reason, retryAfterMs, mayHaveArrived = false } = outcome;
+    const attempts = entry.attempts + 1;
+    const dueAtMs = nextAttemptAtMs({ failure, retryAfterMs, attempts, createdAtMs, nowMs, chance: chance() }, backOff);
+    if (dueAtMs === undefined) {
+      counts.noteFailed(target, nowMs, reason, 'failed');
+      log.error(`Cannot notify ${target.name}: ${reason}; the message is given up`, { ...which, failure, attempts });
+      return { kind: 'end', ...which, end: 'failed' };
+    }
+    counts.noteFailed(target, nowMs, reason, 'retry');
+    const again = { ...which, failure, attempts, nextAttemptInMs: Math.max(0, dueAtMs - nowMs) };
+    log[attempts === 1 ? 'warn' : 'debug'](`Cannot notify ${target.name}: ${reason}; it is tried again`, again);
+    return { kind: 'retry', ...which, attempts, dueAtMs, reason, mayHaveArrived };
+  }
+
+  return {
+    wake: bell.ring,
+    async drain() {
+      ending.abort();
+      bell.ring();
+      await loop;
+      await sendTheRest();
+    },
+    stop: () => sending.abort(),
+  };
+
+  async function sendTheRest(): Promise<void> {
+    const own = () => [...outbox.read().entries.values()].filter((entry) => entry.target === target.name);
+    const held = own().filter(({ hold }) => hold !== undefined);
+    if (!outbox.outlivesProcess) outbox.change(merge(held, clock.nowMs()));
+    for (;;) {
+      const next = own().find(({ hold }) => hold === undefined);
+      if (sending.signal.aborted || next === undefined || !(await attempt(next))) return;
+    }
+  }
+}
+
+/** The limit of a target's `send`, and a margin. */
+const longestAttemptMs = 15_000;
+
+const unanswered: SendOutcome = {
+  kind: 'failed',
+  failure: 'network',
+  reason: 'there was no answer in time',
+  mayHaveArrived: true,
+};

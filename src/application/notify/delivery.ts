@@ -1,0 +1,115 @@
+import type { Message, Target } from '../../domain/notification/message.ts';
+import type { BackOff } from '../../domain/notification/outbox/back-off.ts';
+import type { OutboxBounds } from '../../domain/notification/outbox/overflow.ts';
+import type { Hold, OutboxRecord } from '../../domain/notification/outbox/record.ts';
+import type { TargetStatus } from '../../domain/notification/status.ts';
+import type { OutboxStore } from '../../domain/notification/outbox/store.ts';
+import type { Clock, Log } from '../../domain/outside/outside.ts';
+import { type Courier, startCourier } from './courier.ts';
+import { createDeliveryCounts } from './delivery-counts.ts';
+import { openOutbox } from './outbox-keeper.ts';
+
+/** Messages on their way: taken at once, sent one after another, kept until they have arrived. */
+export type Delivery = {
+  /** Returns at once: nothing waits for a service. */
+  readonly put: (post: Post) => void;
+  /** Whether a finding was told of, and when. */
+  readonly foundAtMs: (key: string) => number | undefined;
+  readonly noteFound: (keys: readonly string[]) => void;
+  readonly status: () => readonly TargetStatus[];
+  /** Sends what it can in 4.5 s, and keeps the rest where there is a place for it. */
+  readonly close: () => Promise<void>;
+};
+
+export type Post = {
+  readonly target: string;
+  readonly message: Message;
+  /** Unix milliseconds; undefined: now. */
+  readonly dueAtMs?: number;
+  readonly hold?: Hold;
+};
+
+export type DeliveryParts = {
+  readonly targets: readonly Target[];
+  readonly store: OutboxStore | undefined;
+  readonly backOff: BackOff;
+  readonly bounds: OutboxBounds;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** From 0 up to 1. */
+  readonly chance: () => number;
+};
+
+export async function openDelivery(parts: DeliveryParts): Promise<Delivery> {
+  const { targets, clock, log } = parts;
+  const outbox = await openOutbox(parts);
+  const counts = createDeliveryCounts();
+  giveUpUnknownTargets();
+  const couriers = new Map<string, Courier>(
+    targets.map((target) => [target.name, startCourier({ ...parts, target, outbox, counts })]),
+  );
+
+  /** They were configured when their messages were written down. */
+  function giveUpUnknownTargets(): void {
+    const orphans = [...outbox.read().entries.values()].filter(
+      (entry) => !targets.some(({ name }) => name === entry.target),
+    );
+    if (orphans.length === 0) return;
+    outbox.change(orphans.map(({ target, message: { id } }) => ({ kind: 'end', target, id, end: 'lost' })));
+    const names = [...new Set(orphans.map(({ target }) => target))];
+    log.warn('Notifications are given up: their targets are not configured any more', {
+      targets: names,
+      messages: orphans.length,
+    });
+  }
+
+  function tellLost(lost: readonly OutboxRecord[]): void {
+    for (const record of lost) {
+      if (record.kind !== 'end') continue;
+      counts.noteLost({ name: record.target });
+      log.error(`A notification for ${record.target} is given up: too many wait`, { id: record.id });
+    }
+  }
+
+  return {
+    put({ target, message, dueAtMs = clock.nowMs(), hold }) {
+      tellLost(outbox.change([{ kind: 'put', target, message, dueAtMs, ...(hold && { hold }) }]));
+      couriers.get(target)?.wake();
+    },
+    foundAtMs: (key) => outbox.read().found.get(key),
+    noteFound: (keys) => void outbox.change(keys.map((key) => ({ kind: 'found', key, atMs: clock.nowMs() }))),
+    status() {
+      const entries = [...outbox.read().entries.values()];
+      return targets.map((target) => ({
+        name: target.name,
+        service: target.service,
+        shown: target.shown,
+        pending: entries.filter((entry) => entry.target === target.name).length,
+        ...counts.of(target),
+      }));
+    },
+    async close() {
+      const isDone = new AbortController();
+      const all = [...couriers.values()];
+      const late = clock.sleep(drainMs, isDone.signal).then(
+        () => all.forEach((courier) => courier.stop()),
+        () => undefined,
+      );
+      await Promise.all(all.map((courier) => courier.drain()));
+      const left = outbox.read().entries.size;
+      if (left > 0)
+        log.warn(
+          outbox.outlivesProcess
+            ? 'Notifications stay in --state-dir for the next start, because they could not be sent'
+            : 'Notifications are lost that could not be sent before the end; with --state-dir they would be kept',
+          { messages: left },
+        );
+      // A disk that hangs is not waited for either.
+      await Promise.race([outbox.close(), late]);
+      isDone.abort();
+    },
+  };
+}
+
+/** With what else an end does for notifications, no more than 5 s. */
+const drainMs = 4500;

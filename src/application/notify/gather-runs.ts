@@ -1,0 +1,99 @@
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import type { RunFacts, RunStep } from '../../domain/notification/run-facts.ts';
+import type { ContainerOutcome } from '../../domain/run/session.ts';
+
+/** A run that has come to its end, without what is to be looked up about it. */
+export type GatheredRun = Omit<RunFacts, 'news' | 'imageLabels'> & {
+  /** By the name of a container, the targets that hear of it, where its label says so. */
+  readonly recipients: Readonly<Record<string, readonly string[]>>;
+};
+
+type OpenRun = Pick<GatheredRun, 'runId' | 'purpose' | 'trigger' | 'startedAtMs'> & {
+  recipients: GatheredRun['recipients'];
+  readonly checked: ContainerOutcome[];
+  readonly steps: RunStep[];
+  readonly removedImages: RunFacts['removedImages'][number][];
+};
+
+/** Listens to the events of runs, and hands over each run once when it has ended. */
+export function gatherRuns(onEnd: (run: GatheredRun) => void): (event: ServiceEvent) => void {
+  const open = new Map<string, OpenRun>();
+
+  function end(
+    runId: string,
+    end: Pick<RunFacts, 'endedAtMs' | 'error'>,
+    containers?: readonly ContainerOutcome[],
+  ): void {
+    const run = open.get(runId);
+    if (run === undefined) return;
+    open.delete(runId);
+    const { checked, ...facts } = run;
+    onEnd({ ...facts, ...end, containers: containers ?? checked });
+  }
+
+  return (event) => {
+    if (event.kind === 'scan_started') {
+      const { runId, purpose, trigger, atMs: startedAtMs } = event;
+      open.set(runId, {
+        runId,
+        purpose,
+        trigger,
+        startedAtMs,
+        recipients: {},
+        checked: [],
+        steps: [],
+        removedImages: [],
+      });
+      const [oldest] = open.keys();
+      if (open.size > mostOpen && oldest !== undefined) open.delete(oldest);
+      return;
+    }
+    const run = 'runId' in event ? open.get(event.runId) : undefined;
+    if (run === undefined) return;
+    switch (event.kind) {
+      case 'containers_selected':
+        run.recipients = event.recipients ?? {};
+        break;
+      case 'container_checked':
+        if (run.purpose === 'check') run.checked.push(...outcomeOfCheck(event));
+        break;
+      case 'update_started':
+        run.steps.push({ kind: 'started', container: event.container, atMs: event.atMs });
+        break;
+      case 'update_completed':
+      case 'update_failed':
+      case 'update_deferred':
+        run.steps.push({ kind: 'ended', container: event.outcome.name, atMs: event.atMs });
+        break;
+      case 'image_cleanup':
+        run.removedImages.push(...event.images.map((image) => ({ ...image, atMs: event.atMs })));
+        break;
+      case 'scan_completed':
+        end(event.runId, { endedAtMs: event.atMs, error: undefined }, event.session?.containers);
+        break;
+      case 'scan_failed':
+        end(event.runId, { endedAtMs: event.atMs, error: event.error }, []);
+        break;
+      case 'scan_skipped':
+      case 'pull_progress':
+      case 'phase_entered':
+        break;
+    }
+  };
+}
+
+/** Checks by the API run beside the one update; what never ends must not pile up. */
+const mostOpen = 100;
+
+/** A check acts on nothing: what is newer is there to be had. */
+function outcomeOfCheck({
+  container,
+  image,
+  status,
+  reason,
+}: ServiceEvent & { kind: 'container_checked' }): ContainerOutcome[] {
+  const isNewer = status === 'stale' || status === 'held';
+  if (!isNewer && status !== 'unknown') return [];
+  const ids = { oldImageId: '', newImageId: '', oldDigest: '', newDigest: '' };
+  return [{ name: container, image, outcome: isNewer ? 'skipped' : 'unknown', reason, ...ids }];
+}

@@ -1,0 +1,235 @@
+import { describe, expect, test } from 'vitest';
+import { containerOutcome, session } from '../../../test/support/fake-application.ts';
+import { createFakeClock } from '../../../test/support/fake-clock.ts';
+import { createTestLog, createTestTarget } from '../../../test/support/notify-scene.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import type { Target } from '../../domain/notification/message.ts';
+import type { Composer } from '../../domain/notification/run-facts.ts';
+import { noNotifications, type NotificationSettings } from '../../domain/notification/settings.ts';
+import type { ContainerOutcome } from '../../domain/run/session.ts';
+import type { Post } from './delivery.ts';
+import { createNotifier, type NotifierParts } from './notifier.ts';
+
+/** Says the names of what is news, and of all the rest. */
+const composer: Composer = {
+  start: ({ schedule }) => ({ title: 'T', text: schedule, level: 'info', lines: [] }),
+  run({ containers, news, error }, least) {
+    const isBad = error !== undefined || containers.some(({ outcome }) => outcome === 'failed');
+    const others = containers.filter(({ name }) => !news.has(name)).map(({ name }) => `(${name})`);
+    const text = [error ?? [], ...news, ...others].flat().join(' ');
+    return text === '' || (least === 'error' && !isBad)
+      ? undefined
+      : { title: 'T', text, level: isBad ? 'error' : 'info', lines: [] };
+  },
+};
+
+type Scene = {
+  readonly posts: readonly Post[];
+  /** `to: text`, in order. */
+  readonly said: () => readonly string[];
+  readonly run: (
+    containers: readonly ContainerOutcome[],
+    recipients?: Readonly<Record<string, readonly string[]>>,
+  ) => Promise<void>;
+  readonly notifier: ReturnType<typeof createNotifier>;
+};
+
+function scene(settings: Partial<NotificationSettings> = {}, parts: Partial<NotifierParts> = {}): Scene {
+  const clock = createFakeClock();
+  const posts: Post[] = [];
+  const found = new Map<string, number>();
+  let ids = 0;
+  const notifier = createNotifier({
+    targets: [createTestTarget('ops'), createTestTarget('mail')],
+    settings: { ...noNotifications, ...settings },
+    composer,
+    delivery: {
+      put: (post) => void posts.push(post),
+      foundAtMs: (key) => found.get(key),
+      noteFound: (keys) => {
+        for (const key of keys) found.set(key, clock.nowMs());
+      },
+    },
+    dataOfRun: ({ runId }) => ({ runId }),
+    labelsOfImage: () => Promise.resolve(undefined),
+    clock,
+    log: createTestLog(),
+    newId: () => `id-${(ids += 1)}`.padEnd(12, '0'),
+    ...parts,
+  });
+  let runs = 0;
+  return {
+    posts,
+    notifier,
+    said: () => posts.map(({ target, message }) => `${target}: ${message.text}`),
+    async run(containers, recipients) {
+      const runId = `run-${(runs += 1)}`;
+      for (const event of eventsOf(runId, containers, recipients)) notifier.hear(event);
+      await notifier.settled();
+      await clock.advance(60_000);
+    },
+  };
+}
+
+function eventsOf(runId: string, containers: readonly ContainerOutcome[], recipients = {}): readonly ServiceEvent[] {
+  const run = { runId, purpose: 'update', atMs: 0 } as const;
+  const counts = { scanned: 0, updated: 0, failed: 0, restarted: 0, skipped: 0 };
+  return [
+    { kind: 'scan_started', trigger: 'schedule', ...run },
+    { kind: 'containers_selected', runId, names: containers.map(({ name }) => name), recipients },
+    { kind: 'scan_completed', ...run, ...counts, session: session(containers) },
+  ];
+}
+
+const updated = (name: string) => containerOutcome(name, { outcome: 'updated', newImageId: `sha256:${name}` });
+const held = (name: string, newDigest = 'sha256:new') =>
+  containerOutcome(name, { outcome: 'skipped', reason: 'monitored only', newDigest });
+
+describe('the notifier', () => {
+  test('tells every target of what was updated, and nobody of a run without news', async () => {
+    const { run, said } = scene();
+    await run([containerOutcome('db')]);
+    await run([updated('web'), containerOutcome('db')]);
+    expect(said()).toEqual(['ops: web (db)', 'mail: web (db)']);
+  });
+
+  test('tells of a finding once, of a newer one again, and each time where that is asked for', async () => {
+    const [calm, repeating] = [scene(), scene({ repeat: true })];
+    for (const { run } of [calm, repeating]) {
+      await run([held('web')]);
+      await run([held('web')]);
+      await run([held('web', 'sha256:newer')]);
+    }
+    expect(calm.said()).toEqual(['ops: web', 'mail: web', 'ops: web', 'mail: web']);
+    expect(repeating.posts).toHaveLength(6);
+  });
+
+  test('leaves out of a message whom a container does not want to tell', async () => {
+    const { run, said } = scene();
+    await run([updated('web'), updated('db'), updated('tv')], { web: ['ops'], db: [], __proto__: ['mail'] });
+    expect(said()).toEqual(['ops: web tv', 'mail: tv']);
+    await run([updated('db')], { db: [] });
+    expect(said()).toHaveLength(2);
+  });
+
+  test('sends one message for each container with news, if that is wanted', async () => {
+    const { run, said } = scene({ splitByContainer: true });
+    await run([updated('web'), containerOutcome('db'), updated('tv')]);
+    expect(said()).toEqual(['ops: web', 'mail: web', 'ops: tv', 'mail: tv']);
+  });
+
+  test('keeps to the level of each target', async () => {
+    const { run, said } = scene({ level: 'error', levelOf: { mail: 'info' } });
+    await run([updated('web')]);
+    await run([containerOutcome('db', { outcome: 'failed', reason: 'no' })]);
+    expect(said()).toEqual(['mail: web', 'ops: db', 'mail: db']);
+  });
+
+  test('holds back what may wait, and never a failure', async () => {
+    const { run, posts } = scene({ digest: () => 5e12 });
+    await run([updated('web')]);
+    await run([containerOutcome('db', { outcome: 'failed', reason: 'no' })]);
+    expect(posts.filter(({ target }) => target === 'ops')).toMatchObject([
+      { hold: 'digest', dueAtMs: 5e12 },
+      { target: 'ops' },
+    ]);
+    expect(posts.at(-1)?.hold).toBeUndefined();
+  });
+
+  test('tells of a run that failed as a whole, and of a start that failed for the same reason no second time', async () => {
+    const { notifier, said } = scene();
+    notifier.hear({ kind: 'scan_started', runId: 'r', purpose: 'update', trigger: 'start', atMs: 0 });
+    notifier.hear({ kind: 'scan_failed', runId: 'r', purpose: 'update', error: 'internal error: away', atMs: 1 });
+    notifier.failed(new Error('away'));
+    await notifier.settled();
+    expect(said()).toEqual(['ops: internal error: away', 'mail: internal error: away']);
+    notifier.failed(new Error('gone'));
+    await notifier.settled();
+    expect(said()).toHaveLength(4);
+  });
+
+  test('tells of a check in the style of the Watchtower family alone', async () => {
+    const hear = async ({ notifier }: Scene) => {
+      const runId = 'c';
+      notifier.hear({ kind: 'scan_started', runId, purpose: 'check', trigger: 'http', atMs: 0 });
+      for (const [container, status] of [
+        ['web', 'stale'],
+        ['db', 'fresh'],
+        ['tv', 'unknown'],
+      ] as const)
+        notifier.hear({ kind: 'container_checked', runId, container, image: 'i', status, reason: 'r' });
+      const counts = { scanned: 2, updated: 0, failed: 0, restarted: 0, skipped: 0 };
+      notifier.hear({ kind: 'scan_completed', runId, purpose: 'check', ...counts, session: undefined, atMs: 1 });
+      await notifier.settled();
+    };
+    const [own, family] = [scene(), scene({ style: 'watchtower', repeat: true })];
+    await hear(own);
+    await hear(family);
+    expect(own.posts).toEqual([]);
+    expect(family.said()).toEqual(['ops: web tv', 'mail: web tv']);
+  });
+
+  test('gives services that watch runs each begin and each end, with what they are about', async () => {
+    const watching: Target = { ...createTestTarget('hc'), hearsStart: true };
+    const { run, posts } = scene({ digest: () => 5e12 }, { targets: [watching] });
+    await run([containerOutcome('db')]);
+    await run([containerOutcome('db', { outcome: 'failed', reason: 'no' })]);
+    expect(posts.map(({ message }) => message.run)).toMatchObject([
+      { kind: 'start', id: 'run-1' },
+      { kind: 'success', id: 'run-1' },
+      { kind: 'start', id: 'run-2' },
+      { kind: 'failure', id: 'run-2' },
+    ]);
+    expect(posts.every(({ hold }) => hold === undefined)).toBe(true);
+  });
+
+  test('gives a signed webhook the event itself, and nobody else', async () => {
+    const { run, posts } = scene(
+      {},
+      { targets: [createTestTarget('ops'), { ...createTestTarget('hook'), service: 'webhook' }] },
+    );
+    await run([updated('web')]);
+    expect(posts.map(({ message }) => message.event)).toEqual([
+      undefined,
+      { type: 'session.completed', data: { runId: 'run-1' } },
+    ]);
+  });
+
+  test('says at the start what was set up, unless that is not wanted', () => {
+    const start = {
+      version: '1',
+      engineApiVersion: '',
+      services: [],
+      scope: '',
+      schedule: 'Updates every 24h',
+      nextRunAtMs: undefined,
+      runOnce: false,
+      updateOnStart: false,
+      servesApi: false,
+      atMs: 0,
+    };
+    const [told, quiet] = [scene(), scene({ startupMessage: false })];
+    told.notifier.started(start);
+    quiet.notifier.started(start);
+    expect(told.said()).toEqual(['ops: Updates every 24h', 'mail: Updates every 24h']);
+    expect(quiet.posts).toEqual([]);
+  });
+
+  test('loses no later message to a composer that fails', async () => {
+    let isBroken = true;
+    const log = createTestLog();
+    const broken: Composer = {
+      ...composer,
+      run: (...args) => {
+        if (isBroken) throw new Error('a bug');
+        return composer.run(...args);
+      },
+    };
+    const { run, said } = scene({}, { composer: broken, log });
+    await run([updated('web')]);
+    isBroken = false;
+    await run([updated('db')]);
+    expect(said()).toEqual(['ops: db', 'mail: db']);
+    expect(log.lines).toMatchObject([{ level: 'error', fields: { runId: 'run-1' } }]);
+  });
+});

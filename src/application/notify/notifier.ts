@@ -1,0 +1,184 @@
+import { describeError } from '../../domain/errors.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import { boundedDraft } from '../../domain/notification/bounded-draft.ts';
+import { type Release, releaseOf } from '../../domain/notification/outbox/calm.ts';
+import { findingOf, isHappening, isNews } from '../../domain/notification/findings.ts';
+import type { Message, MessageLevel, Target } from '../../domain/notification/message.ts';
+import { partOfRun } from '../../domain/notification/part-of-run.ts';
+import { isFor, leastLevelOf, watchesRuns } from '../../domain/notification/routing.ts';
+import type { Composer, Draft, RunFacts, StartFacts } from '../../domain/notification/run-facts.ts';
+import type { NotificationSettings } from '../../domain/notification/settings.ts';
+import type { Clock, Log } from '../../domain/outside/outside.ts';
+import type { Delivery } from './delivery.ts';
+import { gatherRuns, type GatheredRun } from './gather-runs.ts';
+
+/** Turns what happens into messages for those who want to hear of it. */
+export type Notifier = {
+  /** For `subscribe`: returns at once. */
+  readonly hear: (event: ServiceEvent) => void;
+  readonly started: (facts: StartFacts) => void;
+  /** The service could not begin, or had to end, outside of any run. What a run has told of is not told again. */
+  readonly failed: (error: unknown) => void;
+  /** Resolves when all that was heard has been put into words. */
+  readonly settled: () => Promise<void>;
+};
+
+export type NotifierParts = {
+  readonly targets: readonly Target[];
+  readonly settings: NotificationSettings;
+  readonly composer: Composer;
+  readonly delivery: Pick<Delivery, 'put' | 'foundAtMs' | 'noteFound'>;
+  /** A webhook's data of a run: plain data. */
+  readonly dataOfRun: (facts: RunFacts) => unknown;
+  /** The labels of an image that the engine holds; undefined where they are not known. Never throws. */
+  readonly labelsOfImage: (imageId: string) => Promise<Readonly<Record<string, string>> | undefined>;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly log: Log;
+  readonly newId: () => string;
+};
+
+export function createNotifier(parts: NotifierParts): Notifier {
+  const { targets, settings, composer, delivery, dataOfRun, labelsOfImage, clock, log, newId } = parts;
+  let telling: Promise<void> = Promise.resolve();
+  let lastError: string | undefined;
+  const gather = gatherRuns(tell);
+
+  function tell(run: GatheredRun): void {
+    lastError = run.error;
+    telling = telling
+      .then(() => tellRun(run))
+      .catch((error: unknown) =>
+        log.error('A run could not be told of', { runId: run.runId, error: describeError(error) }),
+      );
+  }
+
+  async function tellRun(run: GatheredRun): Promise<void> {
+    // The caller of a check reads its answer, so no message is sent; Watchtower sends one.
+    if (run.purpose === 'check' && settings.style !== 'watchtower') return;
+    const { recipients, ...gathered } = run;
+    const { news, keys } = newsIn(gathered);
+    const facts: RunFacts = { ...gathered, news, imageLabels: await imageLabelsOf(gathered) };
+    const watchers = targets.filter(watchesRuns);
+    if (run.purpose === 'update') for (const target of watchers) postEnd(facts, target);
+    const parts = settings.splitByContainer && facts.error === undefined ? splitByContainer(facts) : [facts];
+    for (const part of parts)
+      for (const target of targets) if (!watchesRuns(target)) tellPart(part, target, recipients);
+    if (keys.length > 0) delivery.noteFound(keys);
+  }
+
+  /** Silence is what such a service waits for, so it hears of each run, whatever there is to say. */
+  function postEnd(facts: RunFacts, target: Target): void {
+    const { runId: id, startedAtMs, endedAtMs, error, containers } = facts;
+    const isWell =
+      error === undefined && !containers.some(({ outcome }) => outcome === 'failed' || outcome === 'rolled_back');
+    const draft =
+      composer.run({ ...facts, news: new Set(containers.map(({ name }) => name)) }, 'debug') ?? nothingToSay;
+    const durationMs = Math.max(0, endedAtMs - startedAtMs);
+    put(target, draft, { id, run: { kind: isWell ? 'success' : 'failure', id, durationMs } });
+  }
+
+  function tellBegin({ runId: id }: ServiceEvent & { kind: 'scan_started' }): void {
+    for (const target of targets)
+      if (target.hearsStart === true)
+        put(target, { ...nothingToSay, text: '' }, { id: `${id}-start`, run: { kind: 'start', id } });
+  }
+
+  function tellPart(facts: RunFacts, target: Target, recipients: GatheredRun['recipients']): void {
+    const own = partOfRun(facts, (name) =>
+      isFor(target, Object.hasOwn(recipients, name) ? recipients[name] : undefined, targets),
+    );
+    if (own.containers.length === 0 && facts.containers.length > 0) return;
+    if (own.news.size === 0 && facts.error === undefined && !settings.repeat) return;
+    const type = own.error === undefined ? 'session.completed' : 'session.failed';
+    const event = isWebhook(target) ? { event: { type, data: dataOfRun(own) } } : {};
+    post(target, (least) => composer.run(own, least), { id: facts.runId, ...event });
+  }
+
+  function newsIn({ containers }: Pick<RunFacts, 'containers'>): News {
+    const news = new Set<string>();
+    const keys: string[] = [];
+    for (const container of containers) {
+      const finding = findingOf(container);
+      const isNew = finding !== undefined && isNews(finding, delivery.foundAtMs(finding.key), clock.nowMs());
+      if (isHappening(container) || (finding !== undefined && (isNew || settings.repeat))) news.add(container.name);
+      if (finding !== undefined && isNew) keys.push(finding.key);
+    }
+    return { news, keys };
+  }
+
+  async function imageLabelsOf({ containers }: Pick<RunFacts, 'containers'>): Promise<RunFacts['imageLabels']> {
+    const tried = containers.filter(({ outcome }) => outcome === 'updated' || outcome === 'rolled_back');
+    const images = tried.flatMap(({ oldImageId, newImageId }) => [newImageId, oldImageId]).filter((id) => id !== '');
+    const ids = [...new Set(images)].slice(0, mostImages);
+    const labels = await Promise.all(ids.map(async (id) => [id, (await labelsOfImage(id)) ?? {}] as const));
+    return new Map(labels);
+  }
+
+  function post(target: Target, compose: (least: MessageLevel) => Draft | undefined, of: About): void {
+    const least = leastLevelOf(target, settings);
+    const draft = compose(least);
+    if (draft === undefined || draft.text === '') return;
+    const id = `${of.id}-${newId().slice(0, 8)}`;
+    // Messages for programs are never joined.
+    const release = isWebhook(target) ? undefined : releaseOf(draft.level, clock.nowMs(), settings);
+    put(target, draft, { ...of, id }, release);
+  }
+
+  function put(target: Target, draft: Draft, of: About, release: Release = { dueAtMs: clock.nowMs() }): void {
+    const message: Message = { ...boundedDraft(draft), ...of, createdAtMs: clock.nowMs(), isRepeat: false };
+    delivery.put({ target: target.name, message, ...release });
+  }
+
+  return {
+    hear(event) {
+      if (event.kind === 'scan_started' && event.purpose === 'update') tellBegin(event);
+      gather(event);
+    },
+    started(facts) {
+      if (!settings.startupMessage) return;
+      const id = newId();
+      for (const target of targets) {
+        const event = isWebhook(target) ? { event: { type: 'service.started', data: {} } } : {};
+        post(target, (least) => composer.start(facts, least), { id, ...event });
+      }
+    },
+    failed(error) {
+      const [reason, atMs] = [describeError(error), clock.nowMs()];
+      if (reason === lastError) return;
+      const nothing = { containers: [], steps: [], removedImages: [], recipients: {} };
+      tell({
+        ...nothing,
+        runId: newId(),
+        purpose: 'update',
+        trigger: 'start',
+        startedAtMs: atMs,
+        endedAtMs: atMs,
+        error: reason,
+      });
+    },
+    settled: () => telling,
+  };
+}
+
+type About = Pick<Message, 'id' | 'run' | 'event'>;
+
+/** Others would only carry the bulk of an event. */
+function isWebhook({ service }: Target): boolean {
+  return service === 'webhook';
+}
+
+type News = {
+  readonly news: ReadonlySet<string>;
+  /** Of findings that are told of now. */
+  readonly keys: readonly string[];
+};
+
+const nothingToSay: Draft = { title: '', text: 'Nothing new', level: 'info', lines: [] };
+
+/** Enough for release notes that anybody reads. */
+const mostImages = 100;
+
+/** One run for each container that there is something to say about. */
+function splitByContainer(facts: RunFacts): readonly RunFacts[] {
+  return [...facts.news].map((one) => partOfRun(facts, (name) => name === one));
+}

@@ -1,0 +1,84 @@
+import { describeError } from '../../domain/errors.ts';
+import { applyRecords, emptyOutbox, type Outbox, recordsOf } from '../../domain/notification/outbox/outbox.ts';
+import { type OutboxBounds, overflowOf } from '../../domain/notification/outbox/overflow.ts';
+import type { OutboxRecord } from '../../domain/notification/outbox/record.ts';
+import type { OutboxStore } from '../../domain/notification/outbox/store.ts';
+import type { Log } from '../../domain/outside/outside.ts';
+
+/** The outbox in memory, and behind it, where there is one, the file. */
+export type OutboxKeeper = {
+  readonly read: () => Outbox;
+  /** Takes effect at once; what it writes is waited for with `written`. Answers what had to go for it to fit. */
+  readonly change: (records: readonly OutboxRecord[]) => readonly OutboxRecord[];
+  /** Resolves when all changes so far are on the disk, or could not be written, which is logged. */
+  readonly written: () => Promise<void>;
+  /** Whether a new process will know what this one has not sent. */
+  readonly outlivesProcess: boolean;
+  readonly close: () => Promise<void>;
+};
+
+export type KeeperParts = {
+  /** Undefined: in memory only. */
+  readonly store: OutboxStore | undefined;
+  readonly bounds: OutboxBounds;
+  readonly log: Pick<Log, 'warn'>;
+};
+
+export async function openOutbox({ store, bounds, log }: KeeperParts): Promise<OutboxKeeper> {
+  const loaded = (await store?.load()) ?? [];
+  let outbox = applyRecords(emptyOutbox, loaded);
+  let written = loaded.length;
+  let writing: Promise<void> = Promise.resolve();
+  let isBroken = false;
+
+  /** After a failure nobody knows what the file ends with, so all of it is written anew. */
+  async function write(to: OutboxStore, records: readonly OutboxRecord[]): Promise<void> {
+    const { entries, found } = outbox;
+    if (isBroken || written > compactAfter + 4 * (entries.size + found.size)) {
+      const fewest = recordsOf(outbox);
+      await to.replace(fewest);
+      written = fewest.length;
+    } else {
+      await to.append(records);
+      written += records.length;
+    }
+  }
+
+  function save(records: readonly OutboxRecord[]): void {
+    if (store === undefined || records.length === 0) return;
+    writing = writing
+      .then(() => write(store, records))
+      .then(
+        () => void (isBroken = false),
+        (error: unknown) => {
+          if (!isBroken) log.warn('Notifications are kept in memory only for now', { error: describeError(error) });
+          isBroken = true;
+        },
+      );
+  }
+
+  return {
+    read: () => outbox,
+    change(records) {
+      outbox = applyRecords(outbox, records);
+      const lost = overflowOf(outbox, bounds).map(({ target, message: { id } }): OutboxRecord => ({
+        kind: 'end',
+        target,
+        id,
+        end: 'lost',
+      }));
+      outbox = applyRecords(outbox, lost);
+      save([...records, ...lost]);
+      return lost;
+    },
+    written: () => writing,
+    outlivesProcess: store !== undefined,
+    close: async () => {
+      await writing;
+      await store?.close();
+    },
+  };
+}
+
+/** Of a few hundred bytes each: the file stays below a megabyte while little waits. */
+const compactAfter = 1000;

@@ -1,0 +1,44 @@
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import type { Fleet } from '../../domain/notification/container-entity.ts';
+import { fleetOf } from '../../domain/notification/fleet.ts';
+import type { Inventory } from '../../domain/inventory/inventory.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
+import type { Listen } from '../events/publisher.ts';
+
+export type FleetParts = {
+  readonly inventory: () => Inventory;
+  readonly subscribe: Listen<ServiceEvent>;
+  readonly clock: Pick<Clock, 'sleep'>;
+  readonly show: (fleet: Fleet) => void;
+};
+
+/** Shows the watched containers, and again whenever something about them is otherwise, until the signal aborts. */
+export async function showFleet({ inventory, subscribe, clock, show }: FleetParts, signal: AbortSignal): Promise<void> {
+  const updating = new Set<string>();
+  let isChanged = true;
+  let shownRevision = -1;
+  const leave = subscribe((event) => {
+    if (event.kind === 'update_started') updating.add(event.container);
+    else if ('outcome' in event) updating.delete(event.outcome.name);
+    else if (event.kind === 'scan_completed' || event.kind === 'scan_failed') updating.clear();
+    else return;
+    isChanged = true;
+  });
+  try {
+    while (!signal.aborted) {
+      const now = inventory();
+      const fleet = isChanged || now.revision !== shownRevision ? fleetOf(now, updating) : undefined;
+      if (fleet !== undefined) {
+        show(fleet);
+        isChanged = false;
+        shownRevision = now.revision;
+      }
+      await clock.sleep(lookAgainMs, signal).catch(() => undefined);
+    }
+  } finally {
+    leave();
+  }
+}
+
+/** Home automations show what people look at: a second is soon enough, and a check of five hundred containers is shown in few steps. */
+const lookAgainMs = 1000;

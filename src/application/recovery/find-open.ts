@@ -1,0 +1,235 @@
+import type { Container, ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
+import {
+  type BelievedMember,
+  type BelievedTransaction,
+  believe,
+  type Carrier,
+} from '../../domain/recovery/interrupted.ts';
+import { bearsSeal, type Journal, readJournal, transactionLabel } from '../../domain/transaction/journal.ts';
+import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
+import { ownLabels } from '../../domain/container/label-origin.ts';
+import { marks, type OpenMark, openMarksOf, sealedPartOf } from '../../domain/transaction/open-mark.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { parseStandingName, plainName } from '../../domain/transaction/transaction-names.ts';
+import { mapConcurrently } from '../async/concurrency.ts';
+import { carriesJournal, type Member, type OpenTransaction } from '../transaction/facts/facts.ts';
+import { loneFailure } from '../engine/lone-failure.ts';
+
+/** A transaction that is not over, as the engine shows it. */
+export type FoundTransaction = Pick<OpenTransaction, 'id' | 'members' | 'successors' | 'standIns' | 'marks'> & {
+  readonly owner: string;
+  readonly ownerContainer: string;
+  readonly createdAtMs: number;
+};
+
+export type Found = {
+  readonly open: readonly FoundTransaction[];
+  /** The reason follows the name. `isUnsealed`: believed, had it the seal of our key. */
+  readonly left: readonly { readonly name: string; readonly reason: string; readonly isUnsealed?: true }[];
+  /** See `Belief`. */
+  readonly stray: readonly OpenMark[];
+  readonly images: readonly ImageSummary[];
+};
+
+export type FindOrder = {
+  /** Names whose journals are believed without the seal of our key. */
+  readonly unsealed?: readonly string[];
+};
+
+/** Reads the possible remains of updates; `domain/recovery/interrupted.ts` decides which of them are real. */
+export async function findOpen(
+  outside: Outside,
+  containers: readonly ContainerSummary[],
+  { unsealed = [] }: FindOrder = {},
+): Promise<Found> {
+  const images = await outside.engine.listImages();
+  const trusted = openMarksOf(images).filter((mark) => isSealedMark(outside, mark));
+  const suspects = suspectsAmong(containers, images, trusted);
+  const inspected = await mapConcurrently(suspects.carriers, inspectionsAtOnce, (summary) => read(outside, summary));
+  const carriers = inspected.flatMap((one) => (one !== undefined && 'journal' in one ? [one] : []));
+  const broken = inspected.flatMap((one) => (one !== undefined && 'reason' in one ? [one] : []));
+  const isTrusted = ({ container, journal }: Carrier) =>
+    bearsSeal(journal, container.settings.Config.Labels ?? {}, outside.seal) || unsealed.includes(journal.name);
+  const { olds, unreadable } = await inspectOlds(outside, carriers);
+  const unsealedOnes = carriers.filter((carrier) => !isTrusted(carrier));
+  const others = [...suspects.foreign, ...unsealedOnes.map(({ container }) => container.name)].map(plainName);
+  const othersKeys = [...suspects.foreignIds, ...unsealedOnes.map(({ journal }) => journal.transaction)];
+  const isOthers = (mark: OpenMark) => othersKeys.some((transaction) => marks(mark, transaction));
+  const { open, left, stray } = believe({
+    containers,
+    olds,
+    unreadable,
+    carriers: carriers.filter(isTrusted),
+    marks: trusted.filter((mark) => !isOthers(mark)),
+  });
+  const isSpokenFor = (name: string) => others.includes(plainName(name));
+  return {
+    open: open.map(foundFrom),
+    left: [
+      ...suspects.foreign.map((name) => ({ name, reason: 'carries a journal that this version cannot read' })),
+      ...broken,
+      ...unsealedOnes.map(unsealedOne),
+      ...left.filter(({ name }) => !isSpokenFor(name)),
+    ],
+    stray,
+    images,
+  };
+}
+
+/** An engine answers an inspect in less than a millisecond; more at once only queue up there. */
+const inspectionsAtOnce = 16;
+
+type Suspects = {
+  readonly carriers: readonly ContainerSummary[];
+  /** Names of containers whose journal cannot be read, and the transactions that they name. */
+  readonly foreign: readonly string[];
+  readonly foreignIds: readonly string[];
+};
+
+/** Containers worth an inspection. They are few: a journal stays on an updated container as inert history. */
+function suspectsAmong(
+  containers: readonly ContainerSummary[],
+  images: readonly ImageSummary[],
+  marked: readonly OpenMark[],
+): Suspects {
+  const imageLabelsOf = imageLabelsIn(indexImages(images));
+  const present = new Set([...containers.map(({ id }) => id), ...marked.map(({ oldId }) => oldId)]);
+  const carrying = containers.filter(({ labels }) => carriesJournal(labels));
+  const read = carrying.map((container) => {
+    // An image may be removed by force from under its container, which starts all the same: then the labels are its own.
+    const labels = ownLabels(container.labels, imageLabelsOf(container) ?? {});
+    return { container, labels, standing: parseStandingName(container.name), reading: readJournal(labels) };
+  });
+  // Left over from updates whose old container is gone: the other carrier, at its plain name, tells whether they are over.
+  const leftOver = new Set<string>();
+  for (const { standing, reading } of read)
+    if (reading.kind === 'journal' && (standing?.role === 'bad' || (standing && reading.journal.role === 'standin')))
+      leftOver.add(reading.journal.oldId);
+  const carriers = read.filter(({ standing, reading }) => {
+    if (reading.kind !== 'journal') return false;
+    const isParked = standing?.role === 'old' || standing?.role === 'drop';
+    // The journal of an earlier update, on a container that this one replaces.
+    if (isParked && reading.journal.role === 'successor') return false;
+    return standing !== undefined || present.has(reading.journal.oldId) || leftOver.has(reading.journal.oldId);
+  });
+  const foreign = read.filter(({ standing, reading }) => standing !== undefined && reading.kind === 'foreign');
+  return {
+    carriers: carriers.map(({ container }) => container),
+    foreign: foreign.map(({ container }) => container.name),
+    foreignIds: foreign.map(({ labels }) => labels[transactionLabel] ?? ''),
+  };
+}
+
+/** The journal of an image is no container's: an image made by committing an updated container has one. One that cannot be inspected is left alone. */
+async function read(
+  outside: Outside,
+  { id, name }: ContainerSummary,
+): Promise<Carrier | Found['left'][number] | undefined> {
+  const container = await inspectAlone(outside, id);
+  if (container === undefined || typeof container === 'string')
+    return container === undefined ? undefined : { name, reason: `cannot be inspected: ${container}` };
+  const reading = readJournal(ownLabels(container.settings.Config.Labels ?? {}, container.imageLabels ?? {}));
+  return reading.kind === 'journal' ? { container, journal: reading.journal } : undefined;
+}
+
+/** Inspects old containers. Kept ones are not in `containers`, and nothing claims that they are gone. */
+async function inspectOlds(
+  outside: Outside,
+  carriers: readonly Carrier[],
+): Promise<{ readonly olds: ReadonlyMap<string, Container>; readonly unreadable: ReadonlySet<string> }> {
+  const named = [...new Set(carriers.map(({ journal }) => journal.oldId))];
+  const read = await mapConcurrently(named, inspectionsAtOnce, async (id) => ({
+    id,
+    old: await inspectAlone(outside, id),
+  }));
+  const olds = read.flatMap(({ id, old }) =>
+    old === undefined || typeof old === 'string' ? [] : [[id, old] as const],
+  );
+  const unreadable = read.flatMap(({ id, old }) => (typeof old === 'string' ? [id] : []));
+  return { olds: new Map(olds), unreadable: new Set(unreadable) };
+}
+
+/** The engine's words where it answers, but not about this container. */
+async function inspectAlone({ engine }: Outside, id: string): Promise<Container | string | undefined> {
+  try {
+    return await engine.inspectContainer(id);
+  } catch (error) {
+    return (await loneFailure(engine, error, undefined)).message;
+  }
+}
+
+function isSealedMark({ seal }: Outside, mark: OpenMark): boolean {
+  return seal === undefined || seal.verify(sealedPartOf(mark), mark.seal);
+}
+
+function unsealedOne({ container, journal }: Carrier): Found['left'][number] {
+  return {
+    name: container.name,
+    reason: `has a journal without the seal of this instance's key: if that update is yours, run "upkeep recover --unsealed ${journal.name}"`,
+    isUnsealed: true,
+  };
+}
+
+function foundFrom({ id, members }: BelievedTransaction): FoundTransaction {
+  const carriers = members.flatMap(({ successor, standIn }) => [successor, standIn]).filter((one) => one !== undefined);
+  const journal = carriers[0]?.journal;
+  const ids = (part: 'successor' | 'standIn') =>
+    new Map(members.flatMap((member) => (member[part] ? [[member.oldId, member[part].container.id] as const] : [])));
+  return {
+    id,
+    members: members.map(partOf),
+    successors: ids('successor'),
+    standIns: ids('standIn'),
+    marks: new Map(members.flatMap(({ oldId, mark }) => (mark ? [[oldId, mark.tag] as const] : []))),
+    owner: journal?.owner ?? '',
+    ownerContainer: journal?.ownerContainer ?? '',
+    createdAtMs: Math.max(0, ...carriers.map(({ container }) => container.createdAtMs)),
+  };
+}
+
+function partOf({ name, oldId, successor, standIn, mark }: BelievedMember): Member {
+  const journal = (successor ?? standIn)?.journal;
+  if (journal === undefined) return memberByMark({ name, oldId, mark });
+  // A mark cannot be forged, and that of a rollback is younger than the journal of the update that it takes back.
+  const told = mark && { policy: mark.policy, wasRunning: mark.wasRunning };
+  return { ...memberOf(journal), ...told };
+}
+
+/** All that is known where every carrier is gone. */
+export function memberByMark({ name, oldId, mark }: Pick<BelievedMember, 'name' | 'oldId' | 'mark'>): Member {
+  const wasRunning = mark?.wasRunning ?? false;
+  return {
+    name,
+    oldId,
+    policy: mark?.policy,
+    wasRunning,
+    afterwards: wasRunning ? 'running' : 'stopped',
+    waitsFor: [],
+    reference: '',
+    oldImageId: '',
+    taggedBefore: '',
+    targetImageId: undefined,
+    newImageId: mark?.imageId ?? '',
+    needsStandIn: false,
+    vanishes: false,
+    startsFirst: false,
+    keepMs: 0,
+    laterNetworks: [],
+  };
+}
+
+/** Of the journals of a transaction that has a stand-in in it the container's own is found by its label, as its successor is. */
+export function memberOf(journal: Journal): Member {
+  const { name, oldId, policy, wasRunning, afterwards, keepMs, reference, oldImageId, newImageId, vanishes } = journal;
+  const told = { name, oldId, policy, wasRunning, afterwards, keepMs, reference, oldImageId, newImageId, vanishes };
+  const taggedBefore = journal.taggedBefore;
+  return {
+    ...told,
+    taggedBefore,
+    waitsFor: [],
+    targetImageId: undefined,
+    needsStandIn: false,
+    startsFirst: false,
+    laterNetworks: [],
+  };
+}

@@ -1,0 +1,100 @@
+import {
+  type ContainerSummary,
+  type Image,
+  type ImageSummary,
+  isAlive,
+  shortId,
+} from '../../domain/container/container.ts';
+import { type HelperOrder, readHelperOrder } from '../../domain/self-update/helper.ts';
+import { readJournal } from '../../domain/transaction/journal.ts';
+import { lastWords } from '../../domain/text/last-words.ts';
+import { helperMarksOf, helperMarkText, marks } from '../../domain/transaction/open-mark.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { isHelperName } from '../../domain/transaction/transaction-names.ts';
+import type { FoundTransaction } from './find-open.ts';
+import { untag } from '../transaction/facts/marks.ts';
+
+export type Helper = {
+  readonly container: ContainerSummary;
+  readonly order: HelperOrder;
+  /** The tag that marks it; empty where it has none. */
+  readonly tag: string;
+};
+
+/**
+ * Names and labels can be forged: a helper that runs is believed by its mark. One that does not run holds up nobody,
+ * and may have been left before it got one.
+ */
+export function helpersIn(
+  { seal }: Pick<Outside, 'seal'>,
+  containers: readonly ContainerSummary[],
+  images: readonly ImageSummary[],
+): readonly Helper[] {
+  const marked = helperMarksOf(images);
+  return containers.flatMap((container) => {
+    const order = isHelperName(container.name) ? readHelperOrder(container.labels) : undefined;
+    if (order === undefined) return [];
+    const mark = marked.find((one) => one.helperId === container.id && marks(one, order.transaction));
+    if (mark === undefined) return isAlive(container.status) ? [] : [{ container, order, tag: '' }];
+    const isOurs = seal === undefined || seal.verify(helperMarkText(container.id, order.transaction), mark.seal);
+    return isOurs ? [{ container, order, tag: mark.tag }] : [];
+  });
+}
+
+/** Also where somebody has removed the successor, so that nothing tells the transaction's id any more. */
+export function isHelperOf(order: HelperOrder, { id, members }: Pick<FoundTransaction, 'id' | 'members'>): boolean {
+  return id === order.transaction || members.some(({ oldId }) => oldId === order.oldId);
+}
+
+/** Removes the helper; call it before you act on its transaction. Resolves to the reason why it is still there. */
+export async function dismissHelper(outside: Outside, { container, tag }: Helper): Promise<string | undefined> {
+  const outcome = await outside.engine.removeContainer(container.id);
+  if (outcome.kind === 'done' || outcome.kind === 'noop') {
+    if (tag !== '') await untag(outside, tag);
+    return undefined;
+  }
+  return `its helper "${container.name}" cannot be removed: ${outcome.message}`;
+}
+
+/**
+ * Removes the helper of a finished transaction and logs the result once, from the container that now has
+ * the name. Only the Upkeep in that container does so.
+ */
+export async function concludeHelper(outside: Outside, helper: Helper, own: ContainerSummary): Promise<void> {
+  const { engine, log } = outside;
+  const { container, order } = helper;
+  // It may still have a word to say; where an engine cannot change policies it is started again and again.
+  if (isAlive(container.status)) await engine.waitUntilStopped(container.id, lastMomentsMs);
+  const words = await lastWordsOf(outside, container.id);
+  if ((await dismissHelper(outside, helper)) !== undefined) return;
+  const [before, after] = await Promise.all([order.oldImageId, order.newImageId].map((id) => engine.inspectImage(id)));
+  const from = versionOf(before, order.oldImageId);
+  const to = versionOf(after, order.newImageId);
+  const fields = { container: order.name, image: order.reference, from: order.oldImageId, to: order.newImageId };
+  const reading = readJournal(own.labels);
+  if (own.id === order.oldId) {
+    log.warn(`Upkeep itself was not updated from ${from} to ${to}, and runs as it did`, { ...fields, helper: words });
+  } else if (reading.kind === 'journal' && reading.journal.transaction === order.transaction) {
+    log.info(`Upkeep itself was updated from ${from} to ${to}`, fields);
+  }
+}
+
+/** From its last change to the end of its process it takes a moment. */
+const lastMomentsMs = 10_000;
+
+/** The end of its log; empty where it cannot be read. */
+export async function lastWordsOf({ engine }: Outside, id: string): Promise<string> {
+  try {
+    const log = await engine.containerLogs(id, { tail: 5 });
+    return lastWords(log, (await engine.inspectContainer(id))?.settings.Config.Env ?? []);
+  } catch {
+    return '';
+  }
+}
+
+function versionOf(image: Image | undefined, id: string): string {
+  return image?.config.Labels?.[versionLabel] || shortId(id);
+}
+
+/** https://github.com/opencontainers/image-spec/blob/main/annotations.md */
+const versionLabel = 'org.opencontainers.image.version';

@@ -1,0 +1,100 @@
+import { type Container, isAlive } from '../../domain/container/container.ts';
+import { formatDuration } from '../../domain/text/duration.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { FoundTransaction } from './find-open.ts';
+import { healthDeadlineMs } from '../health/health.ts';
+import { mannersOf } from '../health/manners.ts';
+
+/** Longer than any transaction takes: the longest stop and the longest health check together. */
+export const longestTransactionMs = 2 * 3_600_000;
+
+export type OwnerVerdict = {
+  readonly reason: string;
+  /** Nobody is known to be at it: it is repaired later, by us or by a person. */
+  readonly isPending: boolean;
+};
+
+/**
+ * Why a transaction is not to be touched from here; undefined when nobody else is at it. An owner is asked where
+ * that is possible: as a process of this machine, or as a container of this engine. Where neither tells, an owner
+ * that lives changes something in the engine sooner or later; after as long as its longest wait nothing speaks
+ * for it any more.
+ */
+export async function whyNotOurs(
+  outside: Outside,
+  settings: ServiceSettings,
+  transaction: FoundTransaction,
+  nowMs: number,
+): Promise<OwnerVerdict | undefined> {
+  const { owner, ownerContainer, createdAtMs } = transaction;
+  if (owner === '') return undefined;
+  const state = outside.instance.ownerState(owner);
+  const atWork = { reason: 'another Upkeep instance is updating it', isPending: false };
+  if (state === 'alive') return atWork;
+  if (state !== 'unknown') return undefined;
+  if (ownerContainer !== '') return (await runsInAnother(outside, ownerContainer, createdAtMs)) ? atWork : undefined;
+  const { lastSignMs, patienceMs } = await signsOfLife(outside, settings, transaction);
+  const waitMs = lastSignMs + patienceMs - nowMs;
+  if (lastSignMs > nowMs || waitMs <= 0) return undefined;
+  const when = formatDuration(Math.ceil(waitMs / 1000) * 1000);
+  return {
+    reason: `repair pending: another Upkeep instance may be updating it; it is taken over in ${when}`,
+    isPending: true,
+  };
+}
+
+/** The engine itself tells of an owner that ran in one of its containers; one that was started later has another life. */
+async function runsInAnother(
+  { engine, instance }: Outside,
+  id: string,
+  transactionCreatedAtMs: number,
+): Promise<boolean> {
+  if (id === instance.containerId) return false;
+  const container = await engine.inspectContainer(id);
+  if (container === undefined || !isAlive(container.state.status)) return false;
+  return !(Date.parse(container.state.startedAt) > transactionCreatedAtMs);
+}
+
+type Signs = {
+  /** The last change to one of its containers, by the engine's clock. */
+  readonly lastSignMs: number;
+  /** The longest that an owner waits without changing anything. */
+  readonly patienceMs: number;
+};
+
+async function signsOfLife(
+  { engine }: Outside,
+  settings: ServiceSettings,
+  { members, successors, standIns, createdAtMs }: FoundTransaction,
+): Promise<Signs> {
+  let lastSignMs = createdAtMs;
+  let patienceMs = 0;
+  const ids = [...members.map(({ oldId }) => oldId), ...successors.values(), ...standIns.values()];
+  for (const id of ids) {
+    const container = await engine.inspectContainer(id);
+    if (container === undefined) continue;
+    const { startedAt, finishedAt } = container.state;
+    const times = [Date.parse(startedAt), Date.parse(finishedAt)].filter((time) => time > 0);
+    lastSignMs = Math.max(lastSignMs, container.createdAtMs, ...times);
+    patienceMs = Math.max(patienceMs, longestWaitMs(container, settings));
+  }
+  return { lastSignMs, patienceMs: patienceMs + marginMs };
+}
+
+/** For its stop, or for its proof; hooks are bounded by their own timeouts, and short as a rule. */
+function longestWaitMs(container: Container, settings: ServiceSettings): number {
+  const manners = mannersOf(container, settings);
+  const proofMs = Math.max(
+    manners.gateWindowMs,
+    healthDeadlineMs(container.settings.Config.Healthcheck, manners),
+    manners.healthProbe.kind === 'none' ? 0 : (manners.gateTimeoutMs ?? probingMs),
+  );
+  return Math.max(manners.stop.timeoutSeconds * 1000, proofMs);
+}
+
+/** See `passGate`. */
+const probingMs = 60_000;
+
+/** For the calls in between, on a busy engine. */
+const marginMs = 60_000;

@@ -1,0 +1,238 @@
+import type { EngineInfo } from '../../domain/outside/engine-reader.ts';
+import type { MemberFacts } from '../../domain/transaction/facts.ts';
+import { type RecoveryReport, type RecoveredTransaction } from '../../domain/recovery/recovery-report.ts';
+import { type ContainerSummary, type ImageSummary, isAlive } from '../../domain/container/container.ts';
+import { describeError } from '../../domain/errors.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { readJournal } from '../../domain/transaction/journal.ts';
+import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
+import { isProven, keptAmong, withoutKept } from '../../domain/rollback/kept-containers.ts';
+import { keptMarksOf } from '../../domain/transaction/open-mark.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import { rememberFailures } from '../transaction/failed-versions.ts';
+import type { OpenTransaction } from '../transaction/facts/facts.ts';
+import { mapConcurrently } from '../async/concurrency.ts';
+import { type Found, findOpen, type FoundTransaction } from './find-open.ts';
+import { handOver } from '../hand-over/hand-over.ts';
+import { removeOverdue } from '../cleanup/kept-containers.ts';
+import { concludeHelper, dismissHelper, type Helper, helpersIn, isHelperOf, lastWordsOf } from './helpers.ts';
+import { loneFailure } from '../engine/lone-failure.ts';
+import { linksOfSuccessors, tellLostLinks } from '../transaction/lost-links.ts';
+import { longestTransactionMs, type OwnerVerdict, whyNotOurs } from './owners.ts';
+import { settleStrayMarks } from './stray-marks.ts';
+import { createStopTimes } from '../transaction/facts/stop-times.ts';
+import { transact } from '../transaction/transact.ts';
+
+export type RecoveryOrder = {
+  /** Names whose journals are believed without the seal of our key, because a person has said so. */
+  readonly unsealed?: readonly string[];
+  /** We are the helper that was made for this transaction, and that is all we do. */
+  readonly asHelperFor?: string;
+  /** How long we have waited for the helper of our own container. */
+  readonly waitedMs?: number;
+  /** Called with the listed containers before any repair. */
+  readonly onListed?: ((containers: readonly ContainerSummary[]) => void) | undefined;
+  /** Called before the repair of each transaction; the returned function is called after it. */
+  readonly onRepair?: (() => () => void) | undefined;
+};
+
+/**
+ * Finishes or undoes interrupted updates from the engine's state alone. Without remains it makes no
+ * changing call. Throws a `ServiceError` when the engine cannot be read.
+ */
+export async function recoverTransactions(
+  outside: Outside,
+  settings: ServiceSettings,
+  signal?: AbortSignal,
+  { asHelperFor, waitedMs = 0, onListed, onRepair, unsealed = [] }: RecoveryOrder = {},
+): Promise<RecoveryReport> {
+  const [info, listed] = await Promise.all([outside.engine.info(signal), outside.engine.listContainers({}, signal)]);
+  onListed?.(listed);
+  const containers = withoutKept(listed);
+  const found = await findOpen(outside, containers, { unsealed });
+  const helpers = helpersIn(outside, containers, found.images);
+  const own = containers.find(({ id }) => id === outside.instance.containerId);
+  const isHelper = asHelperFor !== undefined;
+  const tellAlone = async (error: unknown) => (await loneFailure(outside.engine, error, signal)).message;
+  let awaitsHelper = false;
+
+  async function attend(transaction: FoundTransaction): Promise<readonly RecoveredTransaction[]> {
+    const { id, members } = transaction;
+    if (signal?.aborted) return [];
+    const helper = helpers.find(({ order }) => isHelperOf(order, transaction));
+    const isOurOrder = id === asHelperFor || (helper !== undefined && helper.container === own);
+    if (isHelper && !isOurOrder) return [];
+    const names = members.map(({ name }) => name);
+    const owned: OwnerVerdict | undefined = isHelper
+      ? undefined
+      : await whyNotOurs(outside, settings, transaction, info.nowMs).catch(
+          async (error: unknown): Promise<OwnerVerdict> => ({ reason: await tellAlone(error), isPending: true }),
+        );
+    const helped =
+      isHelper || owned !== undefined || helper === undefined
+        ? undefined
+        : await whyHelperStays(outside, helper, { own, waitedMs }).catch(tellAlone);
+    const reason = owned?.reason ?? helped;
+    if (reason !== undefined) {
+      awaitsHelper ||= helper !== undefined && isOurs(transaction, own);
+      return [{ containers: names, result: 'left', reason, ...(owned?.isPending ? { isPending: true } : {}) }];
+    }
+    const onRepaired = onRepair?.();
+    const recovered = await recoverOne(outside, settings, names, openOf(transaction, info), isHelper).finally(
+      onRepaired,
+    );
+    if (recovered !== 'handed over') return [recovered];
+    awaitsHelper = true;
+    return [];
+  }
+
+  const attended = await mapConcurrently(found.open, repairsAtOnce, attend);
+  const left = isHelper ? [] : [...found.left, ...unprovenAmong(listed, found.images)];
+  const transactions = [...left.map(leftAlone), ...attended.flat()];
+  if (own !== undefined) await concludeHelpers(outside, own, helpers, found.open);
+  if (!isHelper) {
+    const readAgain = async () => {
+      const again = await outside.engine.listContainers({}, signal);
+      return (await findOpen(outside, withoutKept(again), { unsealed })).stray;
+    };
+    const { stray: marks } = found;
+    await settleStrayMarks(outside, { marks, readAgain, liveRestore: info.liveRestore }, signal);
+    const isKeeping = containers.length < listed.length || keptMarksOf(found.images).size > 0;
+    if (isKeeping) await removeOverdue(outside, settings, signal);
+  }
+  return awaitsHelper ? { transactions, awaitsHelper } : { transactions };
+}
+
+/** Repairs do not wait for each other: one may be watching a slow stop for as long as that takes. */
+const repairsAtOnce = 8;
+
+function unprovenAmong(containers: readonly ContainerSummary[], images: readonly ImageSummary[]): Found['left'] {
+  const world = { containers, marked: keptMarksOf(images), imageLabelsOf: imageLabelsIn(indexImages(images)) };
+  const reason = 'has the name of a kept container, but nothing shows that Upkeep gave it';
+  return keptAmong(containers).flatMap((one) => (isProven(one, world) ? [] : [{ name: one.container.name, reason }]));
+}
+
+function leftAlone({ name, reason, isUnsealed }: Found['left'][number]): RecoveredTransaction {
+  const kind = isUnsealed ? { isPending: true as const } : { looksAlike: true as const };
+  return { containers: [name], result: 'left', reason: `it ${reason}`, ...kind };
+}
+
+function openOf(found: FoundTransaction, { liveRestore, abilities }: EngineInfo): OpenTransaction {
+  const { id, members, successors, standIns, marks } = found;
+  const { changesRestartPolicies } = abilities;
+  const stopTimes = createStopTimes();
+  return { id, members, liveRestore, changesRestartPolicies, successors, standIns, marks, stopTimes };
+}
+
+/** Of the container that we run in, whether as the old one or as its successor. */
+function isOurs({ id, members }: FoundTransaction, own: ContainerSummary | undefined): boolean {
+  if (own === undefined) return false;
+  const reading = readJournal(own.labels);
+  return (
+    members.some(({ oldId }) => oldId === own.id) || (reading.kind === 'journal' && reading.journal.transaction === id)
+  );
+}
+
+type Waiting = { readonly own: ContainerSummary | undefined; readonly waitedMs: number };
+
+/**
+ * A helper that runs is left to its work. One that does not even begin, or does not come to an end,
+ * is given up by the Upkeep whose container it is about; one that does not run, by all.
+ */
+async function whyHelperStays(
+  outside: Outside,
+  helper: Helper,
+  { own, waitedMs }: Waiting,
+): Promise<string | undefined> {
+  const { container, order } = helper;
+  const hasBegun = own?.id !== order.oldId || own.name !== order.name;
+  const isOverdue = waitedMs > (hasBegun ? longestTransactionMs : longestTakeUpMs);
+  if (isAlive(container.status) && !isOverdue) return `its helper "${container.name}" is updating it`;
+  const words = await lastWordsOf(outside, container.id);
+  const why = await dismissHelper(outside, helper);
+  const fields = { helper: container.name, status: container.status, log: words };
+  if (why === undefined) outside.log.warn('The helper that was to update Upkeep itself is given up', fields);
+  return why;
+}
+
+/** A container starts in seconds, also on a small machine under load. */
+const longestTakeUpMs = 120_000;
+
+async function concludeHelpers(
+  outside: Outside,
+  own: ContainerSummary,
+  helpers: readonly Helper[],
+  open: readonly FoundTransaction[],
+): Promise<void> {
+  for (const helper of helpers) {
+    const isOver = !open.some((transaction) => isHelperOf(helper.order, transaction));
+    if (isOver && helper.order.name === own.name) await concludeHelper(outside, helper, own);
+  }
+}
+
+async function recoverOne(
+  outside: Outside,
+  settings: ServiceSettings,
+  names: readonly string[],
+  transaction: OpenTransaction,
+  isHelper: boolean,
+): Promise<RecoveredTransaction | 'handed over'> {
+  if (!isHelper) outside.log.info('an interrupted update was found, repairing it', { containers: names });
+  try {
+    const links = await linksOfSuccessors(outside, transaction.successors);
+    const { result, reason, facts, failedImages, logs } = await transact({
+      outside,
+      settings,
+      transaction,
+      prepared: undefined,
+      handedOver: isHelper ? 'taken' : undefined,
+      onPhase: () => {},
+    });
+    if (result === 'aside') return await handOn(outside, names, transaction);
+    for (const log of logs.values()) outside.log.warn('The last lines that the new version has written', { log });
+    const failures = transaction.members.flatMap(({ name, oldId, oldImageId }) => {
+      const failedImageId = failedImages.get(oldId);
+      return failedImageId === undefined ? [] : [{ name, oldImageId, failedImageId }];
+    });
+    await rememberFailures(outside, failures);
+    if (result === 'stuck') return { containers: names, result: 'failed', reason };
+    const displaced = facts?.members.find(
+      ({ nameHeldBy, old }) => (nameHeldBy === 'stranger' || nameHeldBy === 'copy') && old !== undefined,
+    );
+    if (displaced !== undefined) {
+      return {
+        containers: names,
+        result: 'left',
+        reason: `another container holds the name "${displaced.name}"; the old one stays parked and stopped beside it`,
+      };
+    }
+    const isFinished = result === 'committed' || facts?.members.every(isReplaced) === true;
+    const why = reason === '' && !isHelper ? 'the update had been interrupted' : reason;
+    const lost = isFinished
+      ? []
+      : await Promise.all(transaction.members.map(({ oldId }) => tellLostLinks(outside, oldId, links.get(oldId))));
+    return { containers: names, result: isFinished ? 'finished' : 'undone', reason: why + lost.join('') };
+  } catch (error) {
+    outside.log.error('an interrupted update could not be repaired', { containers: names, error });
+    return { containers: names, result: 'failed', reason: describeError(error) };
+  }
+}
+
+/** True if the old container cannot come back, because a later version has its name. */
+function isReplaced({ old, new: successor, nameHeldBy }: MemberFacts): boolean {
+  const hasSuccessor = successor?.place === 'name' || nameHeldBy === 'new' || nameHeldBy === 'rival';
+  return old === undefined && hasSuccessor;
+}
+
+/** Hands the transaction to a helper, because its next step stops our own container. */
+async function handOn(
+  outside: Outside,
+  names: readonly string[],
+  { id, members }: OpenTransaction,
+): Promise<RecoveredTransaction | 'handed over'> {
+  const [member] = members;
+  if (member === undefined || id === '') return { containers: names, result: 'left', reason: 'it is Upkeep itself' };
+  const { name, oldId, oldImageId, newImageId, reference } = member;
+  const failure = await handOver(outside, { transaction: id, name, oldId, oldImageId, newImageId, reference });
+  return failure === undefined ? 'handed over' : { containers: names, result: 'failed', reason: failure };
+}

@@ -1,0 +1,55 @@
+import { deadManPolicy, samePolicy } from '../../domain/transaction/policy.ts';
+import { restartPolicyOf } from '../../domain/container/container.ts';
+import { describeError } from '../../domain/errors.ts';
+import type { OpenMark } from '../../domain/transaction/open-mark.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { parseKeptName, parseStandingName } from '../../domain/transaction/transaction-names.ts';
+import { followedTag } from '../transaction/facts/facts.ts';
+import { untag } from '../transaction/facts/marks.ts';
+
+type Stray = {
+  readonly marks: readonly OpenMark[];
+  /** Reads once more which marks are stray, after the pause. */
+  readonly readAgain: () => Promise<readonly OpenMark[]>;
+  readonly liveRestore: boolean;
+};
+
+/**
+ * Removes marks of which nothing else is left: an update that died before it had created anything, or whose
+ * successor somebody has removed. The tag that was to follow the update goes back, and so does the policy that
+ * only an update gives. A mark that another instance has just set is left to it.
+ */
+export async function settleStrayMarks(outside: Outside, stray: Stray, signal?: AbortSignal): Promise<void> {
+  if (stray.marks.length === 0) return;
+  try {
+    await outside.clock.sleep(pauseMs, signal);
+    const before = new Set(stray.marks.map(({ tag }) => tag));
+    for (const mark of await stray.readAgain()) {
+      if (!before.has(mark.tag) || signal?.aborted) continue;
+      await settle(outside, mark, stray.liveRestore);
+    }
+  } catch (error) {
+    if (!signal?.aborted) outside.log.warn('Marks of interrupted updates stay', { error: describeError(error) });
+  }
+}
+
+/** Between a mark and the container that is created next lie some milliseconds. */
+const pauseMs = 2000;
+
+async function settle(outside: Outside, mark: OpenMark, liveRestore: boolean): Promise<void> {
+  const { engine, log } = outside;
+  const old = await engine.inspectContainer(mark.oldId);
+  const isInPlace =
+    old !== undefined && parseStandingName(old.name) === undefined && parseKeptName(old.name) === undefined;
+  if (isInPlace) {
+    const waiting = deadManPolicy(mark.policy, liveRestore);
+    const isOurs = !samePolicy(waiting, mark.policy) && samePolicy(restartPolicyOf(old), waiting);
+    if (isOurs) await engine.updateRestartPolicy(old.id, mark.policy);
+    const reference = followedTag(old);
+    const mayHaveMoved = reference !== '' && mark.imageId !== old.imageId;
+    const tagged = mayHaveMoved ? (await engine.inspectImage(reference))?.id : undefined;
+    if (tagged === mark.imageId) await engine.tagImage(old.imageId, reference);
+  }
+  const outcome = await untag(outside, mark.tag);
+  log.debug('the mark of an interrupted update was removed', { mark: mark.tag, outcome });
+}

@@ -1,0 +1,126 @@
+import { type Container, type ContainerSummary, isAlive, restartPolicyOf } from '../../domain/container/container.ts';
+import { describeError, ServiceError } from '../../domain/errors.ts';
+import { readJournal } from '../../domain/transaction/journal.ts';
+import { keptAmong } from '../../domain/rollback/kept-containers.ts';
+import { ownLabels } from '../../domain/container/label-origin.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
+import { passGate } from '../health/health.ts';
+import { memberOf } from '../recovery/find-open.ts';
+import type { RunTransaction } from '../transaction/run-transaction.ts';
+import { createStopTimes } from '../transaction/facts/stop-times.ts';
+import { transact } from '../transaction/transact.ts';
+
+/** By the id of the container that they ran before: those that are kept, with time to spare. */
+export type Returning = ReadonlyMap<string, ContainerSummary>;
+
+/** Kept containers of these updates that may come back, by the id of their successor. */
+export async function findReturning(
+  { engine }: Outside,
+  current: readonly Container[],
+  containers: readonly ContainerSummary[],
+  signal?: AbortSignal,
+): Promise<Returning> {
+  const kept = keptAmong(containers);
+  if (kept.length === 0) return new Map();
+  const { nowMs } = await engine.info(signal);
+  const found = new Map<string, ContainerSummary>();
+  for (const container of current) {
+    const reading = readJournal(ownLabels(container.settings.Config.Labels ?? {}, container.imageLabels));
+    if (reading.kind !== 'journal' || reading.journal.members.length > 1) continue;
+    const { oldId, wasRunning } = reading.journal;
+    const old = kept.find((one) => one.container.id === oldId && one.kept.name === container.name);
+    const inTime = old !== undefined && old.kept.untilMs > nowMs + marginMs;
+    const isAsked = inTime && old.container.status === 'exited' && wasRunning === isAlive(container.state.status);
+    if (isAsked) found.set(container.id, old.container);
+  }
+  return found;
+}
+
+/** Nothing comes back while another run may be removing it. */
+const marginMs = 60_000;
+
+/**
+ * A transaction that, instead of creating anything, opens the last one again and goes back from
+ * there: the same steps as after a version that failed, and the same recovery. For anything else it
+ * is `otherwise`.
+ */
+export function returnToKept(returning: Returning, otherwise: RunTransaction): RunTransaction {
+  return async (outside, settings, planned, context, signal) => {
+    const [member] = planned.members;
+    const old = member && returning.get(member.container.id);
+    if (old === undefined || planned.members.length > 1) {
+      return otherwise(outside, settings, planned, context, signal);
+    }
+    return [await goBack(outside, settings, planned, { runId: context.runId, old })];
+  };
+}
+
+type Return = { readonly runId: string; readonly old: ContainerSummary };
+
+async function goBack(
+  outside: Outside,
+  settings: ServiceSettings,
+  { members: [member] }: PlannedTransaction,
+  { runId, old }: Return,
+): Promise<ContainerOutcome> {
+  const { publish, clock } = outside;
+  if (member === undefined) throw new Error('a transaction without members');
+  const { container, reference } = member;
+  const { name } = container;
+  const [from, to] = [container.imageId, old.imageId];
+  publish({ kind: 'update_started', runId, container: name, image: reference, from, to, atMs: clock.nowMs() });
+  const onPhase = (phase: UpdatePhase) => publish({ kind: 'phase_entered', runId, container: name, phase });
+  const fault = await reopen(outside, settings, container, { oldId: old.id, onPhase }).catch((error: unknown) => {
+    if (!(error instanceof ServiceError)) outside.log.error('A kept container could not be brought back', { error });
+    return describeError(error);
+  });
+  const outcome: ContainerOutcome = {
+    ...{ name, image: reference, oldImageId: from, newImageId: to, oldDigest: '', newDigest: '' },
+    ...(fault === undefined
+      ? { outcome: 'updated', reason: 'back to the container from before its last update, which was kept' }
+      : { outcome: 'failed', reason: fault }),
+  };
+  const kind = fault === undefined ? 'update_completed' : 'update_failed';
+  publish({ kind, runId, outcome, atMs: clock.nowMs() });
+  return outcome;
+}
+
+type Reopening = { readonly oldId: string; readonly onPhase: (phase: UpdatePhase) => void };
+
+/** Reason of the failure; undefined when the old container is back and healthy. */
+async function reopen(
+  outside: Outside,
+  settings: ServiceSettings,
+  container: Container,
+  { oldId, onPhase }: Reopening,
+): Promise<string | undefined> {
+  const reading = readJournal(ownLabels(container.settings.Config.Labels ?? {}, container.imageLabels));
+  if (reading.kind !== 'journal') return 'its journal is gone';
+  const { liveRestore, abilities } = await outside.engine.info();
+  const { result, reason, facts } = await transact({
+    outside,
+    settings,
+    prepared: undefined,
+    reopens: true,
+    onPhase,
+    transaction: {
+      id: reading.journal.transaction,
+      members: [{ ...memberOf(reading.journal), policy: restartPolicyOf(container) }],
+      liveRestore,
+      changesRestartPolicies: abilities.changesRestartPolicies,
+      successors: new Map([[oldId, container.id]]),
+      standIns: new Map(),
+      marks: new Map(),
+      stopTimes: createStopTimes(),
+    },
+  });
+  const now = facts?.members[0]?.old;
+  if (result === 'stuck') return `${reason}; the next run or start of Upkeep tries again`;
+  if (result !== 'undone' || now?.place !== 'name') return 'somebody removed or renamed what was kept for it meanwhile';
+  if (!reading.journal.wasRunning) return undefined;
+  const verdict = await passGate(outside, settings, oldId);
+  return verdict.kind === 'passed' ? undefined : `the container from before is back, but ${verdict.reason}`;
+}

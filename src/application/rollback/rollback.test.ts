@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'vitest';
+import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
+import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
+import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
+import type { Session } from '../../domain/run/session.ts';
+import { writeJournal } from '../../domain/transaction/journal.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
+import type { Application } from '../application.ts';
+import { createApplication } from '../create-application.ts';
+
+const settings = { ...defaultSettings, gateWindowMs: 1000, stopTimeoutMs: 1000 };
+
+/** `web` was updated from version 1 to version 2; `app` may live in its network. */
+async function setScene(first: Behaviour = {}, { withDependent = false } = {}): Promise<SandboxScene> {
+  const scene = createSandboxScene();
+  scene.registry.store.publish('app:1', { version: '1', behaviour: first });
+  await scene.sandbox.engine.pullImage({ reference: 'app:1' });
+  const HostConfig = { RestartPolicy: { Name: 'always', MaximumRetryCount: 0 }, Binds: ['kept:/data'] };
+  scene.sandbox.control.runContainer('web', { Image: 'app:1', HostConfig });
+  if (withDependent)
+    scene.sandbox.control.runContainer('app', { Image: 'app:1', HostConfig: { NetworkMode: 'container:web' } });
+  scene.registry.store.publish('app:1', { version: '2' });
+  await as(scene, (application) => application.update({ trigger: 'command', images: [], containers: [] }));
+  return scene;
+}
+
+/** Runs one action in a new process of the service, which is gone afterwards. */
+async function as<Result>(
+  { clock, sandbox, startProcess }: SandboxScene,
+  work: (application: Application) => Promise<Result>,
+  faults: readonly PlannedFault[] = [],
+  chosen: ServiceSettings = settings,
+): Promise<Result> {
+  const process = startProcess(sandbox.connect({ faults }));
+  try {
+    return await clock.run(() => work(createApplication(process.outside, chosen)));
+  } finally {
+    process.connection.crash();
+  }
+}
+
+const rollBack = (scene: SandboxScene, ...names: string[]): Promise<Session> =>
+  as(scene, (application) => application.rollBack(names));
+
+const versions = ({ sandbox }: SandboxScene) =>
+  Object.fromEntries(
+    Object.values(sandbox.control.snapshot().containers).map(({ name, settings: { Config }, running }) => [
+      name,
+      `${Config.Labels?.['org.opencontainers.image.version'] ?? ''}${running ? '' : ', down'}`,
+    ]),
+  );
+
+test('a container that its own label excludes is not rolled back: nobody would repair that', async () => {
+  const scene = await setScene();
+  const { engine, control } = scene.sandbox;
+  const web = await engine.inspectContainer('web');
+  control.removeContainer('web');
+  const Labels = { ...web?.settings.Config.Labels, 'upkeep.enable': 'false' };
+  control.runContainer('web', { Image: 'app:1', Labels });
+  await expect(rollBack(scene, 'web')).rejects.toThrow('Cannot roll back "web": it is disabled by its label');
+});
+
+describe('a container that is rolled back', () => {
+  test('has the image from before its last update again, its settings, and its name', async () => {
+    const scene = await setScene();
+    const { containers } = await rollBack(scene, 'web');
+    expect(containers).toMatchObject([
+      { name: 'web', outcome: 'updated', reason: 'back to the image from before its last update' },
+    ]);
+    const { web } = scene.sandbox.control.snapshot().containers;
+    expect(web).toMatchObject({
+      running: true,
+      settings: { HostConfig: { RestartPolicy: { Name: 'always' }, Binds: ['kept:/data'] } },
+    });
+    expect(versions(scene)).toEqual({ web: '1' });
+  });
+
+  test('stays there until its tag moves on or a person says otherwise', async () => {
+    const scene = await setScene();
+    await rollBack(scene, 'web');
+    const update = (retryFailed = false) =>
+      as(scene, (application) =>
+        application.update({ trigger: 'command', images: [], containers: ['web'], retryFailed }),
+      );
+    expect((await update()).containers).toMatchObject([{ outcome: 'skipped' }]);
+    expect((await update(true)).containers).toMatchObject([{ outcome: 'updated' }]);
+    expect(versions(scene)).toEqual({ web: '2' });
+  });
+
+  test('goes forward again when it is rolled back once more', async () => {
+    const scene = await setScene();
+    await rollBack(scene, 'web');
+    await rollBack(scene, 'web');
+    expect(versions(scene)).toEqual({ web: '2' });
+    const report = await as(scene, (application) => application.check({ images: [], containers: [] }));
+    expect(report.containers).toMatchObject([{ status: 'fresh' }]);
+  });
+
+  test('takes with it what moved together with it', async () => {
+    const scene = await setScene({}, { withDependent: true });
+    expect(versions(scene)).toEqual({ web: '2', app: '2' });
+    await rollBack(scene, 'app');
+    expect(versions(scene)).toEqual({ web: '1', app: '1' });
+  });
+
+  test('stays on its new version when the old one does not come up any more', async () => {
+    const scene = await setScene({ exitsAfterMs: 30_000 });
+    const patient = { ...settings, gateWindowMs: 60_000 };
+    const { containers } = await as(scene, (application) => application.rollBack(['web']), [], patient);
+    expect(containers).toMatchObject([{ name: 'web', outcome: 'rolled_back' }]);
+    expect(versions(scene)).toEqual({ web: '2' });
+  });
+
+  test('is pulled by its digest when the engine no longer holds the image', async () => {
+    const scene = await setScene();
+    for (const { id, labels } of await imagesOf(scene))
+      if (labels === '1') scene.sandbox.control.removeImageByForce(id);
+    await rollBack(scene, 'web');
+    expect(versions(scene)).toEqual({ web: '1' });
+  });
+
+  test('survives a death of the process at any call', async () => {
+    for (let at = 1; at < 40; at += 1) {
+      const scene = await setScene();
+      const faults = [{ at, fault: { kind: 'crash', when: 'after' } }] as const;
+      const isOver = await as(scene, (application) => application.rollBack(['web']), faults).then(
+        () => true,
+        () => false,
+      );
+      await as(scene, (application) => application.recover());
+      expect(Object.keys(versions(scene)), `after call ${at}`).toEqual(['web']);
+      expect(versions(scene)['web'], `after call ${at}`).toMatch(/^[12]$/);
+      if (isOver) return;
+    }
+    throw new Error('a rollback makes fewer than 40 calls');
+  });
+});
+
+describe('what cannot be rolled back', () => {
+  test.each([
+    ['nobody', 'Cannot roll back "nobody": no container is called so'],
+    ['fresh', 'Cannot roll back "fresh": it has not been updated since it was created'],
+  ])('%s is refused, and nothing changes', async (name, message) => {
+    const scene = await setScene();
+    scene.sandbox.control.runContainer('fresh', { Image: 'app:1' });
+    const before = scene.sandbox.control.snapshot().containers;
+    await expect(rollBack(scene, 'web', name)).rejects.toThrow(message);
+    expect(scene.sandbox.control.snapshot().containers).toEqual(before);
+  });
+
+  test('the container that the command runs in is refused', async () => {
+    const scene = await setScene();
+    const { web } = scene.sandbox.control.snapshot().containers;
+    const { outside } = scene.startProcess(scene.sandbox.connect());
+    const instance = { ...outside.instance, containerId: web?.id };
+    const application = createApplication({ ...outside, instance }, settings);
+    await expect(application.rollBack(['web'])).rejects.toThrow('Cannot roll back "web": this command runs in it');
+  });
+});
+
+async function imagesOf({
+  sandbox,
+}: SandboxScene): Promise<readonly { readonly id: string; readonly labels: string }[]> {
+  const images = await sandbox.engine.listImages();
+  return Promise.all(
+    images.map(async ({ id }) => ({
+      id,
+      labels: (await sandbox.engine.inspectImage(id))?.config.Labels?.['org.opencontainers.image.version'] ?? '',
+    })),
+  );
+}
+
+test('a journal that an image brings leads nowhere back', async () => {
+  const scene = createSandboxScene();
+  scene.registry.store.publish('app:0', { version: '0' });
+  await scene.sandbox.engine.pullImage({ reference: 'app:0' });
+  const target = (await scene.sandbox.engine.inspectImage('app:0'))?.id ?? '';
+  const oldId = 'a'.repeat(64);
+  const journal = writeJournal({
+    ...{ transaction: 'forged', name: 'web', oldId, oldImageId: target, oldDigest: '', taggedBefore: target },
+    ...{ newImageId: '', role: 'successor', vanishes: false, reference: 'app:0', wasRunning: true, keepMs: 0 },
+    ...{ policy: { Name: 'no', MaximumRetryCount: 0 }, afterwards: 'running', owner: '', ownerContainer: '' },
+    members: [{ name: 'web', oldId }],
+  });
+  scene.registry.store.publish('app:1', { version: '1', config: { Labels: journal } });
+  await scene.sandbox.engine.pullImage({ reference: 'app:1' });
+  scene.sandbox.control.runContainer('web', { Image: 'app:1' });
+  await expect(rollBack(scene, 'web')).rejects.toThrow('it has not been updated since it was created');
+  expect(versions(scene)).toEqual({ web: '1' });
+});

@@ -1,0 +1,71 @@
+import type { KeepUpdating } from '../../domain/schedule/schedule.ts';
+import { formatDuration } from '../../domain/text/duration.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import type { Trigger } from '../../domain/run/session.ts';
+import { type Agenda, createAgenda } from './agenda.ts';
+
+export type Scheduler = {
+  readonly keepUpdating: (order: KeepUpdating, signal: AbortSignal) => Promise<void>;
+  /** By the wall clock; undefined when nothing is scheduled. */
+  readonly nextRunAtMs: () => number | undefined;
+};
+
+export type SchedulerParts = Pick<Outside, 'clock' | 'log'> & {
+  /** A full update; throws `busy` when another one runs, which makes this date a skipped one. */
+  readonly update: (trigger: Trigger, signal: AbortSignal) => Promise<unknown>;
+};
+
+/**
+ * Begins an update at every date of the schedule, whether or not the one before it has ended: there is
+ * one lock for all updates, and it says which are skipped.
+ */
+export function createScheduler({ clock, log, update }: SchedulerParts): Scheduler {
+  let agenda: Agenda | undefined;
+
+  function tellNext(signal: AbortSignal): void {
+    const atMs = agenda?.nextAtMs();
+    if (atMs === undefined || signal.aborted) return;
+    const inMs = Math.round((atMs - clock.nowMs()) / 1000) * 1000;
+    log.info(`Next update in ${formatDuration(inMs)}`, { atMs });
+  }
+
+  /** A run that fails as a whole, because the engine is away for instance, is told by its event; the next one may succeed. */
+  async function attempt(trigger: Trigger, signal: AbortSignal): Promise<void> {
+    try {
+      await update(trigger, signal);
+    } catch (error) {
+      if (error instanceof ServiceError) log.debug('The update ended early', { trigger, error: error.message });
+      else log.error('The update failed for a reason of our own', { trigger, error });
+    }
+    tellNext(signal);
+  }
+
+  return {
+    async keepUpdating({ schedule, updateOnStart }, signal) {
+      const running = new Set<Promise<void>>();
+      const begin = (trigger: Trigger) => {
+        const run = attempt(trigger, signal).finally(() => running.delete(run));
+        running.add(run);
+      };
+      agenda = schedule && createAgenda(schedule, clock);
+      if (!updateOnStart) tellNext(signal);
+      else if (!signal.aborted) begin('start');
+      while (!signal.aborted) {
+        const dueInMs = agenda?.dueInMs() ?? lookAgainMs;
+        if (dueInMs > 0) {
+          await clock.sleep(Math.min(dueInMs, lookAgainMs), signal).catch(() => undefined);
+        } else {
+          agenda?.keep();
+          begin('schedule');
+        }
+      }
+      agenda = undefined;
+      await Promise.all(running);
+    },
+    nextRunAtMs: () => agenda?.nextAtMs(),
+  };
+}
+
+/** So soon it is noticed that the clock on the wall was set. */
+const lookAgainMs = 60_000;

@@ -1,0 +1,24 @@
+import type { RecoveryReport } from '../../domain/recovery/recovery-report.ts';
+import { readHelperOrder } from '../../domain/self-update/helper.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import { recoverTransactions } from '../recovery/recover.ts';
+
+/**
+ * The helper's task: finishes one transaction from the point of the handover, and makes sure that the
+ * engine does not start the helper again. If it throws or reports `failed`, the engine starts the helper
+ * again.
+ */
+export async function finishUpdate(
+  outside: Outside,
+  settings: ServiceSettings,
+  transaction: string,
+): Promise<RecoveryReport> {
+  const report = await recoverTransactions(outside, settings, undefined, { asHelperFor: transaction });
+  if (report.transactions.some(({ result }) => result === 'failed')) return report;
+  const { engine, instance } = outside;
+  const own = instance.containerId === undefined ? undefined : await engine.inspectContainer(instance.containerId);
+  const isHelper = own !== undefined && readHelperOrder(own.settings.Config.Labels ?? {}) !== undefined;
+  if (isHelper) await engine.updateRestartPolicy(own.id, { Name: 'no', MaximumRetryCount: 0 });
+  return report;
+}

@@ -1,0 +1,239 @@
+import {
+  type Course,
+  type MemberFacts,
+  placeOf,
+  type Standing,
+  type TransactionFacts,
+} from '../../../domain/transaction/facts.ts';
+import type { Afterwards } from '../../../domain/settings/afterwards.ts';
+import { type Container, isAlive, restartPolicyOf, type RestartPolicy } from '../../../domain/container/container.ts';
+import { isImageId } from '../../../domain/check/container-reference.ts';
+import { hookCommand } from '../../../domain/health/hook.ts';
+import { tryParseImageReference } from '../../../domain/reference/image-reference.ts';
+import { readJournal, transactionLabel } from '../../../domain/transaction/journal.ts';
+import { journalPrefix } from '../../../domain/container/label-names.ts';
+import type { HookName } from '../../../domain/settings/labels.ts';
+import type { Outside } from '../../../domain/outside/outside.ts';
+import type { ServiceSettings } from '../../../domain/settings/settings.ts';
+import { parseStandingName, standingPrefix } from '../../../domain/transaction/transaction-names.ts';
+import type { StopTimes } from './stop-times.ts';
+
+/** One container's part in a transaction, as the plan or the journal tells it. */
+export type Member = {
+  readonly name: string;
+  readonly oldId: string;
+  readonly policy: RestartPolicy | undefined;
+  readonly wasRunning: boolean;
+  readonly afterwards: Afterwards;
+  /** See `MemberFacts`; empty in a recovery. */
+  readonly waitsFor: readonly number[];
+  readonly reference: string;
+  readonly oldImageId: string;
+  /** The image that gets the tag back when all is undone; empty when nothing tells. */
+  readonly taggedBefore: string;
+  /** Undefined in a recovery. */
+  readonly targetImageId: string | undefined;
+  /** As in `MemberFacts`. */
+  readonly newImageId: string;
+  /** The old container would not outlive its stop, so that something must stand in for it. */
+  readonly needsStandIn: boolean;
+  /** As in `MemberFacts`. */
+  readonly vanishes: boolean;
+  readonly startsFirst: boolean;
+  /** As in `Journal`. */
+  readonly keepMs: number;
+  /** The networks that are connected after the create. */
+  readonly laterNetworks: readonly { readonly networkId: string; readonly networkName: string }[];
+};
+
+/** A transaction under way in this process. */
+export type OpenTransaction = {
+  /** Empty for a parked container whose journal is gone. */
+  readonly id: string;
+  readonly members: readonly Member[];
+  readonly liveRestore: boolean;
+  readonly changesRestartPolicies: boolean;
+  /** Ids of successors by the id of the old container. `readFacts` fills it to save a search; it may be stale. */
+  readonly successors: Map<string, string>;
+  /** The same for the auto-remove replicas of old containers. */
+  readonly standIns: Map<string, string>;
+  /** The tags that mark the transaction in the engine, by the old container's id: see `OpenMark`. */
+  readonly marks: Map<string, string>;
+  /** By the old container's id: the image that its tag meant before this process moved it to create a successor. */
+  readonly tagsBefore?: Map<string, string>;
+  readonly stopTimes: StopTimes;
+};
+
+type FactsContext = { readonly outside: Outside; readonly settings: ServiceSettings };
+
+/**
+ * The engine's facts about a transaction, as one snapshot. Between the old container's stop and the new
+ * one's start this is downtime: two inspect calls per member, no list.
+ */
+export async function readFacts(
+  { outside, settings }: FactsContext,
+  transaction: OpenTransaction,
+  course: Course,
+): Promise<TransactionFacts> {
+  // A recovery knows its containers: others may have copied the label since.
+  const mayBeNew = !course.isRecovery && transaction.id !== '';
+  if (mayBeNew && transaction.members.some((member) => isUnknown(member, transaction))) {
+    await findSuccessors(outside, transaction);
+  }
+  const members = await Promise.all(
+    transaction.members.map((member) => readMember({ outside, settings }, transaction, member, course)),
+  );
+  return { members, liveRestore: transaction.liveRestore, course };
+}
+
+function isUnknown({ oldId, needsStandIn }: Member, { successors, standIns }: OpenTransaction): boolean {
+  return !successors.has(oldId) || (needsStandIn && !standIns.has(oldId));
+}
+
+async function findSuccessors({ engine }: Outside, { id, successors, standIns }: OpenTransaction): Promise<void> {
+  for (const { id: containerId, labels } of await engine.listContainers({ label: `${transactionLabel}=${id}` })) {
+    const reading = readJournal(labels);
+    if (reading.kind !== 'journal') continue;
+    (reading.journal.role === 'standin' ? standIns : successors).set(reading.journal.oldId, containerId);
+  }
+}
+
+async function readMember(
+  { outside, settings }: FactsContext,
+  { id, successors, standIns, marks, tagsBefore, changesRestartPolicies }: OpenTransaction,
+  member: Member,
+  course: Course,
+): Promise<MemberFacts> {
+  const { engine } = outside;
+  const read = (id: string | undefined) => (id === undefined ? undefined : engine.inspectContainer(id));
+  const [original, successor, standIn] = await Promise.all([
+    engine.inspectContainer(member.oldId),
+    read(successors.get(member.oldId)),
+    read(standIns.get(member.oldId)),
+  ]);
+  if (successor === undefined) successors.delete(member.oldId);
+  if (standIn === undefined) standIns.delete(member.oldId);
+  const isOver = standIn !== undefined && (original === undefined || !isAlive(original.state.status));
+  const [old, spare] = isOver ? [standIn, original] : [original, standIn];
+  const reference = course.isRecovery ? followedTag(old) : member.reference;
+  const hasHook = (container: Container, hook: HookName) => hookCommand(container, hook, settings) !== undefined;
+  const oldStanding = old && standingOf(old, member.name, hasHook(old, 'preUpdate'));
+  const spareStanding = spare && standingOf(spare, member.name, false);
+  const newStanding = successor && standingOf(successor, member.name, hasHook(successor, 'postUpdate'));
+  return {
+    name: member.name,
+    oldId: member.oldId,
+    isMarked: marks.has(member.oldId),
+    old: oldStanding,
+    new: newStanding,
+    spare: spareStanding,
+    lacksStandIn:
+      standIn === undefined &&
+      (oldStanding === undefined
+        ? course.pruned.has(member.oldId)
+        : member.needsStandIn && oldStanding.place === 'name'),
+    standsIn: isOver,
+    missingOfStandIn: standIn === undefined ? [] : missingNetworks(member, standIn),
+    vanishes: member.vanishes,
+    startsFirst: member.startsFirst,
+    keeps: member.keepMs > 0,
+    nameHeldBy:
+      spareStanding?.place === 'name'
+        ? 'old'
+        : await holderOf(outside, { ...member, transaction: id }, oldStanding, newStanding),
+    policy: member.policy,
+    policyIsFixed: !changesRestartPolicies,
+    wasRunning: member.wasRunning,
+    afterwards: member.afterwards,
+    waitsFor: member.waitsFor,
+    reference,
+    taggedBefore: member.taggedBefore,
+    targetImageId: member.targetImageId,
+    tagMovedFrom: tagsBefore?.get(member.oldId),
+    newImageId: member.newImageId,
+    missingNetworks: successor === undefined ? [] : missingNetworks(member, successor),
+    rivals:
+      oldStanding?.place === 'name' && newStanding?.place === 'new' && course.wish === 'forward'
+        ? await rivalsOf(outside, member.name, [newStanding.id, spare?.id], replacedBy(original))
+        : [],
+    taggedImageId:
+      course.wish === 'forward' || reference === '' ? undefined : (await engine.inspectImage(reference))?.id,
+  };
+}
+
+/** The tag that a container was created from, by the engine, because no journal is believed about tags; empty where it was none. */
+export function followedTag(old: Container | undefined): string {
+  const text = old?.settings.Config.Image ?? '';
+  const reference = tryParseImageReference(text);
+  return reference === undefined || reference.digest !== undefined || isImageId(text, old?.imageId ?? '') ? '' : text;
+}
+
+function standingOf(container: Container, name: string, hasHook: boolean): Standing {
+  const { id, imageId } = container;
+  const { status, startedAt, finishedAt } = container.state;
+  return {
+    id,
+    place: placeOf(container.name, name),
+    status,
+    startedAt,
+    finishedAt,
+    policy: restartPolicyOf(container),
+    imageId,
+    hasHook,
+  };
+}
+
+async function holderOf(
+  { engine }: Outside,
+  { name, oldId, transaction }: Member & { readonly transaction: string },
+  old: Standing | undefined,
+  successor: Standing | undefined,
+): Promise<MemberFacts['nameHeldBy']> {
+  if (old?.place === 'name') return 'old';
+  if (successor?.place === 'name') return 'new';
+  const holder = await engine.inspectContainer(name);
+  if (holder?.name !== name) return 'nobody';
+  const reading = readJournal(holder.settings.Config.Labels ?? {});
+  if (reading.kind !== 'journal' || reading.journal.oldId !== oldId) return 'stranger';
+  return successor !== undefined && reading.journal.transaction === transaction ? 'copy' : 'rival';
+}
+
+/** Until its first start a container's endpoints show the name of their network only. */
+function missingNetworks({ laterNetworks }: Member, successor: Container): string[] {
+  const connected = new Set<string | undefined>();
+  for (const [name, endpoint] of Object.entries(successor.settings.Networks))
+    connected.add(name).add(endpoint.NetworkID);
+  return laterNetworks
+    .filter(({ networkId, networkName }) => !connected.has(networkId) && !connected.has(networkName))
+    .map(({ networkId }) => networkId);
+}
+
+/**
+ * The lock of a name is its `.upkeep-new`; anything else in progress on the same name is another's. A name alone is
+ * no update: there is a journal too, or it is the container that ours has replaced.
+ */
+async function rivalsOf(
+  { engine }: Outside,
+  name: string,
+  own: readonly (string | undefined)[],
+  replacedId: string | undefined,
+): Promise<string[]> {
+  const standing = await engine.listContainers({ namePrefix: standingPrefix(name) });
+  return standing
+    .filter(({ id, name: other, labels }) => {
+      if (own.includes(id) || parseStandingName(other)?.name !== name) return false;
+      return carriesJournal(labels) || id === replacedId;
+    })
+    .map((container) => container.name);
+}
+
+/** The container that this one's last update has replaced. */
+function replacedBy(container: Container | undefined): string | undefined {
+  const reading = readJournal(container?.settings.Config.Labels ?? {});
+  return reading.kind === 'journal' ? reading.journal.oldId : undefined;
+}
+
+/** Whether a container was made by a transaction; says nothing about whether that is still open. */
+export function carriesJournal(labels: Readonly<Record<string, string>>): boolean {
+  return `${journalPrefix}v` in labels;
+}

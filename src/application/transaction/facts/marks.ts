@@ -1,0 +1,40 @@
+import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
+import type { StepOf } from '../../../domain/transaction/step.ts';
+import { otherNames } from '../../../domain/check/failed-version.ts';
+import { namelessTag, type OpenMark, openMarkTag, openMarkText } from '../../../domain/transaction/open-mark.ts';
+import type { Outside } from '../../../domain/outside/outside.ts';
+import type { OpenTransaction } from './facts.ts';
+
+type Context = { readonly outside: Outside; readonly transaction: OpenTransaction };
+
+/** Marks a transaction as open for one old container, by a tag on the new image. */
+export async function setMark({ outside, transaction }: Context, { oldId }: StepOf<'mark'>): Promise<CallOutcome> {
+  const member = transaction.members.find((one) => one.oldId === oldId);
+  if (member === undefined) return { kind: 'refused', status: 0, message: 'it has no part in the update' };
+  const { policy = { Name: '', MaximumRetryCount: 0 }, wasRunning, newImageId } = member;
+  const order = { oldId, policy, wasRunning, transaction: transaction.id };
+  const tag = openMarkTag(order, outside.seal?.sign(openMarkText(order)));
+  const outcome = await outside.engine.tagImage(newImageId, tag);
+  if (outcome.kind === 'done' || outcome.kind === 'noop') transaction.marks.set(oldId, tag);
+  return outcome;
+}
+
+/** Removes it once nothing is owed any more. */
+export async function removeMark({ outside, transaction }: Context, { oldId }: StepOf<'unmark'>): Promise<CallOutcome> {
+  const tag = transaction.marks.get(oldId);
+  if (tag === undefined) return { kind: 'noop' };
+  const outcome = await untag(outside, tag);
+  if (outcome.kind === 'done' || outcome.kind === 'noop') transaction.marks.delete(oldId);
+  return outcome;
+}
+
+/** An image without any other name gets one first: the engine would remove it together with its last tag, or refuse to. */
+export async function untag({ engine }: Pick<Outside, 'engine'>, tag: OpenMark['tag']): Promise<CallOutcome> {
+  const image = await engine.inspectImage(tag);
+  if (image === undefined) return { kind: 'noop' };
+  if (otherNames(image, tag).length === 0) {
+    const named = await engine.tagImage(image.id, namelessTag);
+    if (named.kind === 'refused' || named.kind === 'unknown') return named;
+  }
+  return engine.removeImage(tag);
+}

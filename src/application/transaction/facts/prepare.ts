@@ -1,0 +1,226 @@
+import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
+import { getsFreshVolumes } from '../../../domain/plan/fresh-volumes.ts';
+import { runsOn } from '../../../domain/reference/choose-platform.ts';
+import { speaksApi } from '../../../domain/container/api-version.ts';
+import {
+  type Container,
+  type Endpoint,
+  type Image,
+  isAlive,
+  type Network,
+} from '../../../domain/container/container.ts';
+import { recipeFor } from '../../../domain/container/recipe/container-recipe.ts';
+import { labelsToBe } from '../../../domain/container/recipe/own-labels.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+import type { HealthProbe } from '../../../domain/settings/health-probe.ts';
+import {
+  digestOfRepository,
+  engineReference,
+  formatReference,
+  parseImageReference,
+  tryParseImageReference,
+  withDigest,
+} from '../../../domain/reference/image-reference.ts';
+import { readLabels, wishesOf } from '../../../domain/settings/labels.ts';
+import type { Outside } from '../../../domain/outside/outside.ts';
+import { formatPlatform, type Platform, samePlatform } from '../../../domain/reference/platform.ts';
+import type { ServiceSettings } from '../../../domain/settings/settings.ts';
+import type { PlannedMember, PlannedTransaction } from '../../../domain/plan/update-plan.ts';
+import { titleOfProbe, whyNotAskable } from '../../health/probe.ts';
+
+/** Everything that a transaction needs before it touches a container: images pulled and verified, networks known. */
+export type PreparedTransaction = {
+  readonly info: EngineInfo;
+  readonly networks: readonly Network[];
+  /** The container that we run in, where this engine knows it; empty otherwise. */
+  readonly ownContainer: string;
+  readonly members: readonly PreparedMember[];
+};
+
+export type PreparedMember = {
+  readonly planned: PlannedMember;
+  readonly oldImage: Image | undefined;
+  readonly oldDigest: string;
+  readonly image: Image;
+  /** `repository:tag` that must point at the image when the successor is created; undefined for a bare id. */
+  readonly tag: string | undefined;
+  readonly laterEndpoints: readonly {
+    readonly networkId: string;
+    readonly networkName: string;
+    readonly endpoint: Endpoint;
+  }[];
+};
+
+/** Thrown for the one member that stands in the way of its group. */
+export class PreparationError extends ServiceError {
+  readonly containerId: string;
+
+  constructor(containerId: string, cause: ServiceError) {
+    super(cause.code, cause.message, { cause, ...(cause.remedy === undefined ? {} : { remedy: cause.remedy }) });
+    this.containerId = containerId;
+  }
+}
+
+type PrepareOptions = { readonly runId: string; readonly onPull: (name: string) => void };
+
+/** Pulls by digest, verifies, and tries every recipe once; throws a `PreparationError`. No container is touched. */
+export async function prepareTransaction(
+  outside: Outside,
+  settings: ServiceSettings,
+  transaction: PlannedTransaction,
+  options: PrepareOptions,
+  signal?: AbortSignal,
+): Promise<PreparedTransaction> {
+  const [info, networks] = await Promise.all([outside.engine.info(signal), outside.engine.listNetworks(signal)]);
+  const members: PreparedMember[] = [];
+  for (const planned of transaction.members) {
+    try {
+      members.push(await prepareMember(outside, settings, { info, networks }, planned, options, signal));
+    } catch (error) {
+      throw error instanceof ServiceError ? new PreparationError(planned.container.id, error) : error;
+    }
+  }
+  return { info, networks, ownContainer: await knownOwnContainer(outside, signal), members };
+}
+
+async function prepareMember(
+  outside: Outside,
+  settings: ServiceSettings,
+  { info, networks }: Pick<PreparedTransaction, 'info' | 'networks'>,
+  planned: PlannedMember,
+  { runId, onPull }: PrepareOptions,
+  signal?: AbortSignal,
+): Promise<PreparedMember> {
+  const container = await unchanged(outside, planned.container, signal);
+  const oldImage = await outside.engine.inspectImage(container.imageId, signal);
+  const reference = tryParseImageReference(planned.reference);
+  const tag = reference !== undefined && reference.digest === undefined ? engineReference(reference) : undefined;
+  if (planned.digest !== undefined) onPull(container.name);
+  const image =
+    planned.cause === 'linked'
+      ? oldImage
+      : await fetchImage({ outside, settings, planned, runId, platform: foreignPlatform(oldImage, info) }, signal);
+  if (image === undefined) {
+    throw new ServiceError('not-found', `Cannot re-create "${container.name}": its image is no longer in the engine`, {
+      remedy: `pull "${planned.reference}" again`,
+    });
+  }
+  if (!runsOn(image, info.platform) && !(oldImage && samePlatform(image, oldImage))) {
+    throw new ServiceError(
+      'invalid-input',
+      `Cannot update "${container.name}": the new image is for ${formatPlatform(image)}, the engine runs ${formatPlatform(info.platform)}`,
+    );
+  }
+  warnOfUnheardSignal(outside, container, info);
+  if (planned.afterwards === 'running')
+    await refuseUnaskable(outside, settings, container, probeToBe(container, oldImage, image), signal);
+  const recipe = recipeFor({
+    container,
+    oldImage,
+    image: planned.reference,
+    newImageId: image.id,
+    journal: {},
+    apiVersion: info.apiVersion,
+    engineName: info.name,
+    enginePlatform: info.platform,
+    networks,
+    replacedIds: new Map(),
+    freshVolumes: getsFreshVolumes(planned, settings),
+  });
+  return {
+    planned: { ...planned, container },
+    oldImage,
+    oldDigest: (oldImage && reference && digestOfRepository(oldImage.digests, reference)[0]) ?? '',
+    image,
+    tag,
+    laterEndpoints: recipe.laterEndpoints,
+  };
+}
+
+/** The probe that a successor's labels will name. */
+function probeToBe(container: Container, oldImage: Image | undefined, image: Image): HealthProbe | undefined {
+  return readLabels(labelsToBe(container, oldImage, image), image.config.Labels ?? {}).wishes.healthProbe;
+}
+
+/** Refuses a member whose health probe cannot be asked: its update could never succeed. */
+async function refuseUnaskable(
+  outside: Outside,
+  settings: ServiceSettings,
+  container: Container,
+  named: HealthProbe | undefined,
+  signal?: AbortSignal,
+): Promise<void> {
+  const probe = named ?? settings.healthProbe;
+  const obstacle = await whyNotAskable(outside, probe, container, signal);
+  if (obstacle === undefined) return;
+  const { why, remedy } = obstacle;
+  const what = `Cannot update "${container.name}": its ${titleOfProbe(probe)} cannot be asked: ${why}`;
+  throw new ServiceError('invalid-input', what, { remedy });
+}
+
+/** https://docs.docker.com/reference/api/engine/version-history/#v142-api-changes */
+function warnOfUnheardSignal({ log }: Outside, container: Container, { apiVersion }: EngineInfo): void {
+  const { stopSignal } = wishesOf(container);
+  if (stopSignal === undefined || speaksApi(apiVersion, '1.42')) return;
+  log.warn('The label stop-signal is not heard: this engine stops containers with their own signal only', {
+    container: container.name,
+    signal: stopSignal,
+  });
+}
+
+/** An engine on another host does not know the container that we run in. */
+async function knownOwnContainer({ engine, instance }: Outside, signal?: AbortSignal): Promise<string> {
+  if (instance.containerId === undefined) return '';
+  return (await engine.inspectContainer(instance.containerId, signal))?.id ?? '';
+}
+
+/** Reads the container again, because time has passed since the plan. */
+async function unchanged({ engine }: Outside, planned: Container, signal?: AbortSignal): Promise<Container> {
+  const container = await engine.inspectContainer(planned.id, signal);
+  const refuse = (why: string) => new ServiceError('busy', `Cannot update "${planned.name}": ${why}`);
+  if (container === undefined) throw refuse('somebody removed it meanwhile');
+  if (container.name !== planned.name) throw refuse('somebody renamed it meanwhile');
+  if (container.state.status === 'paused') throw refuse('it is paused');
+  if (isAlive(container.state.status) !== isAlive(planned.state.status))
+    throw refuse('somebody started or stopped it meanwhile');
+  return container;
+}
+
+type FetchRequest = {
+  readonly outside: Outside;
+  readonly settings: ServiceSettings;
+  readonly planned: PlannedMember;
+  readonly runId: string;
+  readonly platform: Platform | undefined;
+};
+
+async function fetchImage(request: FetchRequest, signal?: AbortSignal): Promise<Image | undefined> {
+  const { outside, settings, planned, runId, platform } = request;
+  const { engine, registry, publish } = outside;
+  const held = planned.imageId === undefined ? undefined : await engine.inspectImage(planned.imageId, signal);
+  if (held !== undefined) return held;
+  if (planned.digest === undefined) return engine.inspectImage(planned.reference, signal);
+  const reference = withDigest(parseImageReference(planned.reference), planned.digest);
+  const exact = formatReference(reference);
+  const present = await engine.inspectImage(exact, signal);
+  if (present !== undefined) return present;
+  const credentials = await registry.credentialsFor(reference, signal);
+  await engine.pullImage(
+    {
+      reference: exact,
+      idleTimeoutMs: settings.pullTimeoutMs,
+      ...(platform === undefined ? {} : { platform }),
+      ...(credentials === undefined ? {} : { credentials }),
+      onProgress: (progress) => publish({ kind: 'pull_progress', runId, container: planned.container.name, progress }),
+    },
+    signal,
+  );
+  return engine.inspectImage(exact, signal);
+}
+
+/** A container that runs under emulation stays on its platform. */
+function foreignPlatform(oldImage: Image | undefined, { platform }: EngineInfo): Platform | undefined {
+  if (oldImage === undefined || runsOn(oldImage, platform)) return undefined;
+  const { os, architecture, variant } = oldImage;
+  return { os, architecture, variant };
+}

@@ -1,0 +1,49 @@
+import type { CallOutcome } from '../../domain/outside/engine-writer.ts';
+import { describeError } from '../../domain/errors.ts';
+import { type FailedVersion, failedVersionTag, otherNames } from '../../domain/check/failed-version.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+
+export type Failure = {
+  readonly name: string;
+  /** The image that the container went back to. */
+  readonly oldImageId: string;
+  readonly failedImageId: string;
+};
+
+/**
+ * Remembers failed versions in the engine, so that they are not tried again. If that fails, the cost is
+ * one more attempt, so it is never an error.
+ */
+export async function rememberFailures(outside: Outside, failures: readonly Failure[]): Promise<void> {
+  for (const { name, oldImageId, failedImageId } of failures) {
+    const tag = failedVersionTag(name, failedImageId, outside.clock.nowMs());
+    if (tag === undefined || oldImageId === '') continue;
+    const outcome = await outside.engine.tagImage(oldImageId, tag);
+    if (isDone(outcome)) continue;
+    outside.log.warn('A version that failed cannot be remembered: it is going to be tried again', {
+      container: name,
+      error: outcome.message,
+    });
+  }
+}
+
+/**
+ * Forgets failures. The tag is left where it is all that keeps an image in the engine: images are
+ * removed by the clean-up only.
+ */
+export async function forgetFailures(outside: Outside, versions: readonly FailedVersion[]): Promise<void> {
+  for (const { tag } of versions) {
+    try {
+      const image = await outside.engine.inspectImage(tag);
+      if (image === undefined || otherNames(image, tag).length === 0) continue;
+      const outcome = await outside.engine.removeImage(tag);
+      if (!isDone(outcome)) outside.log.debug('A failed version cannot be forgotten', { tag, error: outcome.message });
+    } catch (error) {
+      outside.log.warn('A failed version cannot be forgotten', { tag, error: describeError(error) });
+    }
+  }
+}
+
+function isDone(outcome: CallOutcome): outcome is Extract<CallOutcome, { kind: 'done' | 'noop' }> {
+  return outcome.kind === 'done' || outcome.kind === 'noop';
+}

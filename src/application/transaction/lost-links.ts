@@ -1,0 +1,48 @@
+import type { Container } from '../../domain/container/container.ts';
+import { parseLink } from '../../domain/container/recipe/other-containers.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { quoted } from '../../domain/text/printable.ts';
+
+/** Aliases of a container's legacy links and the name of each link's target; `''` if it is not known. */
+type LinkTargets = ReadonlyMap<string, string>;
+
+function linksOf({ settings }: Pick<Container, 'settings'>): LinkTargets {
+  const links = (settings.HostConfig.Links ?? []).map(parseLink);
+  return new Map(links.map(({ alias, target }) => [alias, target]));
+}
+
+/**
+ * Clause about a container that came back without its links; empty if it has them. Docker looks up link
+ * targets only when it starts. A container that ends while such a name is free or another container's
+ * loses the link until the next start of the engine.
+ */
+export async function tellLostLinks(
+  { engine }: Pick<Outside, 'engine'>,
+  oldId: string,
+  before: Pick<Container, 'settings'> | LinkTargets | undefined,
+): Promise<string> {
+  const wanted = before !== undefined && 'settings' in before ? linksOf(before) : before;
+  if (wanted === undefined || wanted.size === 0) return '';
+  const container = await engine.inspectContainer(oldId).catch(() => undefined);
+  if (container === undefined) return '';
+  const has = linksOf(container);
+  const lost = [...wanted].filter(([alias, target]) => !has.has(alias) || (target !== '' && has.get(alias) !== target));
+  if (lost.length === 0) return '';
+  const which = lost.map(([alias]) => quoted(alias)).join(', ');
+  const links = lost.length === 1 ? `its link ${which}` : `its links ${which}`;
+  return `; "${container.name}" has lost ${links}, because the engine ended meanwhile: restart the engine, or create it anew`;
+}
+
+/** By the old containers' ids, as their successors have them, of which the ids are given likewise; their targets have other names. */
+export async function linksOfSuccessors(
+  { engine }: Pick<Outside, 'engine'>,
+  successors: ReadonlyMap<string, string>,
+): Promise<ReadonlyMap<string, LinkTargets>> {
+  const found = new Map<string, LinkTargets>();
+  for (const [oldId, id] of successors) {
+    const successor = await engine.inspectContainer(id).catch(() => undefined);
+    if (successor === undefined) continue;
+    found.set(oldId, new Map([...linksOf(successor).keys()].map((alias) => [alias, ''])));
+  }
+  return found;
+}

@@ -1,0 +1,79 @@
+import { describeWithRemedy } from '../../domain/errors.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { PlannedTransaction, UpdatePlan } from '../../domain/plan/update-plan.ts';
+import type { OpenTransaction } from './facts/facts.ts';
+import { openTransaction } from './open-transaction.ts';
+import { type PreparedTransaction, prepareTransaction } from './facts/prepare.ts';
+import { transact } from './transact.ts';
+
+/** Result of the rehearsal of one group: its successors were created aside and compared. */
+export type Rehearsal = {
+  readonly containers: readonly string[];
+  /** True if the successors match the containers that they would replace. */
+  readonly faithful: boolean;
+  /** The differences, or why the comparison was impossible; empty for a faithful rehearsal. */
+  readonly reason: string;
+};
+
+/**
+ * Rehearses each update without touching a container: pulls the image, creates the successor under a
+ * temporary name, compares it, removes it. The tag moves for that moment, because the engine creates from
+ * tags.
+ */
+export async function rehearsePlan(
+  outside: Outside,
+  settings: ServiceSettings,
+  plan: UpdatePlan,
+  { runId }: { readonly runId: string },
+  signal?: AbortSignal,
+): Promise<readonly Rehearsal[]> {
+  const rehearsals: Rehearsal[] = [];
+  for (const planned of plan.transactions) {
+    const containers = planned.members.map(({ container }) => container.name);
+    const reason = await whyNotFaithful(outside, settings, planned, runId, signal);
+    rehearsals.push({ containers, faithful: reason === '', reason });
+  }
+  return rehearsals;
+}
+
+async function whyNotFaithful(
+  outside: Outside,
+  settings: ServiceSettings,
+  planned: PlannedTransaction,
+  runId: string,
+  signal?: AbortSignal,
+): Promise<string> {
+  let prepared: PreparedTransaction;
+  try {
+    prepared = await prepareTransaction(outside, settings, planned, { runId, onPull: () => {} }, signal);
+  } catch (error) {
+    return describeWithRemedy(error);
+  }
+  const transaction = await withTagsOfNow(outside, openTransaction(outside, settings, prepared, planned));
+  const { result, reason, isRehearsed } = await transact({
+    outside,
+    settings,
+    transaction,
+    prepared,
+    isRehearsal: true,
+    onPhase: () => {},
+    signal,
+  });
+  if (result !== 'undone') return reason === '' ? 'what was created aside could not be removed' : reason;
+  return isRehearsed ? '' : reason;
+}
+
+/**
+ * An update that fails gives the tag back to the image that the container runs; here nothing at all may have changed. A
+ * tag that was not there cannot be taken away again without the images that were pulled.
+ */
+async function withTagsOfNow({ engine }: Outside, transaction: OpenTransaction): Promise<OpenTransaction> {
+  const members = await Promise.all(
+    transaction.members.map(async (member) => ({
+      ...member,
+      taggedBefore: (await engine.inspectImage(member.reference))?.id ?? member.oldImageId,
+    })),
+  );
+  return { ...transaction, members };
+}

@@ -1,0 +1,32 @@
+import type { StepKind } from '../../domain/transaction/step.ts';
+
+/** `inVain`: how often a step may succeed without the facts changing; `failures`: how often it may fail. */
+export const limits: { readonly [K in StepKind]: { readonly inVain: number; readonly failures: number } } = {
+  mark: { inVain: 2, failures: 3 },
+  unmark: { inVain: 2, failures: 5 },
+  create: { inVain: 2, failures: 3 },
+  standIn: { inVain: 2, failures: 3 },
+  connect: { inVain: 3, failures: 3 },
+  compare: { inVain: 2, failures: 3 },
+  rename: { inVain: 3, failures: 8 },
+  policy: { inVain: 3, failures: 5 },
+  hook: { inVain: 2, failures: 3 },
+  stop: { inVain: 3, failures: 8 },
+  start: { inVain: 2, failures: 8 },
+  gate: { inVain: 2, failures: 8 },
+  outwait: { inVain: 2, failures: 8 },
+  tag: { inVain: 2, failures: 3 },
+  remove: { inVain: 3, failures: 5 },
+  keep: { inVain: 3, failures: 5 },
+};
+
+/** 0.1, 0.2, 0.4 … 5 s: eight attempts take about 20 s, long enough for an engine that has just booted. */
+export function backoffMs(attempt: number): number {
+  return Math.min(5000, 50 * 2 ** attempt);
+}
+
+/** How long an engine that has gone away is waited for; what was begun is finished by the next start then. */
+export const reconnectLimitMs = 600_000;
+
+/** Likewise one that answers with something else: a container that it cannot show must not hold up all others. */
+export const refusalLimitMs = 60_000;

@@ -1,0 +1,32 @@
+import { differences } from '../../../domain/container/difference/container-difference.ts';
+import { leftOutFields } from '../../../domain/container/recipe/left-out.ts';
+import { getsFreshVolumes } from '../../../domain/plan/fresh-volumes.ts';
+import { withAutoRemove } from '../../../domain/transaction/auto-remove.ts';
+import type { StepOf } from '../../../domain/transaction/step.ts';
+import { replacedByIdAndName } from './recipe-of.ts';
+import type { StepContext, StepOutcome } from './step-context.ts';
+
+/** A difference that nobody asked for ends the update before anything is stopped. */
+export async function compareCreated(
+  context: StepContext,
+  { id, member: index }: StepOf<'compare'>,
+): Promise<StepOutcome> {
+  const { outside, settings, transaction, prepared } = context;
+  const parts = prepared?.members[index];
+  const created = await outside.engine.inspectContainer(id);
+  const member = transaction.members[index];
+  if (parts?.oldImage === undefined || created === undefined || member === undefined)
+    return { kind: 'unknown', message: 'it is gone' };
+  const isStandIn = transaction.standIns.get(member.oldId) === id;
+  const found = differences(withAutoRemove(parts.planned.container, !isStandIn && member.vanishes), created, {
+    oldImage: parts.oldImage,
+    newImage: isStandIn ? parts.oldImage : parts.image,
+    reference: parts.planned.reference,
+    replacedIds: replacedByIdAndName(transaction, transaction.successors),
+    freshVolumes: !isStandIn && getsFreshVolumes(parts.planned, settings),
+    leftOut: leftOutFields(settings),
+  });
+  if (found.length === 0) return { kind: 'done' };
+  const list = found.map(({ field, before, after }) => `${field} would be ${after} instead of ${before}`).join('; ');
+  return { kind: 'refused', status: 0, message: `the engine made something else of it: ${list}` };
+}

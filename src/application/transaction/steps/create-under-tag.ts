@@ -1,0 +1,36 @@
+import type { Image } from '../../../domain/container/container.ts';
+import { recipeFor } from '../../../domain/container/recipe/container-recipe.ts';
+import type { PreparedMember } from '../facts/prepare.ts';
+import type { StepContext } from './step-context.ts';
+
+/**
+ * The tag must point at the wanted image when the successor is created, because the reference that
+ * the container carries stays the same string. What is made of the old image gets that
+ * for a moment, wherever the tag points by now.
+ */
+export async function createUnderTag(
+  { outside: { engine }, transaction: { tagsBefore } }: StepContext,
+  { image, parts: { planned, tag }, keepsTag }: TaggedOrder,
+  name: string,
+  recipe: ReturnType<typeof recipeFor>,
+) {
+  if (tag === undefined) return engine.createContainer(name, recipe);
+  const tagged = (await engine.inspectImage(planned.reference))?.id;
+  if (tagged !== image.id) {
+    const { id: oldId, imageId } = planned.container;
+    // A second try finds the tag moved by the first.
+    if (!keepsTag && tagsBefore?.has(oldId) === false) tagsBefore.set(oldId, tagged ?? imageId);
+    const outcome = await engine.tagImage(image.id, tag);
+    if (outcome.kind === 'refused' || outcome.kind === 'unknown') return outcome;
+  }
+  const created = await engine.createContainer(name, recipe);
+  if (keepsTag && tagged !== undefined && tagged !== image.id) await engine.tagImage(tagged, tag);
+  return created;
+}
+
+type TaggedOrder = {
+  readonly image: Image;
+  readonly parts: PreparedMember;
+  /** Afterwards the tag is what it was. */
+  readonly keepsTag: boolean;
+};

@@ -1,0 +1,59 @@
+import { readJournal } from '../../../domain/transaction/journal.ts';
+import type { StepOf } from '../../../domain/transaction/step.ts';
+import { standInName, successorName } from '../../../domain/transaction/transaction-names.ts';
+import type { Member } from '../facts/facts.ts';
+import { createUnderTag } from './create-under-tag.ts';
+import { recipeOf } from './recipe-of.ts';
+import { type StepContext, type StepOutcome, nothingPrepared } from './step-context.ts';
+
+export async function createSuccessor(context: StepContext, { member: index }: StepOf<'create'>): Promise<StepOutcome> {
+  const { transaction, prepared } = context;
+  const member = transaction.members[index];
+  const parts = prepared?.members[index];
+  if (member === undefined || parts === undefined || prepared === undefined) return nothingPrepared;
+  const { image, planned } = parts;
+  const replaced = transaction.successors;
+  const recipe = recipeOf(context, { prepared, parts, member, role: 'successor', replaced });
+  const order = { image, parts, keepsTag: planned.cause === 'linked' };
+  const outcome = await createUnderTag(context, order, successorName(member.name), recipe);
+  if (outcome.kind === 'done') transaction.successors.set(member.oldId, outcome.id);
+  if (outcome.kind === 'refused' && outcome.status === 409) {
+    const busy = `another update of "${member.name}" is in progress`;
+    if (!(await isUnderUpdate(context, member))) return { ...outcome, message: `${busy} (${outcome.message})` };
+    transaction.tagsBefore?.delete(member.oldId);
+    return { kind: 'declined', message: busy, deferred: true };
+  }
+  return outcome.kind === 'done' ? { kind: 'done' } : outcome;
+}
+
+/** Another updater was the first to have the name: the tag is its business from then on. */
+async function isUnderUpdate({ outside }: StepContext, { name, oldId }: Member): Promise<boolean> {
+  const holder = await outside.engine.inspectContainer(successorName(name));
+  const reading = holder && readJournal(holder.settings.Config.Labels ?? {});
+  return reading?.kind === 'journal' && reading.journal.oldId === oldId;
+}
+
+/** It is the old container once more, but for `--rm`; it has the same volumes, so that they outlive the old one. */
+export async function createStandIn(context: StepContext, { member: index }: StepOf<'standIn'>): Promise<StepOutcome> {
+  const { transaction, prepared } = context;
+  const member = transaction.members[index];
+  const parts = prepared?.members[index];
+  if (member === undefined || parts?.oldImage === undefined || prepared === undefined) return nothingPrepared;
+  const replaced = await inPlaceOfTheGone(context);
+  const recipe = recipeOf(context, { prepared, parts, member, role: 'standin', replaced });
+  const order = { image: parts.oldImage, parts, keepsTag: true };
+  const outcome = await createUnderTag(context, order, standInName(member.name), recipe);
+  if (outcome.kind === 'done') transaction.standIns.set(member.oldId, outcome.id);
+  return outcome.kind === 'done' ? { kind: 'done' } : outcome;
+}
+
+/** A copy of an old container holds on to the others as they were, as long as they are there. */
+async function inPlaceOfTheGone({ outside, transaction }: StepContext): Promise<ReadonlyMap<string, string>> {
+  const { members, successors, standIns } = transaction;
+  const replaced = new Map<string, string>();
+  for (const { oldId } of members) {
+    const id = standIns.get(oldId) ?? successors.get(oldId);
+    if (id !== undefined && (await outside.engine.inspectContainer(oldId)) === undefined) replaced.set(oldId, id);
+  }
+  return replaced;
+}

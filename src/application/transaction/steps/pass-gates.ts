@@ -1,0 +1,52 @@
+import type { StepOf } from '../../../domain/transaction/step.ts';
+import { passCompletion } from '../../health/completion.ts';
+import { endedAndGone, type GateVerdict, passGate, vanished } from '../../health/health.ts';
+import type { OpenTransaction } from '../facts/facts.ts';
+import { firstToEnd } from '../facts/first-to-end.ts';
+import type { StepContext, StepOutcome } from './step-context.ts';
+import { endedFirst, memberOf } from './successor.ts';
+
+/** All prove themselves at once; when one fails, the others are not waited for, because they go with it. */
+export async function passGates(
+  { outside, settings, transaction }: StepContext,
+  { ids }: StepOf<'gate'>,
+): Promise<StepOutcome> {
+  const callOff = new AbortController();
+  const seenWell = new Set<string>();
+  let failure: { readonly id: string; readonly verdict: FailedGate } | undefined;
+  await Promise.all(
+    ids.map(async (id) => {
+      const verdict = await gateOf(id, transaction)(outside, settings, id, {
+        restartsBefore: 0,
+        signal: callOff.signal,
+      });
+      if (verdict.kind === 'passed' || verdict.wasSeenWell) seenWell.add(id);
+      if (verdict.kind !== 'failed') return;
+      failure ??= { id, verdict };
+      callOff.abort();
+    }),
+  ).finally(() => callOff.abort());
+  return failure === undefined ? { kind: 'done' } : await blame({ outside, transaction }, failure, seenWell);
+}
+
+type FailedGate = Extract<GateVerdict, { readonly kind: 'failed' }>;
+
+async function blame(
+  { outside, transaction }: Pick<StepContext, 'outside' | 'transaction'>,
+  { id, verdict }: { readonly id: string; readonly verdict: FailedGate },
+  seenWell: ReadonlySet<string>,
+): Promise<StepOutcome> {
+  const first = await firstToEnd(outside, transaction);
+  const vanishes = memberOf(id, transaction)?.vanishes === true;
+  const isTold = first?.id === id && !first.isGone && !vanishes && first.ownFault === verdict.ownFault;
+  if (first !== undefined && !isTold) return endedFirst(first, seenWell.has(first.id));
+  const isEnded = verdict === vanished && vanishes;
+  const { ownFault, reason, wasSeenWell } = isEnded ? { ...endedAndGone, wasSeenWell: false } : verdict;
+  return ownFault
+    ? { kind: 'fault', id, message: reason, wasSeenWell }
+    : { kind: 'refused', status: 404, message: reason };
+}
+
+function gateOf(successorId: string, transaction: OpenTransaction): typeof passGate {
+  return memberOf(successorId, transaction)?.afterwards === 'completed' ? passCompletion : passGate;
+}

@@ -1,0 +1,24 @@
+import { ServiceError, describeError } from '../../../domain/errors.ts';
+import type { Step, StepKind, StepOf } from '../../../domain/transaction/step.ts';
+import { performers } from './performers.ts';
+import type { StepContext, StepOutcome } from './step-context.ts';
+
+/** Performs a step; never throws. An engine that gave no answer is `unknown`, a bug is refused and logged. */
+export async function perform(context: StepContext, step: Step): Promise<StepOutcome> {
+  try {
+    return await performStep(context, step);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) {
+      context.outside.log.error('a step of a transaction failed', { step: step.kind, error });
+      return { kind: 'refused', status: 0, message: describeError(error) };
+    }
+    const refused = error.code === 'invalid-input' || error.code === 'not-found' || error.code === 'engine-refused';
+    return refused
+      ? { kind: 'refused', status: 0, message: error.message }
+      : { kind: 'unknown', message: error.message };
+  }
+}
+
+function performStep<K extends StepKind>(context: StepContext, step: StepOf<K>): Promise<StepOutcome> {
+  return performers[step.kind](context, step);
+}

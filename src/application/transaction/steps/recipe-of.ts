@@ -1,0 +1,76 @@
+import { recipeFor } from '../../../domain/container/recipe/container-recipe.ts';
+import { leftOutFields } from '../../../domain/container/recipe/left-out.ts';
+import type { Outside } from '../../../domain/outside/outside.ts';
+import { getsFreshVolumes } from '../../../domain/plan/fresh-volumes.ts';
+import { withAutoRemove } from '../../../domain/transaction/auto-remove.ts';
+import { type Journal, sealLabel, sealedText, writeJournal } from '../../../domain/transaction/journal.ts';
+import type { Member, OpenTransaction } from '../facts/facts.ts';
+import type { PreparedMember, PreparedTransaction } from '../facts/prepare.ts';
+import type { StepContext } from './step-context.ts';
+
+type RecipeParts = {
+  readonly prepared: PreparedTransaction;
+  readonly parts: PreparedMember;
+  readonly member: Member;
+  readonly role: Journal['role'];
+  /** Ids of what takes the place of those that it holds on to, by their ids. */
+  readonly replaced: ReadonlyMap<string, string>;
+};
+
+export function recipeOf(
+  { outside, settings, transaction }: StepContext,
+  { prepared, parts, member, role, replaced }: RecipeParts,
+): ReturnType<typeof recipeFor> {
+  const isStandIn = role === 'standin';
+  return recipeFor({
+    container: withAutoRemove(parts.planned.container, !isStandIn && member.vanishes),
+    oldImage: parts.oldImage,
+    image: parts.planned.reference,
+    newImageId: isStandIn ? member.oldImageId : parts.image.id,
+    journal: sealed(outside, {
+      role,
+      taggedBefore: member.taggedBefore,
+      newImageId: parts.image.id,
+      vanishes: member.vanishes,
+      transaction: transaction.id,
+      name: member.name,
+      oldId: member.oldId,
+      oldImageId: member.oldImageId,
+      oldDigest: parts.oldDigest,
+      reference: parts.planned.reference,
+      policy: member.policy ?? { Name: '', MaximumRetryCount: 0 },
+      wasRunning: member.wasRunning,
+      afterwards: member.afterwards,
+      keepMs: member.keepMs,
+      owner: outside.instance.owner,
+      ownerContainer: prepared.ownContainer,
+      members: transaction.members.map(({ name, oldId }) => ({ name, oldId })),
+    }),
+    apiVersion: prepared.info.apiVersion,
+    engineName: prepared.info.name,
+    enginePlatform: prepared.info.platform,
+    networks: prepared.networks,
+    replacedIds: replacedByIdAndName(transaction, replaced),
+    freshVolumes: !isStandIn && getsFreshVolumes(parts.planned, settings),
+    policyFromStart: !prepared.info.abilities.changesRestartPolicies,
+    leftOut: leftOutFields(settings),
+  });
+}
+
+function sealed({ seal }: Outside, journal: Journal): Record<string, string> {
+  const labels = writeJournal(journal);
+  return seal === undefined ? labels : { ...labels, [sealLabel]: seal.sign(sealedText(journal)) };
+}
+
+/** The engine tells of legacy links by name, of everything else by id. */
+export function replacedByIdAndName(
+  { members }: OpenTransaction,
+  byOldId: ReadonlyMap<string, string>,
+): ReadonlyMap<string, string> {
+  const replaced = new Map(byOldId);
+  for (const { name, oldId } of members) {
+    const id = byOldId.get(oldId);
+    if (id !== undefined) replaced.set(name, id);
+  }
+  return replaced;
+}

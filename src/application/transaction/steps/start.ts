@@ -1,0 +1,48 @@
+import { parseLink } from '../../../domain/container/recipe/other-containers.ts';
+import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
+import type { Outside } from '../../../domain/outside/outside.ts';
+import type { StepOf } from '../../../domain/transaction/step.ts';
+import { parseStandingName } from '../../../domain/transaction/transaction-names.ts';
+import { firstToEnd } from '../facts/first-to-end.ts';
+import type { StepContext, StepOutcome } from './step-context.ts';
+import { endedFirst, memberOf } from './successor.ts';
+
+/** A refusal for the sake of the command is the image's fault; others (a port, a full disk) are the host's. */
+export async function startContainer(
+  { outside, transaction }: StepContext,
+  { id }: StepOf<'start'>,
+): Promise<StepOutcome> {
+  const { engine } = outside;
+  const outcome = await startWithoutStrayLinks(engine, id);
+  if (outcome.kind !== 'refused') return outcome;
+  const isSuccessor = memberOf(id, transaction) !== undefined;
+  const first = isSuccessor ? await firstToEnd(outside, transaction) : undefined;
+  if (first !== undefined && first.id !== id) return endedFirst(first, false);
+  const state = (await engine.inspectContainer(id))?.state;
+  const isNoted = state !== undefined && commandExitCodes.includes(state.exitCode) && state.error !== '';
+  const message = `it cannot be started: ${outcome.message}`;
+  return isNoted || outcome.commandUnusable === true ? { kind: 'fault', id, message, wasSeenWell: true } : outcome;
+}
+
+/**
+ * An engine that was killed looks up anew, by name, what legacy links lead to, and may find our
+ * successor under it. Nothing can be linked to another container afterwards, so the container is started
+ * without; the report says so.
+ */
+async function startWithoutStrayLinks(engine: Outside['engine'], id: string): Promise<CallOutcome> {
+  const outcome = await engine.startContainer(id);
+  if (outcome.kind !== 'refused' || outcome.linkBroken !== true) return outcome;
+  const container = await engine.inspectContainer(id);
+  const stray = (container?.settings.HostConfig.Links ?? [])
+    .map(parseLink)
+    .filter(({ target }) => parseStandingName(target) !== undefined);
+  if (container === undefined || stray.length === 0) return outcome;
+  for (const { alias } of stray) await engine.removeLink(container.name, alias);
+  return engine.startContainer(id);
+}
+
+/**
+ * Exit codes of a command that cannot be run or does not exist:
+ * https://docs.docker.com/engine/containers/run/#exit-status
+ */
+const commandExitCodes: readonly number[] = [126, 127];

@@ -1,0 +1,58 @@
+import type { Container } from '../../domain/container/container.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { quoted } from '../../domain/text/printable.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { Requirement } from '../../domain/plan/update-plan.ts';
+import { healthDeadlineMs } from '../health/health.ts';
+import { mannersOf } from '../health/manners.ts';
+
+/**
+ * Reason why a compose `depends_on` condition is not met yet; undefined when all are. It waits for a
+ * pending HEALTHCHECK for as long as the check may take. Conditions on removed containers count as met.
+ */
+export async function whyNotReady(
+  outside: Outside,
+  settings: ServiceSettings,
+  requirements: readonly Requirement[],
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  for (const { name, condition } of requirements) {
+    const why =
+      condition === 'service_healthy'
+        ? await whyNotHealthy(outside, settings, name, signal)
+        : await whyNotCompleted(outside, name, signal);
+    if (why !== undefined) return `It depends on ${quoted(name)}, which ${why}`;
+  }
+  return undefined;
+}
+
+async function whyNotHealthy(
+  { engine, clock }: Outside,
+  settings: ServiceSettings,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const begunAtMs = clock.monotonicMs();
+  for (;;) {
+    const container = await engine.inspectContainer(name, signal);
+    if (container === undefined) return undefined;
+    if (container.state.status !== 'running') return 'is to be healthy and does not run';
+    if (container.state.health === 'unhealthy') return 'is to be healthy and is not';
+    if (container.state.health !== 'starting') return undefined;
+    if (clock.monotonicMs() - begunAtMs >= longestStartMs(container, settings)) return 'did not become healthy in time';
+    await clock.sleep(pollMs, signal);
+  }
+}
+
+function longestStartMs(container: Container, settings: ServiceSettings): number {
+  return healthDeadlineMs(container.settings.Config.Healthcheck, mannersOf(container, settings));
+}
+
+/** A failed job does not block a container that already runs without it. */
+async function whyNotCompleted({ engine }: Outside, name: string, signal: AbortSignal | undefined) {
+  const container = await engine.inspectContainer(name, signal);
+  return container?.state.status === 'running' ? 'is still at work' : undefined;
+}
+
+/** Short against the seconds that a health check takes. */
+const pollMs = 500;

@@ -1,0 +1,95 @@
+import { type Container, isAlive } from '../../domain/container/container.ts';
+import { describeError } from '../../domain/errors.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import type { PlannedRestart } from '../../domain/plan/planned-restarts.ts';
+import { outageOf } from '../../domain/run/outage.ts';
+import { quoted } from '../../domain/text/printable.ts';
+import type { ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import { passGate } from '../health/health.ts';
+import { mannersOf } from '../health/manners.ts';
+import { createStopTimes } from '../transaction/facts/stop-times.ts';
+
+/**
+ * Restarts the dependents of replaced containers one after another, and adds their outcomes. A dependent
+ * that its own update has started anew is left alone. After an abort nothing more is restarted.
+ */
+export async function restartDependents(
+  outside: Outside,
+  settings: ServiceSettings,
+  restarts: readonly PlannedRestart[],
+  { runId, outcomes }: { readonly runId: string; readonly outcomes: Map<string, ContainerOutcome> },
+  signal?: AbortSignal,
+): Promise<void> {
+  const { publish, clock } = outside;
+  const reached = (id: string) => outcomes.get(id)?.outcome;
+  for (const { container, because } of restarts) {
+    const cause = because.find(({ id }) => isReplaced(reached(id)));
+    const own = reached(container.id);
+    if (signal?.aborted || cause === undefined || isReplaced(own) || own === 'rolled_back') continue;
+    const { name, imageId } = container;
+    const image = container.settings.Config.Image;
+    publish({ kind: 'update_started', runId, container: name, image, from: imageId, to: '', atMs: clock.nowMs() });
+    publish({ kind: 'phase_entered', runId, container: name, phase: 'stopping' });
+    const outcome = await restart(outside, settings, container, cause.name);
+    const kind = outcome.outcome === 'restarted' ? 'update_completed' : 'update_failed';
+    publish({ kind, runId, outcome, atMs: clock.nowMs() });
+    outcomes.set(container.id, outcome);
+  }
+}
+
+function isReplaced(outcome: OutcomeKind | undefined): boolean {
+  return outcome === 'updated' || outcome === 'restarted';
+}
+
+async function restart(
+  outside: Outside,
+  settings: ServiceSettings,
+  container: Container,
+  cause: string,
+): Promise<ContainerOutcome> {
+  const { name, imageId, settings: made } = container;
+  const digests = { oldDigest: '', newDigest: '' };
+  const base = { name, image: made.Config.Image, oldImageId: imageId, newImageId: imageId, ...digests };
+  const why = `restarted after the update of ${quoted(cause)}`;
+  try {
+    const { fault, outage } = await restartAndProve(outside, settings, container);
+    return fault === undefined
+      ? { ...base, outcome: 'restarted', reason: why, ...outage }
+      : { ...base, outcome: 'failed', reason: `${why}: ${fault}`, ...outage };
+  } catch (error) {
+    return { ...base, outcome: 'failed', reason: `${why}: ${describeError(error)}` };
+  }
+}
+
+type Restarted = {
+  /** Reason of the failure; undefined when the container runs and is healthy. */
+  readonly fault: string | undefined;
+  readonly outage: ReturnType<typeof outageOf>;
+};
+
+/** It is started once more before it is given up. */
+async function restartAndProve(outside: Outside, settings: ServiceSettings, container: Container): Promise<Restarted> {
+  const { engine } = outside;
+  const { id, state: before } = container;
+  const { stop } = mannersOf(container, settings);
+  const stopTimes = createStopTimes();
+  await stopTimes.note(outside, id);
+  const outcome = await engine.restartContainer(id, stop);
+  if (outcome.kind === 'unknown') await engine.waitUntilStopped(id, (stop.timeoutSeconds + graceSeconds) * 1000);
+  const now = await engine.inspectContainer(id);
+  if (now !== undefined && !isAlive(now.state.status)) await engine.startContainer(id);
+  const said = 'message' in outcome ? outcome.message : '';
+  const isUntouched = now !== undefined && now.state.startedAt === before.startedAt;
+  if (isUntouched && said !== '') return { fault: said, outage: {} };
+  const verdict = await passGate(outside, settings, id);
+  const { startedAt, finishedAt } = (await engine.inspectContainer(id))?.state ?? before;
+  const endedAt = finishedAt === before.finishedAt ? undefined : finishedAt;
+  const hasStarted = startedAt !== before.startedAt && isAlive(before.status);
+  const outage = hasStarted ? outageOf({ stopSentAtMs: stopTimes.sentAtMs(id), endedAt, startedAt }) : {};
+  if (verdict.kind === 'passed') return { fault: undefined, outage };
+  return { fault: said === '' ? verdict.reason : `${said}; ${verdict.reason}`, outage };
+}
+
+/** How much longer than its timeout a stop that nobody waits for may take. */
+const graceSeconds = 2;

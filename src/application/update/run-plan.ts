@@ -1,0 +1,93 @@
+import { type Outcomes } from '../../domain/run/session.ts';
+import { describeError } from '../../domain/errors.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { quoted } from '../../domain/text/printable.ts';
+import type { ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { PlannedMember, PlannedTransaction, UpdatePlan } from '../../domain/plan/update-plan.ts';
+import { createSlots } from '../async/concurrency.ts';
+import { whyNotReady } from './requirements.ts';
+import { restartDependents } from './restart-dependents.ts';
+import { type RunTransaction, runTransaction, type TransactionRun } from '../transaction/run-transaction.ts';
+
+/**
+ * Runs a plan's transactions, `updateConcurrency` at once or one by one, each after those it waits
+ * for; then its restarts. One that fails stops only those that wait for it. After an abort no other
+ * is begun.
+ */
+export async function runPlan(
+  outside: Outside,
+  settings: ServiceSettings,
+  plan: UpdatePlan,
+  { perform = runTransaction, ...run }: TransactionRun & { readonly perform?: RunTransaction },
+  signal?: AbortSignal,
+): Promise<Outcomes> {
+  const slots = createSlots(settings.rollingRestart ? 1 : settings.updateConcurrency);
+  const outcomes = new Map<string, ContainerOutcome>();
+  const ends = new Map<string, Promise<End>>();
+
+  async function attempt(transaction: PlannedTransaction): Promise<readonly ContainerOutcome[]> {
+    const awaited = await Promise.all(transaction.after.flatMap((id) => ends.get(id) ?? []));
+    const failed = awaited.find((end) => !end.succeeded);
+    if (failed !== undefined) return left(transaction, `It depends on ${quoted(failed.leader)}, which was not updated`);
+    return slots.run(async () => {
+      if (signal?.aborted) return left(transaction, cancelledBeforeTurn);
+      try {
+        const notReady = await whyNotReady(outside, settings, transaction.requires, signal);
+        if (notReady !== undefined) return left(transaction, notReady, 'deferred');
+        return await perform(outside, settings, transaction, run, signal);
+      } catch (error) {
+        if (signal?.aborted) return left(transaction, cancelledBeforeTurn);
+        outside.log.error('An update failed for a reason of our own', { error });
+        return left(transaction, describeError(error), 'failed');
+      }
+    });
+  }
+
+  for (const transaction of plan.transactions) {
+    const end = attempt(transaction).then((reached): End => {
+      for (const [index, outcome] of reached.entries()) {
+        const member = transaction.members[index];
+        if (member !== undefined) outcomes.set(member.container.id, outcome);
+      }
+      const leader = transaction.members[0]?.container.name ?? '';
+      return { leader, succeeded: reached.every(({ outcome }) => successes.includes(outcome)) };
+    });
+    ends.set(transaction.id, end);
+  }
+  await Promise.all(ends.values());
+  await restartDependents(outside, settings, plan.restarts, { runId: run.runId, outcomes }, signal);
+  return outcomes;
+}
+
+export const cancelledBeforeTurn = 'The run was cancelled before its turn';
+
+/** The outcome of a container that stays as it is. */
+export function untouched(
+  { id, name, image, imageId }: LeftContainer,
+  outcome: OutcomeKind,
+  reason: string,
+): ContainerOutcome {
+  const images = { oldImageId: imageId, newImageId: imageId, oldDigest: '', newDigest: '' };
+  return { name, ...(id !== undefined && { containerId: id }), image, outcome, reason, ...images };
+}
+
+type LeftContainer = Pick<ContainerOutcome, 'name' | 'image'> & { readonly id?: string; readonly imageId: string };
+
+type End = { readonly leader: string; readonly succeeded: boolean };
+
+const successes: readonly OutcomeKind[] = ['updated', 'restarted', 'fresh'];
+
+function left(
+  { members }: PlannedTransaction,
+  reason: string,
+  outcome: OutcomeKind = 'skipped',
+): readonly ContainerOutcome[] {
+  return members.map(({ container, reference }: PlannedMember) =>
+    untouched(
+      { id: container.id, name: container.name, image: reference, imageId: container.imageId },
+      outcome,
+      reason,
+    ),
+  );
+}

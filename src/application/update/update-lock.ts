@@ -1,0 +1,63 @@
+import { ServiceError } from '../../domain/errors.ts';
+import { stoppedError } from '../async/stopped.ts';
+
+/** One update at a time. The holder must call the returned function once to let the next one in. */
+export type UpdateLock = {
+  /** Throws `busy` when another update runs or waits; waits for the end of a repair. */
+  readonly enterAlone: (signal?: AbortSignal) => Promise<Leave>;
+  /** Like `enterInTurn`, for the repair of an interrupted update. */
+  readonly enterForRepair: (signal?: AbortSignal) => Promise<Leave>;
+  /** Waits for its turn, first come first served; throws `cancelled` or `timeout` when the signal aborts first. */
+  readonly enterInTurn: (signal?: AbortSignal) => Promise<Leave>;
+};
+
+type Leave = () => void;
+
+export function createUpdateLock(): UpdateLock {
+  const queue: (() => void)[] = [];
+  let taken: 'for an update' | 'for a repair' | undefined;
+
+  function take(purpose: typeof taken): Leave {
+    taken = purpose;
+    let left = false;
+    return () => {
+      if (left) return;
+      left = true;
+      taken = undefined;
+      queue.shift()?.();
+    };
+  }
+
+  function enter(purpose: typeof taken, signal: AbortSignal | undefined): Promise<Leave> {
+    if (signal?.aborted) return Promise.reject(stoppedError(signal, 'update'));
+    if (taken === undefined) return Promise.resolve(take(purpose));
+    if (queue.length >= longestQueue) {
+      return Promise.reject(new ServiceError('busy', `Cannot update: ${longestQueue} updates are waiting already`));
+    }
+    return new Promise((resolve, reject) => {
+      const begin = () => {
+        signal?.removeEventListener('abort', giveUp);
+        resolve(take(purpose));
+      };
+      const giveUp = () => {
+        queue.splice(queue.indexOf(begin), 1);
+        if (signal !== undefined) reject(stoppedError(signal, 'update'));
+      };
+      signal?.addEventListener('abort', giveUp, { once: true });
+      queue.push(begin);
+    });
+  }
+
+  return {
+    enterAlone(signal) {
+      const isNext = taken === undefined || (taken === 'for a repair' && queue.length === 0);
+      if (isNext) return enter('for an update', signal);
+      return Promise.reject(new ServiceError('busy', 'Cannot update: another update is already running'));
+    },
+    enterForRepair: (signal) => enter('for a repair', signal),
+    enterInTurn: (signal) => enter('for an update', signal),
+  };
+}
+
+/** More than a client limited to 60 requests a minute can have waiting for ten minutes. */
+const longestQueue = 1000;

@@ -1,0 +1,82 @@
+import type { Application } from '../application/application.ts';
+import type { TargetStatus } from '../domain/notification/status.ts';
+import type { HttpSettings, TokenSource } from '../domain/settings/http-settings.ts';
+import type { CommandContext } from '../interfaces/cli/context/context.ts';
+import type { Command } from './command.ts';
+import type { Surroundings } from './surroundings.ts';
+import { textOf } from './token-text.ts';
+
+/** The HTTP API and the metrics it shows, loaded when they are served. */
+export function apiOf(
+  http: HttpSettings,
+  { command, settings: { service, run }, options }: Command,
+  { application, clock, log, program, notifications }: ApiParts,
+): NonNullable<CommandContext['serve']> {
+  return async () => {
+    const { createHttpServer } = await import('../interfaces/http/server/server.ts');
+    const { listen } = await import('../interfaces/http/server/listen.ts');
+    const { createMetrics } = await import('../interfaces/metrics/metrics.ts');
+    const { shownConfiguration } = await import('../config/show/shown-configuration.ts');
+    const updatesAvailable = () => application.status().updatesAvailable;
+    const metrics = createMetrics({ clock, updatesAvailable, version: program.version });
+    application.subscribe(metrics.hear);
+    const configuration = () => shownConfiguration(service, options, application.inventory().scope);
+    const { server, stop } = await createHttpServer({
+      settings: http,
+      service: application,
+      clock,
+      log,
+      version: program.version,
+      configuration,
+      runOptions: {
+        ...service,
+        labelPrecedence: service.labelTakesPrecedence,
+        runOnce: run.once,
+        get skipSelfUpdate() {
+          return !application.updatesItself();
+        },
+      },
+      metrics: metrics.text,
+      assetsFolder: program.assetsFolder,
+      ...(notifications && { notifications }),
+    });
+    // A list that is asked for right after the start should be there; an engine that is away must not keep us.
+    const waited = new AbortController();
+    const listed = application.follow().catch(() => undefined);
+    await Promise.race([listed, clock.sleep(2000, waited.signal).catch(() => undefined)]);
+    waited.abort();
+    const address = await listen(server, http).catch((error: unknown) => {
+      // The demonstration must not fail because something else is there.
+      if (command === 'demo') return listen(server, { ...http, port: 0 });
+      throw error;
+    });
+    log.info('listening', { address, groups: http.groups.join(',') });
+    return {
+      address,
+      tokens: { api: textOf(http.token) ?? '', events: textOf(http.eventsToken) ?? '' },
+      stop: async () => {
+        await stop();
+        await application.close();
+      },
+    };
+  };
+}
+
+type ApiParts = Omit<Surroundings, 'terminal'> & {
+  readonly application: Application;
+  readonly notifications?: () => readonly TargetStatus[];
+};
+
+/** Everything on, for this machine alone unless told otherwise, with tokens made up where none are given. */
+export async function demoApi(http: HttpSettings): Promise<HttpSettings> {
+  const { randomBytes } = await import('node:crypto');
+  const { endpointGroups } = await import('../domain/settings/http-settings.ts');
+  const madeUp = (): TokenSource => ({ kind: 'value', value: randomBytes(12).toString('base64url') });
+  return {
+    ...http,
+    host: http.host ?? '127.0.0.1',
+    groups: http.groups.length > 0 ? http.groups : endpointGroups,
+    token: http.token ?? madeUp(),
+    eventsToken: http.eventsToken ?? madeUp(),
+  };
+}

@@ -1,0 +1,115 @@
+import type { Settings } from '../config/read/settings.ts';
+import type { MessageLevel } from '../domain/notification/message.ts';
+import type { ServiceStart } from '../interfaces/cli/context/context.ts';
+import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
+import type { Command } from './command.ts';
+import type { Service } from './service.ts';
+import { showAtHome } from './show-at-home.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** Sends messages about runs, until `close`. */
+export async function openNotifications(
+  { engine, application }: Pick<Service, 'engine' | 'application'>,
+  settings: Settings,
+  surroundings: Surroundings,
+  signal: AbortSignal,
+) {
+  const { clock, log } = surroundings;
+  const opened = await openTargets(settings, surroundings);
+  const { targets, homeAssistants, problems, warnings, composer, contextFor } = opened;
+  for (const problem of problems) log.error(problem);
+  for (const warning of warnings) log.warn(warning);
+  const { openNotifications: open } = await import('../application/notify/open-notifications.ts');
+  const { createOutboxFile } = await import('../adapters/files/outbox-file.ts');
+  const { runEventData } = await import('../interfaces/json/run-event.ts');
+  const { folder } = settings.state;
+  const notifications = await open({
+    targets,
+    settings: settings.notifications,
+    composer,
+    store: folder === undefined ? undefined : createOutboxFile(folder, log),
+    engine,
+    clock,
+    log,
+    newId: () => crypto.randomUUID(),
+    chance: Math.random,
+    dataOfRun: runEventData,
+  });
+  const closeHomeAssistants = await showAtHome(homeAssistants, {
+    ...{ application, settings, contextFor, clock, log, signal },
+    version: surroundings.program.version,
+  });
+  return {
+    ...notifications,
+    close: async () => {
+      await Promise.all([notifications.close(), closeHomeAssistants()]);
+      await Promise.all(targets.map((target) => target.close()));
+    },
+    announceStart: async (start: ServiceStart) => {
+      const engineApiVersion = await engine.info(AbortSignal.timeout(2000)).then(
+        ({ apiVersion }) => apiVersion,
+        () => '',
+      );
+      notifications.started({
+        ...start,
+        engineApiVersion,
+        version: surroundings.program.version,
+        services: targets.map(({ service }) => service),
+        scope: settings.service.scope ?? '',
+        atMs: clock.nowMs(),
+      });
+    },
+  };
+}
+
+/** Reaches the services that are notified, and neither engine nor registry. */
+export async function runNotify(
+  { settings }: Command,
+  surroundings: Surroundings,
+  interrupt: Interrupt,
+): Promise<number> {
+  const cli = await import('../interfaces/cli/cli.ts');
+  const { createNotify } = await import('../interfaces/cli/commands/notify/notify.ts');
+  const { createOutboxFile } = await import('../adapters/files/outbox-file.ts');
+  const { folder } = settings.state;
+  const targets = openTargets(settings, surroundings);
+  const notify = createNotify(async () => ({
+    ...(await targets),
+    homes: (await targets).homeAssistants.map(({ shown }) => shown),
+    outbox: async () => (folder === undefined ? [] : createOutboxFile(folder, surroundings.log).peek()),
+    newId: () => crypto.randomUUID(),
+    version: surroundings.program.version,
+  }));
+  const code = await cli.carryOut(notify, { settings, ...surroundings, signal: interrupt.signal });
+  await targets.then(
+    (opened) => Promise.all(opened.targets.map((target) => target.close())),
+    () => undefined,
+  );
+  return interrupt.exitCode() ?? code;
+}
+
+/** The targets of notifications, and whose words they get. */
+async function openTargets({ notifications, registry }: Settings, { clock, log, terminal, program }: Surroundings) {
+  const { hostname } = await import('node:os');
+  const { parseTargets } = await import('../adapters/notify/targets.ts');
+  const { createAuthorities } = await import('../adapters/oci/transport/authorities.ts');
+  const { createProxyChoice } = await import('../adapters/oci/transport/proxy-choice.ts');
+  const { createComposer } = await import('../application/notify/create-composer.ts');
+  const hostName = notifications.hostname ?? hostname();
+  const { proxy, tlsMinVersion, extraCa } = registry;
+  const deps = {
+    hostName,
+    version: program.version,
+    nowMs: clock.nowMs,
+    proxyFor: createProxyChoice(proxy),
+    contextFor: createAuthorities({ tlsMinVersion, extraCa, certsFolder: undefined }),
+    writeLog: (text: string, level: MessageLevel) =>
+      notifications.logStdout ? terminal.out.write(`${text}\n`) : log[level](text),
+  };
+  const composer = createComposer(notifications, {
+    hostname: hostName,
+    timeZone: notifications.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+    onTemplateFailure: (reason) => log.error('The template of notifications failed', { reason }),
+  });
+  return { ...parseTargets(notifications.urls, deps), composer, contextFor: deps.contextFor };
+}

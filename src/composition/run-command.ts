@@ -1,0 +1,93 @@
+import { isatty } from 'node:tty';
+import type { Command } from './command.ts';
+import type * as Notifications from './notifications.ts';
+import { apiOf, demoApi } from './http-api.ts';
+import type { Settings } from '../config/read/settings.ts';
+import { isLook, runLook } from './run-look.ts';
+import { openDemo, openService } from './service.ts';
+import { hearSignals, openSurroundings, type Program } from './surroundings.ts';
+
+/** Runs a command to its end and resolves to the exit code; every failure is told to the user here. */
+export async function runCommand(configuration: Command, program: Program): Promise<number> {
+  const { command, settings, aliases, alarms, warnings } = configuration;
+  const { carryOut, tellFailure } = await import('../interfaces/cli/cli.ts');
+  const surroundings = await openSurroundings(settings, program);
+  const { terminal, log } = surroundings;
+  const tell = (error: unknown) => tellFailure(error, { settings, ...surroundings });
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const)
+    process.on(event, (error: unknown) => {
+      tell(error);
+      process.exit(1);
+    });
+  for (const alarm of alarms) log.error(alarm);
+  for (const warning of warnings) log.warn(warning);
+  if (aliases.length > 0) log.info(`Variables of the Watchtower family are in effect: ${aliases.join(', ')}`);
+
+  if (isLook(command)) return runLook(command, configuration, surroundings, await hearSignals(surroundings, false));
+  if (command === 'notify') {
+    const { runNotify } = await import('./notifications.ts');
+    return runNotify(configuration, surroundings, await hearSignals(surroundings, false));
+  }
+  const { dryRun, verify } = settings.request;
+  const changes = command !== 'check' && (!dryRun || verify);
+  const interrupt = await hearSignals(surroundings, changes);
+  try {
+    if (settings.run.healthCheck && process.pid === 1) throw await healthCheckInPlace();
+    const service = await (command === 'demo' ? openDemo(surroundings) : openService(command, settings, surroundings));
+    const { application } = service;
+    const { signal } = interrupt;
+    application.subscribe(interrupt.underWay.hear);
+    const told = isNotified(settings) ? await openNotifications(service, settings, surroundings, signal) : undefined;
+    if (told !== undefined) application.subscribe(told.hear);
+    const http = command === 'demo' ? await demoApi(settings.http) : settings.http;
+    // Lines of the log would tear the table that the demonstration draws.
+    const apiLog = command === 'demo' && terminal.out.isTerminal ? { ...log, info: log.debug } : log;
+    const parts = {
+      application,
+      program,
+      clock: surroundings.clock,
+      log: apiLog,
+      ...(told && { notifications: told.status }),
+    };
+    const serve = http.groups.length > 0 ? apiOf(http, configuration, parts) : undefined;
+    const isAttended = isatty(0) || isatty(1);
+    const context = {
+      application,
+      settings,
+      ...surroundings,
+      isAttended,
+      signal,
+      ...(serve && { serve }),
+      ...(told && { announceStart: told.announceStart, announceFailure: told.failed }),
+    };
+    const code = await carryOut(service.command, context);
+    await told?.close();
+    await service.close();
+    const runsUntilAsked = command === 'demo' || (command === 'run' && !settings.run.once);
+    return runsUntilAsked ? code : (interrupt.exitCode() ?? code);
+  } catch (error) {
+    tell(error);
+    return 1;
+  }
+}
+
+function isNotified({ notifications, run }: Settings): boolean {
+  return notifications.urls.length > 0 && !run.healthCheck && run.finishUpdate === undefined;
+}
+
+/** As the command of a container it would end at once, and be started again for ever. */
+async function healthCheckInPlace(): Promise<Error> {
+  const { ServiceError } = await import('../domain/errors.ts');
+  return new ServiceError(
+    'invalid-input',
+    'Cannot use --health-check here: this is the process of the container itself',
+    {
+      remedy: 'Give it in the HEALTHCHECK of the image, or the healthcheck of the compose file',
+    },
+  );
+}
+
+async function openNotifications(...parts: Parameters<(typeof Notifications)['openNotifications']>) {
+  const notifications = await import('./notifications.ts');
+  return notifications.openNotifications(...parts);
+}

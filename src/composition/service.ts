@@ -1,0 +1,89 @@
+import type { Application } from '../application/application.ts';
+import type { Settings, StateSettings } from '../config/read/settings.ts';
+import type { Engine } from '../domain/outside/engine.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import { defaultSettings, type ServiceSettings } from '../domain/settings/settings.ts';
+import type { commandFunctions } from '../interfaces/cli/cli.ts';
+import type { CommandFunction } from '../interfaces/cli/context/context.ts';
+import type { Surroundings } from './surroundings.ts';
+
+export type Service = {
+  readonly application: Application;
+  readonly engine: Engine;
+  readonly command: CommandFunction;
+  readonly close: () => Promise<void>;
+};
+
+export async function openService(
+  command: keyof typeof commandFunctions,
+  settings: Settings,
+  { clock, log, program }: Surroundings,
+): Promise<Service> {
+  const cli = await import('../interfaces/cli/cli.ts');
+  const { createProber } = await import('../adapters/probe/prober.ts');
+  const { engine, registry } = await reachEngineAndRegistries(settings, { clock, log, program });
+  const prober = createProber();
+  return {
+    engine,
+    application: await createService({ engine, registry, prober, clock, log }, settings.service, settings.state),
+    command: cli.commandFunctions[command],
+    close: async () => {
+      await Promise.all([engine.close(), registry.close()]);
+    },
+  };
+}
+
+/** The only way to the engine in memory: no real command can reach it by accident. */
+export async function openDemo({ clock, log }: Surroundings): Promise<Service> {
+  const { createDemo } = await import('../interfaces/cli/commands/demo.ts');
+  const { createDemoWorld, demoSettings } = await import('../../sandbox/demo/demo-world.ts');
+  const world = await createDemoWorld(clock);
+  const { engine, registry, prober } = world;
+  return {
+    engine,
+    application: await createService({ engine, registry, prober, clock, log }, { ...defaultSettings, ...demoSettings }),
+    command: createDemo(world),
+    close: () => Promise.resolve(world.close()),
+  };
+}
+
+type World = Pick<Outside, 'engine' | 'registry' | 'prober' | 'clock' | 'log'>;
+
+async function createService(
+  world: World,
+  settings: ServiceSettings,
+  { journalKeyFile, folder }: Partial<StateSettings> = {},
+): Promise<Application> {
+  const { createApplication } = await import('../application/create-application.ts');
+  const { createInstance } = await import('../adapters/process/instance.ts');
+  const { ownContainerId } = await import('../adapters/process/own-container.ts');
+  const { openSeal } = await import('../adapters/process/seal.ts');
+  const instance = createInstance({ containerId: ownContainerId() });
+  const seal = openSeal({ keyFile: journalKeyFile, folder });
+  return createApplication({ ...world, instance, newId: () => crypto.randomUUID(), ...(seal && { seal }) }, settings);
+}
+
+async function reachEngineAndRegistries(
+  { engine: { apiVersion, tls, ...where }, registry: registries }: Settings,
+  { clock, log, program }: Omit<Surroundings, 'terminal'>,
+): Promise<Pick<Outside, 'engine' | 'registry'>> {
+  const { findEngineHost } = await import('../config/read/engine-host.ts');
+  const { createDockerEngine } = await import('../adapters/docker/engine.ts');
+  const { createOciRegistry } = await import('../adapters/oci/registry.ts');
+  const engine = createDockerEngine({
+    host: findEngineHost(where),
+    clock,
+    log,
+    ...(apiVersion === undefined ? {} : { apiVersion }),
+    ...(tls === undefined ? {} : { tls }),
+  });
+  const registry = createOciRegistry({
+    clock,
+    log,
+    version: program.version,
+    ...registries,
+    hubMirrors: async (signal) => (await engine.info(signal)).hubMirrors,
+    insecureRegistries: async (signal) => (await engine.info(signal)).insecureRegistries,
+  });
+  return { engine, registry };
+}

@@ -1,0 +1,61 @@
+import type { HomeAssistantDeps } from '../adapters/notify/home-assistant/home-assistant.ts';
+import type { HomeAssistantSettings } from '../adapters/notify/home-assistant/url.ts';
+import type { Settings } from '../config/read/settings.ts';
+import type { Fleet } from '../domain/notification/container-entity.ts';
+import type { Service } from './service.ts';
+import type { Surroundings } from './surroundings.ts';
+
+type AtHome = Pick<Service, 'application'> &
+  Pick<Surroundings, 'clock' | 'log'> & {
+    readonly settings: Settings;
+    readonly contextFor: HomeAssistantDeps['contextFor'];
+    readonly version: string;
+    readonly signal: AbortSignal;
+  };
+
+/** Shows the containers in each Home Assistant; answers how to end that, which waits for updates that were begun there. */
+export async function showAtHome(
+  homeAssistants: readonly HomeAssistantSettings[],
+  { application, settings, contextFor, clock, log, version, signal }: AtHome,
+): Promise<() => Promise<unknown>> {
+  if (homeAssistants.length === 0) return () => Promise.resolve();
+  if (settings.run.once) {
+    log.warn('Home Assistant is shown nothing with --run-once, because nobody is there afterwards');
+    return () => Promise.resolve();
+  }
+  const { openHomeAssistant } = await import('../adapters/notify/home-assistant/home-assistant.ts');
+  const { showFleet } = await import('../application/notify/show-fleet.ts');
+  const { hostname } = await import('node:os');
+  const begun = new Set<Promise<unknown>>();
+  const begin = (what: string, work: Promise<unknown>) => {
+    const one = work
+      .catch((error: unknown) => log.warn(`Home Assistant asked for ${what}, which ended early`, { error }))
+      .finally(() => begun.delete(one));
+    begun.add(one);
+  };
+  const homes = homeAssistants.map((home) =>
+    openHomeAssistant(home, {
+      version,
+      hostName: settings.notifications.hostname ?? hostname(),
+      nowMs: clock.monotonicMs,
+      random: Math.random,
+      contextFor,
+      warn: (message) => log.warn(message),
+      onInstall: (name) => {
+        const containers = [name.replaceAll('.', String.raw`\.`)];
+        begin('an update', application.update({ images: [], containers, trigger: 'http' }, signal));
+      },
+      onCheck: () => begin('a check', application.check({ images: [], containers: [], trigger: 'http' }, signal)),
+    }),
+  );
+  application.follow().catch(() => undefined);
+  const closing = new AbortController();
+  const { inventory, subscribe } = application;
+  const show = (fleet: Fleet) => homes.forEach((home) => home.show(fleet));
+  const showing = showFleet({ inventory, subscribe, clock, show }, closing.signal);
+  return async () => {
+    await Promise.all(begun);
+    closing.abort();
+    await Promise.all([showing, ...homes.map((home) => home.close())]);
+  };
+}

@@ -1,0 +1,64 @@
+import type { Settings } from '../config/read/settings.ts';
+import type { Clock, Log } from '../domain/outside/outside.ts';
+import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
+import type { Terminal } from '../interfaces/cli/terminal/terminal.ts';
+import type { createUnderWay } from '../interfaces/cli/terminal/under-way.ts';
+import { textOf } from './token-text.ts';
+
+/** The program's data from the build. */
+export type Program = {
+  readonly version: string;
+  /** The files of the documentation page. */
+  readonly assetsFolder: string;
+};
+
+export type Surroundings = {
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly program: Program;
+};
+
+export async function openSurroundings(settings: Settings, program: Program): Promise<Surroundings> {
+  const { createTerminal } = await import('../interfaces/cli/terminal/terminal.ts');
+  const { createSystemClock } = await import('../adapters/process/clock.ts');
+  const { createLog } = await import('../adapters/process/log.ts');
+  const terminal = createTerminal(process.stdout, process.stderr);
+  const clock = createSystemClock();
+  const log = createLog({
+    ...settings.log,
+    colour: settings.log.colour && terminal.err.isTerminal,
+    stream: { write: terminal.err.write, isTTY: terminal.err.isTerminal },
+    secrets: [
+      settings.registry.repoPass,
+      textOf(settings.http.token),
+      textOf(settings.http.eventsToken),
+      settings.remote.token,
+      ...settings.notifications.urls.map((url) => url.replace(/^[^:/]*=/, '')),
+      ...settings.notifications.legacySecrets,
+    ].filter((secret) => secret !== undefined),
+    nowMs: clock.nowMs,
+  });
+  return { terminal, clock, log, program };
+}
+
+type HeardInterrupt = Interrupt & { readonly underWay: ReturnType<typeof createUnderWay> };
+
+export async function hearSignals({ terminal, clock }: Surroundings, hasSafePoints: boolean): Promise<HeardInterrupt> {
+  const { createInterrupt } = await import('../interfaces/cli/terminal/interrupt.ts');
+  const { createUnderWay } = await import('../interfaces/cli/terminal/under-way.ts');
+  const underWay = createUnderWay();
+  const say = (line: string) => terminal.err.write(`${line}\n`);
+  const interrupt = createInterrupt({
+    hasSafePoints,
+    say,
+    monotonicMs: clock.monotonicMs,
+    underWay: underWay.names,
+    quit: (code, lastWords) => {
+      if (lastWords !== '') say(lastWords);
+      process.exit(code);
+    },
+  });
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt.hear(name));
+  return { ...interrupt, underWay };
+}

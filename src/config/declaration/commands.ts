@@ -1,0 +1,207 @@
+/** A command: the first word of the command line. */
+export type Command = {
+  readonly name: string;
+  /** Arguments after the command's name. */
+  readonly usage: string;
+  /** A sentence without a final period. */
+  readonly meaning: string;
+  /** The line the overview lists it with. */
+  readonly summary: string;
+  readonly takesNames: boolean;
+  /** Exit codes, besides 2 for an invalid command line. */
+  readonly exitCodes: readonly ExitCode[];
+  readonly examples: readonly { readonly line: string; readonly meaning: string }[];
+};
+
+export type ExitCode = { readonly code: number; readonly meaning: string };
+
+const doneOrFailed: readonly ExitCode[] = [
+  { code: 0, meaning: 'done' },
+  { code: 1, meaning: 'it failed; the message gives the reason' },
+];
+
+const ofUpdate: readonly ExitCode[] = [
+  { code: 0, meaning: 'all updates succeeded' },
+  { code: 1, meaning: 'a container failed or was rolled back, or the command failed' },
+  { code: 3, meaning: 'nothing failed, but something could not be checked, or a repair is pending' },
+];
+
+export const commands = [
+  {
+    name: 'run',
+    usage: '[NAME…]',
+    summary: 'keep containers up to date: the service itself (the default)',
+    meaning:
+      'Checks the registries every --interval and replaces containers that have a newer image. A new container that fails its health check is rolled back',
+    takesNames: true,
+    exitCodes: [
+      { code: 0, meaning: 'stopped on request; with --run-once, all updates succeeded' },
+      { code: 1, meaning: 'it could not start; with --run-once, also: a container failed or was rolled back' },
+      {
+        code: 3,
+        meaning:
+          'with --run-once: nothing failed, but something could not be checked, a repair is pending, or a NAME matches no container',
+      },
+    ],
+    examples: [
+      { line: 'upkeep run', meaning: 'all containers, once a day' },
+      { line: 'upkeep run --interval 1h web db', meaning: 'two containers, every hour' },
+      { line: 'upkeep run --run-once --cleanup', meaning: 'once, then exit: for cron' },
+    ],
+  },
+  {
+    name: 'check',
+    usage: '[NAME…]',
+    summary: 'list available updates and change nothing',
+    meaning:
+      'Checks the registries once, lists the containers that have a newer image, and gives the reason for all others. Changes nothing and pulls nothing',
+    takesNames: true,
+    exitCodes: [
+      { code: 0, meaning: 'done; with --exit-code: no updates are available' },
+      { code: 1, meaning: 'it failed; with --exit-code, also: something could not be checked' },
+      { code: 10, meaning: 'with --exit-code: updates are available' },
+    ],
+    examples: [
+      { line: 'upkeep check', meaning: 'a table of all containers' },
+      { line: 'upkeep check --image nginx --json', meaning: 'containers of nginx, as JSON' },
+      { line: 'upkeep check --exit-code', meaning: 'exit with 10 if updates are available' },
+    ],
+  },
+  {
+    name: 'update',
+    usage: '[NAME…]',
+    summary: 'update now, once',
+    meaning: 'Checks the registries, then updates the stale containers in the order of their dependencies',
+    takesNames: true,
+    exitCodes: ofUpdate,
+    examples: [
+      { line: 'upkeep update', meaning: 'all containers' },
+      { line: 'upkeep update --dry-run', meaning: 'print the plan only' },
+      { line: 'upkeep update --dry-run --verify', meaning: 'also create the new containers, compare and remove them' },
+      { line: "upkeep update web 'api-.*'", meaning: 'by name, or by a pattern that matches the whole name' },
+    ],
+  },
+  {
+    name: 'rollback',
+    usage: 'NAME…',
+    summary: 'go back to the image from before the last update',
+    meaning:
+      'Rolls containers back to the image before their last update, with the same protocol as an update. A group that was updated together is rolled back together. The version that was left is not tried again until its tag moves; to go forward to it, use update --retry-failed or a second rollback',
+    takesNames: true,
+    exitCodes: ofUpdate,
+    examples: [{ line: 'upkeep rollback web', meaning: 'one container' }],
+  },
+  {
+    name: 'recover',
+    usage: '',
+    summary: 'finish or undo interrupted updates',
+    meaning:
+      'Finishes or undoes interrupted updates, as every start and run does, and reports the result of each. With --unsealed NAME, also the update of this container if its journal has no seal of this key',
+    takesNames: false,
+    exitCodes: [
+      { code: 0, meaning: 'nothing is left to repair' },
+      { code: 1, meaning: 'a repair failed, or could not be tried' },
+      { code: 3, meaning: 'a repair is pending: its update may still be running, or its journal has no seal' },
+    ],
+    examples: [
+      { line: 'upkeep recover', meaning: 'the repair of the next start, now' },
+      { line: 'upkeep recover --unsealed web', meaning: 'also an update of web that was begun without the key' },
+    ],
+  },
+  {
+    name: 'containers',
+    usage: '[NAME…]',
+    summary: 'list the watched containers, without a check',
+    meaning:
+      'Lists the watched containers of the engine. With --url, lists those of a running service with the result of its last check',
+    takesNames: true,
+    exitCodes: doneOrFailed,
+    examples: [
+      { line: 'upkeep containers', meaning: 'containers of the engine' },
+      {
+        line: 'upkeep containers --url=http://server:8080',
+        meaning: 'containers of a running service; the token is in UPKEEP_TOKEN',
+      },
+    ],
+  },
+  {
+    name: 'history',
+    usage: '',
+    summary: 'list the past updates of a running service',
+    meaning: 'Lists the last 500 updates of a running service since its start, oldest first',
+    takesNames: false,
+    exitCodes: doneOrFailed,
+    examples: [
+      {
+        line: 'upkeep history --url=http://server:8080',
+        meaning: 'one row per update; the token is in UPKEEP_TOKEN',
+      },
+    ],
+  },
+  {
+    name: 'events',
+    usage: '',
+    summary: 'follow the events of a running service',
+    meaning:
+      'Follows the events of a running service until Ctrl-C. After a lost connection it reconnects and prints the missed events',
+    takesNames: false,
+    exitCodes: doneOrFailed,
+    examples: [
+      {
+        line: 'upkeep events --url=http://server:8080',
+        meaning: 'one line per event; the events token is in UPKEEP_TOKEN',
+      },
+      { line: 'upkeep events --json', meaning: 'one JSON document per event; the URL is in UPKEEP_URL' },
+    ],
+  },
+  {
+    name: 'notify',
+    usage: '[list|test|preview|upgrade] [TARGET…]',
+    summary: 'list, test, preview and convert notifications',
+    meaning:
+      'list: lists the targets, with --state-dir also the waiting messages. test: sends a message to all targets or to the named ones, and prints the answers of the services. preview: prints the messages of a simulated run. upgrade: prints URLs that replace the deprecated options, secrets included',
+    takesNames: true,
+    exitCodes: [
+      { code: 0, meaning: 'done' },
+      { code: 1, meaning: 'a service refused the message, or a URL or the template is invalid' },
+    ],
+    examples: [
+      { line: 'upkeep notify test', meaning: 'all targets in UPKEEP_NOTIFICATION_URL' },
+      { line: 'upkeep notify test ops', meaning: 'the target ops=discord://…' },
+      { line: 'upkeep notify preview', meaning: 'with --template FILE, to try a template' },
+    ],
+  },
+  {
+    name: 'config',
+    usage: '',
+    summary: 'show each option, its value and its source',
+    meaning:
+      'Shows the configuration that "upkeep run" would use with the same options and variables. With --url, shows the configuration of a running service. Secrets are hidden',
+    takesNames: false,
+    exitCodes: doneOrFailed,
+    examples: [
+      { line: 'upkeep config --cleanup', meaning: 'for this command line and environment' },
+      { line: 'upkeep config --url=http://server:8080', meaning: 'of a running service' },
+    ],
+  },
+  {
+    name: 'demo',
+    usage: '',
+    summary: 'watch Upkeep work on a simulated engine: no Docker needed',
+    meaning:
+      'Runs the whole service on a simulated engine and registry, with containers and a stream of good and bad releases. Uses no real engine and no network',
+    takesNames: false,
+    exitCodes: doneOrFailed,
+    examples: [
+      { line: 'upkeep demo', meaning: 'until Ctrl-C' },
+      { line: 'upkeep demo --rounds 3', meaning: 'three rounds of releases, then end' },
+    ],
+  },
+] as const satisfies readonly Command[];
+
+export type CommandName = (typeof commands)[number]['name'];
+
+/** The command of that name; undefined when there is none. */
+export function commandNamed(name: string): (Command & { readonly name: CommandName }) | undefined {
+  return commands.find((command) => command.name === name);
+}

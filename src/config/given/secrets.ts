@@ -1,0 +1,123 @@
+import { accessSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { quoted } from '../../domain/text/printable.ts';
+import { refusedValue, type Fault } from '../declaration/fault.ts';
+
+/** Content of a value that may name a file. */
+export type FileValue =
+  | { readonly kind: 'value'; readonly value: string }
+  | { readonly kind: 'fault'; readonly fault: Fault };
+
+/**
+ * The trimmed content of the file that the text names, or the text itself where it names none. What is
+ * written as a path must be a file that can be read: a path that everybody can guess is no secret.
+ */
+export function readFileValue(source: string, text: string): FileValue {
+  const path = text.trim();
+  const isPath = /^(?:\/|~\/|\.\.?\/)/.test(path);
+  const named = statOf(path);
+  if (!isPath && named?.isFile() !== true) return { kind: 'value', value: text };
+  if (named !== undefined && !named.isFile())
+    return refused(source, path, named.isDirectory() ? folderWords : 'it is not a file');
+  const read = readBoundedFile(path);
+  if (read.kind === 'unreadable') return refused(source, path, read.why);
+  const value = read.content.toString().trim();
+  return value === '' ? refused(source, path, 'the file is empty') : { kind: 'value', value };
+}
+
+const folderWords = 'it is a folder, as Docker makes one where the file of a mount is missing';
+
+function refused(source: string, path: string, why: string): FileValue {
+  const isHidden = mayBeSecret(path);
+  const which = isHidden ? '' : ` ${quoted(path, 300)}`;
+  const remedy = isHidden ? 'a value that begins with / has to be in a file' : 'name a file with the value in it';
+  const message = `Cannot read the file of ${source}${which}: ${why}; ${remedy}, which this user may read`;
+  return { kind: 'fault', fault: { kind: 'value', message } };
+}
+
+/** A password in base64 can begin with a slash. What lies in a folder that is there is the path of a file. */
+function mayBeSecret(path: string): boolean {
+  const [first = '', ...rest] = path.split('/').filter((part) => part !== '');
+  if (!path.startsWith('/')) return false;
+  return statOf(path) === undefined && (rest.length === 0 || statOf(`/${first}`) === undefined);
+}
+
+/** PEM texts for TLS to the engine, from a folder laid out as Docker's own client wants it. */
+export type EngineCertificates = { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
+
+/** Reads ca.pem, cert.pem and key.pem: https://docs.docker.com/engine/security/protect-access/ */
+export function readEngineCertificates(source: string, folder: string): EngineCertificates | Fault {
+  const files = { ca: 'ca.pem', cert: 'cert.pem', key: 'key.pem' };
+  const found: { ca?: Buffer; cert?: Buffer; key?: Buffer } = {};
+  for (const part of ['ca', 'cert', 'key'] as const) {
+    const path = join(folder, files[part]);
+    if (statOf(path) === undefined) continue;
+    const read = readBoundedFile(path);
+    if (read.kind === 'unreadable') return unreadable(source, path, read.why);
+    found[part] = read.content;
+  }
+  if (found.ca === undefined && found.cert === undefined)
+    return refusedValue(source, folder, 'a folder with ca.pem, or with cert.pem and key.pem', false);
+  if ((found.cert === undefined) !== (found.key === undefined))
+    return refusedValue(source, folder, 'a folder with both cert.pem and key.pem, or neither', false);
+  return found;
+}
+
+export type NamedFile =
+  | { readonly kind: 'content'; readonly content: Buffer }
+  | { readonly kind: 'fault'; readonly fault: Fault };
+
+/** The content of a file that an option names, at most 1 MiB of it. */
+export function readNamedFile(source: string, path: string): NamedFile {
+  const read = readBoundedFile(path);
+  if (read.kind === 'unreadable') return { kind: 'fault', fault: unreadable(source, path, read.why) };
+  return read;
+}
+
+/** More than any secret or bundle of certificates; a mistyped `/dev/zero` must not fill the memory. */
+const largestFile = 1024 * 1024;
+
+type ReadFile =
+  | { readonly kind: 'content'; readonly content: Buffer }
+  | { readonly kind: 'unreadable'; readonly why: string };
+
+function readBoundedFile(path: string): ReadFile {
+  const stat = statOf(path);
+  if (stat === undefined) return { kind: 'unreadable', why: whyNotThere(path) };
+  if (!stat.isFile()) return { kind: 'unreadable', why: 'it is not a file' };
+  if (stat.size > largestFile) return { kind: 'unreadable', why: 'the file is larger than 1 MiB' };
+  try {
+    return { kind: 'content', content: readFileSync(path) };
+  } catch (error) {
+    return { kind: 'unreadable', why: isDenied(error) ? 'permission denied' : 'the file cannot be read' };
+  }
+}
+
+type Stat = Pick<Stats, 'size' | 'isFile' | 'isDirectory'>;
+
+function statOf(path: string): Stat | undefined {
+  if (path === '' || path.includes('\0') || path.length > 4096) return undefined;
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+function whyNotThere(path: string): string {
+  try {
+    accessSync(path);
+  } catch (error) {
+    if (isDenied(error)) return 'permission denied';
+  }
+  return 'there is no such file';
+}
+
+function isDenied(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM');
+}
+
+/** The path of a file is no secret: without it nobody finds the mistake. */
+function unreadable(source: string, path: string, why: string): Fault {
+  return { kind: 'value', message: `Cannot read the file of ${source} ${quoted(path, 300)}: ${why}` };
+}

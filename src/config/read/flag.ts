@@ -1,0 +1,81 @@
+import { editDistance, nearest } from '../../domain/text/edit-distance.ts';
+import { printable, quoted } from '../../domain/text/printable.ts';
+import type { Option } from '../declaration/option.ts';
+import { optionEntries, type OptionKey } from '../table/options.ts';
+
+/** A flag as it stands on the command line. */
+export type FlagToken = {
+  /** Without dashes; the long name where the short one is known. */
+  readonly name: string;
+  /** With its dashes, as written. */
+  readonly written: string;
+  readonly text: string | undefined;
+  /** Whether the text was joined to the flag: `--flag=text`. */
+  readonly inline: boolean | undefined;
+  /** The word right after the flag, where it is not the flag's value. */
+  readonly nextWord: string | undefined;
+};
+
+export type ReadFlag =
+  | { readonly kind: 'flag'; readonly key: OptionKey; readonly source: string; readonly text: string }
+  | { readonly kind: 'fault'; readonly message: string };
+
+/** Which option a flag sets, and to which text. A boolean may stand alone, with `=value`, or as `--no-flag`. */
+export function readFlag(token: FlagToken): ReadFlag {
+  const known = byFlag.get(token.name);
+  if (known !== undefined) return known.option.kind === 'boolean' ? readBoolean(known, token) : readText(known, token);
+  const negated = negatable(token.name);
+  return negated === undefined ? unknownFlag(token) : readNegation(negated, token);
+}
+
+type Known = { readonly key: OptionKey; readonly option: Option };
+
+const byFlag: ReadonlyMap<string, Known> = new Map(
+  optionEntries.flatMap(([key, option]) => (option.flag === undefined ? [] : [[option.flag, { key, option }]])),
+);
+
+function readBoolean({ key }: Known, { written, text, inline, nextWord }: FlagToken): ReadFlag {
+  if (inline === true) return { kind: 'flag', key, source: written, text: text ?? '' };
+  if (nextWord !== undefined && /^(?:true|false|[01tf])$/i.test(nextWord)) {
+    const long = written.startsWith('--') ? written : `--${flagOf(key)}`;
+    return fault(`Cannot use ${long} with a separate value: write ${long}=${nextWord}`);
+  }
+  return { kind: 'flag', key, source: written, text: 'true' };
+}
+
+function readText({ key, option }: Known, { written, text, inline }: FlagToken): ReadFlag {
+  if (text === undefined) return fault(`Cannot use ${written}: it needs a value`);
+  const looksLikeFlag = inline !== true && text.startsWith('-') && text.length > 1;
+  if (!looksLikeFlag) return { kind: 'flag', key, source: written, text };
+  if (option.secret === true)
+    return fault(`Cannot use ${written}: it needs a value (one that begins with - is written --${flagOf(key)}=VALUE)`);
+  const joined = `--${flagOf(key)}=${printable(text, 100)}`;
+  return fault(`Cannot use ${written}: it needs a value (if ${quoted(text)} is meant, write ${joined})`);
+}
+
+/** `--no-x` means `--x=false`, except where a flag's own name begins with `no-`: two negations confuse. */
+function negatable(name: string): Known | undefined {
+  if (!name.startsWith('no-') || name.startsWith('no-no-')) return undefined;
+  const known = byFlag.get(name.slice('no-'.length));
+  return known?.option.kind === 'boolean' ? known : undefined;
+}
+
+function readNegation({ key }: Known, { written, inline }: FlagToken): ReadFlag {
+  if (inline === true) return fault(`Cannot use ${written} with a value: it means --${flagOf(key)}=false`);
+  return { kind: 'flag', key, source: written, text: 'false' };
+}
+
+function unknownFlag({ name, written }: FlagToken): ReadFlag {
+  const near = written.startsWith('--') ? nearest(name, [...byFlag.keys(), 'help', 'version']) : undefined;
+  const isNear = near !== undefined && editDistance(name, near) <= Math.max(1, Math.floor(name.length / 3));
+  const hint = isNear ? `; did you mean --${near}?` : '';
+  return fault(`Cannot use ${printable(written, 100)}: there is no such option${hint}`);
+}
+
+function flagOf(key: OptionKey): string {
+  return optionEntries.find(([other]) => other === key)?.[1].flag ?? key;
+}
+
+function fault(message: string): ReadFlag {
+  return { kind: 'fault', message };
+}

@@ -1,0 +1,121 @@
+import type { Given } from '../given/given.ts';
+import {
+  type EndpointGroup,
+  endpointGroups,
+  type HttpSettings,
+  type TokenSource,
+} from '../../domain/settings/http-settings.ts';
+import type { Fault } from '../declaration/fault.ts';
+import type { OptionValues } from '../table/options.ts';
+import { readFileValue, readNamedFile } from '../given/secrets.ts';
+
+type Notes = { readonly faults: Fault[]; readonly alarms: string[]; readonly warnings: string[] };
+
+/** HTTP settings from all options of the API; while the API is off, none of them is an error. */
+export function makeHttpSettings(given: Given, notes: Notes): HttpSettings {
+  const { values } = given;
+  const groups = enabledGroups(given, notes);
+  // The demonstration has everything on unless told otherwise.
+  const isOn = groups.length > 0 || given.command === 'demo';
+  const token = isOn ? tokenSource('httpToken', given, notes) : undefined;
+  const eventsToken = isOn ? tokenSource('httpEventsToken', given, notes) : undefined;
+  // The demonstration makes up tokens of its own.
+  if (given.command !== 'demo') askForTokens(groups, given, notes);
+  return {
+    host: values.httpHost?.replace(/^\[(.*)\]$/, '$1'),
+    port: values.httpPort,
+    groups,
+    token,
+    eventsToken,
+    rateLimit: values.httpRateLimit > 0 ? values.httpRateLimit : defaultRateLimit,
+    checkTimeoutMs: values.httpCheckTimeoutMs,
+    updateTimeoutMs: values.httpUpdateTimeoutMs,
+    tls: isOn ? tlsFiles(given, notes) : undefined,
+    trustedProxies: values.httpTrustedProxies,
+    proxyHeader: values.httpProxyHeader,
+    corsOrigins: values.httpCorsOrigins,
+    watchtowerCompat: values.httpWatchtowerCompat,
+  };
+}
+
+const defaultRateLimit = 60;
+
+/** By the switches of old. */
+const legacy = { containers: 'httpContainers', metrics: 'httpMetrics', update: 'httpUpdate' } as const;
+
+function enabledGroups({ values, sourceOf }: Given, { faults, warnings }: Notes): readonly EndpointGroup[] {
+  const named = values.httpEndpoints.map((name) => name.toLowerCase());
+  const all = named.includes('all');
+  if (all && named.some((name) => name !== 'all')) {
+    const message = `Cannot use ${sourceOf('httpEndpoints')} "${named.join(',')}": "all" must be the only value`;
+    faults.push({ kind: 'value', message });
+  }
+  const switched = Object.entries(legacy).filter(([, key]) => values[key]);
+  if (switched.length > 0) {
+    const flags = switched.map(([name]) => `--http-api-${name}`).join(', ');
+    const instead = `--http-api-endpoints ${switched.map(([name]) => name).join(',')}`;
+    warnings.push(`${flags} ${switched.length === 1 ? 'is' : 'are'} deprecated: use ${instead}`);
+  }
+  const wanted = new Set([...named, ...switched.map(([name]) => name)]);
+  return endpointGroups.filter((name) => all || wanted.has(name));
+}
+
+function tokenSource(
+  key: 'httpToken' | 'httpEventsToken',
+  { values, sourceOf }: Given,
+  { faults, warnings }: Notes,
+): TokenSource | undefined {
+  const text = values[key];
+  if (text === undefined) return undefined;
+  const source = sourceOf(key);
+  const read = readFileValue(source, text);
+  if (read.kind === 'fault') {
+    faults.push(read.fault);
+    return undefined;
+  }
+  if (read.value.trim().length < shortestToken) warnings.push(`The token of ${source} ${shortWords}`);
+  return read.value === text ? { kind: 'value', value: text.trim() } : { kind: 'file', path: text.trim() };
+}
+
+/** Characters. */
+const shortestToken = 16;
+const shortWords = `has fewer than ${shortestToken} characters and may be guessed: "openssl rand -hex 32" makes a better one`;
+
+const open: readonly EndpointGroup[] = ['health', 'swagger'];
+
+function askForTokens(groups: readonly EndpointGroup[], { values }: Given, { faults }: Notes): void {
+  const needing = groups.filter((name) => name !== 'events' && !open.includes(name));
+  if (needing.length > 0 && isMissing(values.httpToken)) faults.push(missing(needing, 'http-api-token'));
+  if (groups.includes('events') && isMissing(values.httpEventsToken)) {
+    faults.push(missing(['events'], 'http-api-events-token'));
+  }
+}
+
+function isMissing(token: OptionValues['httpToken']): boolean {
+  return token === undefined || token.trim() === '';
+}
+
+function missing(groups: readonly string[], flag: string): Fault {
+  const variable = `UPKEEP_${flag.toUpperCase().replaceAll('-', '_')}`;
+  return {
+    kind: 'value',
+    message: `Cannot serve ${groups.join(', ')} without a token: give one with --${flag} or ${variable}`,
+  };
+}
+
+function tlsFiles({ values, sourceOf }: Given, { faults, alarms }: Notes): HttpSettings['tls'] {
+  const { httpTlsCert: certFile, httpTlsKey: keyFile } = values;
+  for (const [key, path] of [['httpTlsCert', certFile] as const, ['httpTlsKey', keyFile] as const]) {
+    const read = path === undefined ? undefined : readNamedFile(sourceOf(key), path);
+    if (read?.kind === 'fault') faults.push(read.fault);
+  }
+  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
+  if (certFile !== undefined) alarms.push(plainWords('httpTlsCert', '--http-api-tls-key'));
+  if (keyFile !== undefined) alarms.push(plainWords('httpTlsKey', '--http-api-tls-cert'));
+  return undefined;
+
+  function plainWords(given: 'httpTlsCert' | 'httpTlsKey', missingFlag: string): string {
+    const why = `${missingFlag} is missing, which goes with ${sourceOf(given)}`;
+    return `The API is served over plain HTTP, without TLS: ${why}`;
+  }
+}

@@ -1,0 +1,650 @@
+import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { afterAll, describe, expect, test } from 'vitest';
+import { commands, type CommandName } from '../declaration/commands.ts';
+import { variablesOf } from '../table/environment.ts';
+import { refusedValue } from '../declaration/fault.ts';
+import { loadConfiguration, type Configuration } from './load.ts';
+import { takesOption, type Option } from '../declaration/option.ts';
+import type { acceptedOptions } from '../table/accepted.ts';
+import { optionEntries, type OptionKey } from '../table/options.ts';
+import type { Settings } from './settings.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'upkeep-config-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+type EffectiveKey = Exclude<OptionKey, keyof typeof acceptedOptions>;
+
+/** Where each option ends up: text, what it becomes, and the setting that must change from its default. */
+const effects: Readonly<
+  Record<EffectiveKey, readonly [text: string, expected: unknown, of: (s: Settings) => unknown]>
+> = {
+  labelEnable: ['true', true, (s) => s.service.labelEnable],
+  disableContainers: ['db, cache-.*', ['db', 'cache-.*'], (s) => s.service.disableContainers],
+  monitorImageNames: ['nginx:.* app', ['nginx:.*', 'app'], (s) => s.service.monitorImageNames],
+  skipImageNames: ['postgres:.*', ['postgres:.*'], (s) => s.service.skipImageNames],
+  enableContainersByLabel: ['a=b c, d=', ['a=b c', 'd='], (s) => s.service.enableContainersByLabel],
+  disableContainersByLabel: ['a=b', ['a=b'], (s) => s.service.disableContainersByLabel],
+  includeStopped: ['T', true, (s) => s.service.includeStopped],
+  includeRestarting: ['1', true, (s) => s.service.includeRestarting],
+  reviveStopped: ['true', true, (s) => s.service.reviveStopped],
+  scope: ['staging', 'staging', (s) => s.service.scope],
+  stateDir: ['/data', '/data', (s) => s.state.folder],
+  journalKeyFile: ['/run/key', '/run/key', (s) => s.state.journalKeyFile],
+  unsealed: ['web,db', ['web', 'db'], (s) => s.state.unsealed],
+  remoteUrl: ['https://server:8443/upkeep/', 'https://server:8443/upkeep', (s) => s.remote.url],
+  remoteToken: ['hunter2', 'hunter2', (s) => s.remote.token],
+  images: ['nginx,ghcr.io/acme/api:2', ['nginx', 'ghcr.io/acme/api:2'], (s) => s.request.images],
+  monitorOnly: ['TRUE', true, (s) => s.service.monitorOnly],
+  noPull: ['true', true, (s) => s.service.noPull],
+  labelTakesPrecedence: ['true', true, (s) => s.service.labelTakesPrecedence],
+  cooldownMs: ['1M', 30 * 86_400_000, (s) => s.service.cooldownMs],
+  useComposeDependsOn: ['F', false, (s) => s.service.useComposeDependsOn],
+  stopTimeoutMs: ['1m30s', 90_000, (s) => s.service.stopTimeoutMs],
+  gateWindowMs: ['0', 0, (s) => s.service.gateWindowMs],
+  gateTimeoutMs: ['300', 300_000, (s) => s.service.gateTimeoutMs],
+  healthProbe: ['tcp://:80', { kind: 'tcp', port: 80 }, (s) => s.service.healthProbe],
+  pullTimeoutMs: ['1.5m', 90_000, (s) => s.service.pullTimeoutMs],
+  cleanup: ['true', true, (s) => s.service.cleanup],
+  keepOldMs: ['2d', 172_800_000, (s) => s.service.keepOldMs],
+  startFirst: ['true', true, (s) => s.service.startFirst],
+  updateAutoRemove: ['true', true, (s) => s.service.updateAutoRemove],
+  noRestart: ['true', true, (s) => s.service.noRestart],
+  rollingRestart: ['true', true, (s) => s.service.rollingRestart],
+  noSelfUpdate: ['true', 'off', (s) => s.service.selfUpdate],
+  removeVolumes: ['true', true, (s) => s.service.removeVolumes],
+  disableMemorySwappiness: ['true', true, (s) => s.service.disableMemorySwappiness],
+  cpuCopyMode: ['None', 'none', (s) => s.service.cpuCopyMode],
+  warnOnHeadFailure: ['NEVER', 'info', (s) => s.log.failedChecks],
+  updateConcurrency: ['1', 1, (s) => s.service.updateConcurrency],
+  dryRun: ['true', true, (s) => s.request.dryRun],
+  retryFailed: ['true', true, (s) => s.request.retryFailed],
+  verify: ['true', true, (s) => s.request.verify && s.request.dryRun],
+  lifecycleHooks: ['true', true, (s) => s.service.lifecycleHooks],
+  lifecycleUserId: ['0', 0, (s) => s.service.lifecycleUserId],
+  lifecycleGroupId: ['1000', 1000, (s) => s.service.lifecycleGroupId],
+  intervalMs: ['3600', 3_600_000, everyMs],
+  schedule: ['@every 6h', 21_600_000, everyMs],
+  updateOnStart: ['true', true, (s) => s.run.updateOnStart],
+  runOnce: ['true', true, (s) => s.run.once],
+  finishUpdate: ['one', 'one', (s) => s.run.finishUpdate],
+  timeZone: ['Europe/Berlin', true, () => true],
+  healthCheck: ['true', true, (s) => s.run.healthCheck],
+  rounds: ['3', 3, (s) => s.run.rounds],
+  httpEndpoints: ['Health swagger', ['health', 'swagger'], (s) => s.http.groups],
+  httpToken: ['secret', true, () => true],
+  httpEventsToken: ['secret', true, () => true],
+  httpHost: ['[::1]', '::1', (s) => s.http.host],
+  httpPort: ['0', 0, (s) => s.http.port],
+  httpRateLimit: ['7', 7, (s) => s.http.rateLimit],
+  httpCheckTimeoutMs: ['1m', 60_000, (s) => s.http.checkTimeoutMs],
+  httpUpdateTimeoutMs: ['1h', 3_600_000, (s) => s.http.updateTimeoutMs],
+  httpTlsCert: ['cert.pem', true, () => true],
+  httpTlsKey: ['key.pem', true, () => true],
+  httpTrustedProxies: ['10.0.0.0/8 ::1', ['10.0.0.0/8', '::1'], (s) => s.http.trustedProxies],
+  httpProxyHeader: ['X-Real-IP', 'X-Real-IP', (s) => s.http.proxyHeader],
+  httpCorsOrigins: ['https://a.test,*', ['https://a.test', '*'], (s) => s.http.corsOrigins],
+  httpPeriodicPolls: ['true', true, (s) => s.run.periodicPolls],
+  httpWatchtowerCompat: ['true', true, (s) => s.http.watchtowerCompat],
+  httpContainers: ['false', true, () => true],
+  httpMetrics: ['false', true, () => true],
+  httpUpdate: ['false', true, () => true],
+  engineHost: ['unix:///run/podman/podman.sock', 'unix:///run/podman/podman.sock', (s) => s.engine.host],
+  engineTlsVerify: ['false', undefined, (s) => s.engine.tls],
+  engineCertPath: ['/nowhere', undefined, (s) => s.engine.tls],
+  engineApiVersion: ['v1.45', '1.45', (s) => s.engine.apiVersion],
+  userRuntimeFolder: ['/run/user/7', '/run/user/7', (s) => s.engine.userRuntimeFolder],
+  dockerConfigFolder: ['/docker', '/docker/config.json', (s) => s.registry.dockerConfigPath],
+  homeFolder: ['/home/me', '/home/me/.docker/config.json', (s) => s.registry.dockerConfigPath],
+  repoHost: ['registry.example:5000', 'registry.example:5000', (s) => s.registry.repoHost],
+  repoUser: ['robot', 'robot', (s) => s.registry.repoUser],
+  repoPassword: ['hunter2', 'hunter2', (s) => s.registry.repoPass],
+  registryTlsSkip: ['true', true, (s) => s.registry.tlsSkip],
+  registryTlsMinVersion: ['TLS1.3', 'TLSv1.3', (s) => s.registry.tlsMinVersion],
+  registryCa: [join(folder, 'ca.pem'), [Buffer.from('PEM\n')], (s) => s.registry.extraCa],
+  checkConcurrency: ['16', 16, (s) => s.service.checkConcurrency],
+  httpProxy: ['http://proxy:1', 'http://proxy:1', (s) => s.registry.proxy.http],
+  httpsProxy: ['http://proxy:2', 'http://proxy:2', (s) => s.registry.proxy.https],
+  noProxy: ['localhost,.internal', ['localhost', '.internal'], (s) => s.registry.proxy.no],
+  notificationUrl: ['a=b://c?to=d,e f://g', ['a=b://c?to=d,e', 'f://g'], (s) => s.notifications.urls],
+  notificationStyle: ['Watchtower', 'watchtower', (s) => s.notifications.style],
+  notificationsLevel: ['FATAL', 'error', (s) => s.notifications.level],
+  notificationTargetLevels: ['ops=WARNING,a=debug', { ops: 'warn', a: 'debug' }, (s) => s.notifications.levelOf],
+  notificationsDelayMs: ['90', 90_000, (s) => s.notifications.delayMs],
+  notificationsHostname: ['nas', 'nas', (s) => s.notifications.hostname],
+  notificationTemplate: ['{{.}}', '{{.}}', (s) => s.notifications.template],
+  notificationTemplateFile: [join(folder, 'ca.pem'), 'PEM\n', (s) => s.notifications.template],
+  previewTemplate: [join(folder, 'ca.pem'), 'PEM\n', (s) => s.notifications.template],
+  notificationReport: ['true', true, (s) => s.notifications.report],
+  notificationSplitByContainer: ['true', true, (s) => s.notifications.splitByContainer],
+  notificationTitleTag: ['home', 'home', (s) => s.notifications.titleTag],
+  notificationSkipTitle: ['true', true, (s) => s.notifications.skipTitle],
+  notificationLogStdout: ['true', true, (s) => s.notifications.logStdout],
+  noStartupMessage: ['true', false, (s) => s.notifications.startupMessage],
+  notificationRepeat: ['true', true, (s) => s.notifications.repeat],
+  notificationDigest: ['8:00', true, (s) => s.notifications.digest !== undefined],
+  notificationQuietHours: ['22:00-07:00', true, (s) => s.notifications.quietHours !== undefined],
+  notificationRetryMs: ['5s', 5000, (s) => s.notifications.retryMs],
+  notifications: ['shoutrrr', 'watchtower', (s) => s.notifications.style],
+  emailFrom: ['a@b', true, () => true],
+  emailTo: ['a@b', true, () => true],
+  emailDelayMs: ['7', 7000, (s) => s.notifications.delayMs],
+  emailServer: ['mail', true, () => true],
+  emailServerPort: ['587', true, () => true],
+  emailServerTlsSkipVerify: ['true', true, () => true],
+  emailServerUser: ['me', true, () => true],
+  emailServerPassword: ['hunter2', ['hunter2'], (s) => s.notifications.legacySecrets],
+  emailSubjectTag: ['home', 'home', (s) => s.notifications.titleTag],
+  slackHookUrl: ['https://a.test/b', ['https://a.test/b'], (s) => s.notifications.legacySecrets],
+  slackIdentifier: ['me', true, () => true],
+  slackChannel: ['here', true, () => true],
+  slackIconEmoji: [':a:', true, () => true],
+  slackIconUrl: ['https://a.test/b', true, () => true],
+  msteamsHook: ['https://a.test/b', ['https://a.test/b'], (s) => s.notifications.legacySecrets],
+  gotifyUrl: ['https://a.test/b', true, () => true],
+  gotifyToken: ['hunter2', ['hunter2'], (s) => s.notifications.legacySecrets],
+  gotifyTlsSkipVerify: ['true', true, () => true],
+  json: ['true', true, (s) => s.output.json],
+  exitCode: ['true', true, (s) => s.output.exitCode],
+  porcelain: ['V1', 'v1', (s) => s.output.porcelain],
+  logLevel: ['WARNING', 'warn', (s) => s.log.level],
+  logFormat: ['logfmt', 'logfmt', (s) => s.log.format],
+  debug: ['true', 'debug', (s) => s.log.level],
+  trace: ['true', 'debug', (s) => s.log.level],
+  noColor: ['true', false, (s) => s.output.colour],
+  terminalType: ['dumb', false, (s) => s.output.live],
+};
+writeFileSync(join(folder, 'ca.pem'), 'PEM\n');
+
+/** A text that the option must refuse; absent where any text will do. */
+function badText(option: Option): string | undefined {
+  switch (option.kind) {
+    case 'boolean':
+      return option.anyValueIsTrue === true ? undefined : 'yes';
+    case 'integer':
+      return option.min < 0 ? 'some' : '-1';
+    case 'duration':
+      return 'soon';
+    case 'choice':
+      return 'nonsense';
+    case 'list':
+    case 'text':
+      return option.accepts === undefined ? undefined : 'Not: /\\ This';
+  }
+}
+
+const entries = optionEntries.flatMap(([key, option]) =>
+  hasEffect(key) ? [{ key, option, command: option.commands[0] ?? 'run' }] : [],
+);
+const flagged = entries.filter(({ option }) => option.flag !== undefined);
+const variables = entries.flatMap((entry) => variablesOf(entry.option).map(({ name }) => ({ ...entry, name })));
+
+describe('every option', () => {
+  test('has a row here, or has no effect', () => {
+    const missing = optionEntries.filter(([key, option]) => option.withoutEffect === undefined && !hasEffect(key));
+    expect(missing.map(([key]) => key)).toEqual([]);
+  });
+
+  test.each(flagged.filter(({ option }) => option.env))(
+    '--$option.flag is taken before UPKEEP_*, that before WATCHTOWER_*, that before the default',
+    ({ key, option, command }) => {
+      const [text] = effects[key];
+      const names = variablesOf(option).map(({ name }) => name);
+      expect(names).toEqual(names.toSorted((one, other) => prefixRank(one) - prefixRank(other)));
+      const sourceWith = (argv: readonly string[], given: readonly string[]) =>
+        commandOf([command, ...argv], Object.fromEntries(given.map((name) => [name, text]))).options.find(
+          ({ name }) => name === option.flag,
+        )?.source;
+      expect(sourceWith([`--${option.flag}=${text}`], names)).toBe(`--${option.flag}`);
+      for (const [index, name] of names.entries()) expect(sourceWith([], names.slice(index))).toBe(name);
+      expect(sourceWith([], [])).toBe('default');
+    },
+  );
+
+  test.each(flagged)('--$option.flag sets it', ({ key, option, command }) => {
+    const [text, expected, of] = effects[key];
+    expect(of(settingsOf([command, `--${option.flag}=${text}`]))).toEqual(expected);
+    if (option.kind !== 'boolean') expect(of(settingsOf([command, `--${option.flag}`, text]))).toEqual(expected);
+  });
+
+  test.each(flagged.filter(({ option }) => option.short))(
+    '-$option.short is short for it',
+    ({ key, option, command }) => {
+      const [text, expected, of] = effects[key];
+      expect(of(settingsOf([command, `-${option.short}=${text}`]))).toEqual(expected);
+      const words = option.kind === 'boolean' ? [`-${option.short}`] : [`-${option.short}`, text];
+      if (option.kind !== 'boolean' || /^(true|t|1)$/i.test(text))
+        expect(of(settingsOf([command, ...words]))).toEqual(expected);
+    },
+  );
+
+  test.each(variables)('$name sets it', ({ key, name, command }) => {
+    const [text, expected, of] = effects[key];
+    expect(of(settingsOf([command], { [name]: text }))).toEqual(expected);
+    expect(settingsOf([command], { [name]: '' })).toEqual(settingsOf([command]));
+    expect(settingsOf([command], { [name]: ' ' })).toEqual(settingsOf([command]));
+  });
+
+  test.each(variables.filter(({ option }) => badText(option) !== undefined))(
+    '$name with a bad value stops the start with 1, and says what is accepted',
+    ({ name, option, command }) => {
+      const bad = badText(option) ?? '';
+      const faults = faultsOf([command], { [name]: bad });
+      expect(faults.exitCode).toBe(1);
+      expect(faults.message).toMatch(new RegExp(`^Cannot use ${name} .+: expected [^.]+`));
+      expect(faults.message.split('\n')).toHaveLength(1);
+    },
+  );
+
+  test.each(flagged.filter(({ option }) => badText(option) !== undefined))(
+    '--$option.flag with a bad value stops the start with 1',
+    ({ option, command }) => {
+      const faults = faultsOf([command, `--${option.flag}=${badText(option)}`]);
+      expect(faults.exitCode).toBe(1);
+      expect(faults.message).toContain(`Cannot use --${option.flag} `);
+    },
+  );
+
+  test.each(flagged)('--$option.flag is refused by commands it has no meaning for', ({ key, option }) => {
+    for (const { name } of commands.filter((command) => !takesOption(command.name, option))) {
+      const faults = faultsOf([name, `--${option.flag}=${effects[key][0]}`]);
+      expect(faults.exitCode).toBe(2);
+      expect(faults.message).toContain(`Cannot use --${option.flag} with "upkeep ${name}": it belongs to "upkeep `);
+    }
+  });
+
+  test('names, short names and variables are given once', () => {
+    const all = optionEntries.map(([, option]) => option);
+    const flags = [...all.flatMap(({ flag, short }) => [flag, short]), 'help', 'h', 'version', 'V'].filter(Boolean);
+    expect(new Set(flags).size).toBe(flags.length);
+    const names = all.flatMap((option) => variablesOf(option).map(({ name }) => name));
+    expect(new Set(names).size).toBe(names.length);
+  });
+});
+
+describe('precedence', () => {
+  const given = { UPKEEP_SCOPE: 'own', WATCHTOWER_SCOPE: 'alias' };
+
+  test.each([
+    [['--scope', 'flag'], given, 'flag'],
+    [[], given, 'own'],
+    [[], { WATCHTOWER_SCOPE: 'alias' }, 'alias'],
+    [[], { ...given, UPKEEP_SCOPE: '' }, 'alias'],
+    [[], {}, undefined],
+    [['--scope='], given, undefined],
+    [['--scope', 'a', '--scope', 'b'], given, 'b'],
+    [['--scope', 'none'], given, 'none'],
+  ])('%j with %j gives %j', (flags, environment, expected) => {
+    expect(settingsOf(['run', ...flags], environment).service.scope).toBe(expected);
+  });
+
+  test('a bad value that a flag or a better variable overrules is not looked at', () => {
+    expect(settingsOf(['run', '--cleanup'], { UPKEEP_CLEANUP: 'maybe' }).service.cleanup).toBe(true);
+    expect(settingsOf([], { UPKEEP_CLEANUP: '1', WATCHTOWER_CLEANUP: 'maybe' }).service.cleanup).toBe(true);
+  });
+
+  test('repeated list flags add up and replace the variable', () => {
+    const settings = settingsOf(['-x', 'a,b', '-x=c d'], { UPKEEP_DISABLE_CONTAINERS: 'z' });
+    expect(settings.service.disableContainers).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  test('variables of the Watchtower family that are in effect are named, others not', () => {
+    const loaded = load([], {
+      WATCHTOWER_CLEANUP: '1',
+      WATCHTOWER_SCOPE: 'x',
+      UPKEEP_SCOPE: 'y',
+      WATCHTOWER_TIMEOUT: '5',
+    });
+    expect(loaded).toMatchObject({ kind: 'command', aliases: ['WATCHTOWER_TIMEOUT', 'WATCHTOWER_CLEANUP'] });
+    expect(load(['--cleanup'], { WATCHTOWER_CLEANUP: '1' })).toMatchObject({ aliases: [] });
+  });
+});
+
+describe('booleans', () => {
+  test.each([
+    [['--cleanup'], true],
+    [['--cleanup=false'], false],
+    [['--cleanup=0'], false],
+    [['--no-cleanup'], false],
+    [['--cleanup', '--no-cleanup'], false],
+    [['-c'], true],
+    [['-c=f'], false],
+    [['-cS'], true],
+  ])('%j is %j', (flags, expected) => {
+    expect(settingsOf(flags, { UPKEEP_CLEANUP: 'true' }).service.cleanup).toBe(expected);
+  });
+
+  test('--no-pull and --no-color are names of their own, and have no further negation', () => {
+    expect(settingsOf(['--no-pull']).service.noPull).toBe(true);
+    expect(settingsOf(['--no-pull=false']).service.noPull).toBe(false);
+    expect(faultsOf(['--no-no-pull']).exitCode).toBe(2);
+    expect(faultsOf(['--no-scope']).message).toContain('Cannot use --no-scope: there is no such option');
+    expect(faultsOf(['--pull']).exitCode).toBe(2);
+  });
+
+  test('a separate value is refused instead of becoming the name of a container', () => {
+    expect(faultsOf(['--cleanup', 'false', 'web']).message).toBe(
+      'Cannot use --cleanup with a separate value: write --cleanup=false',
+    );
+    expect(faultsOf(['-c', '0']).message).toContain('write --cleanup=0');
+    expect(settingsOf(['--cleanup', 'web']).service).toMatchObject({ cleanup: true, names: ['web'] });
+  });
+
+  test.each(['0', 'false', 'anything'])('NO_COLOR=%s means no colours, as no-color.org asks', (text) => {
+    expect(settingsOf(['check'], { NO_COLOR: text }).output.colour).toBe(false);
+    expect(settingsOf(['check', '--no-color=false'], { NO_COLOR: text }).output.colour).toBe(true);
+  });
+});
+
+describe('the command', () => {
+  test.each<[readonly string[], CommandName, readonly string[]]>([
+    [[], 'run', []],
+    [['web', '/db'], 'run', ['web', 'db']],
+    [['run', 'check'], 'run', ['check']],
+    [['--', 'check'], 'run', ['check']],
+    [['notify-upgrade'], 'notify', ['upgrade']],
+    [['check', '--', '--json'], 'check', ['--json']],
+    [['--debug', 'check', 'web'], 'check', ['web']],
+    [['update', 'api-.*'], 'update', ['api-.*']],
+    [['ruby'], 'run', ['ruby']],
+    [['update-center'], 'run', ['update-center']],
+  ])('%j is %s of %j', (argv, command, names) => {
+    const { settings, ...loaded } = commandOf(argv);
+    expect(loaded.command).toBe(command);
+    expect(command === 'run' ? settings.service.names : settings.request.containers).toEqual(names);
+  });
+
+  test.each([
+    ['chekc', 'did you mean "check"?'],
+    ['udpate', 'did you mean "update"?'],
+    ['Demo', 'did you mean "demo"?'],
+    ['hlep', 'did you mean "help"?'],
+    [
+      'serve',
+      'the commands are run, check, update, rollback, recover, containers, history, events, notify, config, demo',
+    ],
+  ])('%s is no command, rather than the name of a container to watch', (word, hint) => {
+    const faults = faultsOf([word]);
+    expect(faults.exitCode).toBe(2);
+    expect(faults.message).toContain(`Cannot run "${word}": there is no such command; ${hint}`);
+    expect(faults.message).toContain(`"upkeep run ${word}"`);
+  });
+
+  test('demo takes no names', () => {
+    expect(faultsOf(['demo', 'web'])).toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('takes no names'),
+    });
+  });
+
+  test('demo does not look at the variables of the engine', () => {
+    expect(load(['demo'], { DOCKER_HOST: 'nonsense', UPKEEP_CLEANUP: 'nonsense' }).kind).toBe('command');
+  });
+
+  test.each([
+    [['--help'], undefined],
+    [['-h'], undefined],
+    [['help'], undefined],
+    [['help', 'check'], 'check'],
+    [['check', '--help'], 'check'],
+    [['--help', 'update', '--nonsense'], 'update'],
+    [['--version', '--help'], undefined],
+  ])('%j asks for help', (argv, command) => {
+    expect(load(argv)).toEqual({ kind: 'help', command });
+  });
+
+  test.each([[['--version']], [['-V']], [['version']], [['check', '--version']]])('%j asks for the version', (argv) => {
+    expect(load(argv)).toEqual({ kind: 'version' });
+  });
+});
+
+describe('faults', () => {
+  test('all of them are told at once, each naming option, value and what is accepted', () => {
+    const faults = faultsOf(['check', '--clenup', '--image', '--json', '--log-format', 'xml'], {
+      UPKEEP_CHECK_CONCURRENCY: '0',
+      DOCKER_HOST: 'localhost:2375',
+    });
+    expect(faults.exitCode).toBe(2);
+    expect(faults.message.split('\n')).toEqual([
+      'Cannot use --clenup: there is no such option; did you mean --cleanup?',
+      'Cannot use --image: it needs a value (if "--json" is meant, write --image=--json)',
+      'Cannot use DOCKER_HOST "localhost:2375": expected an address such as unix:///var/run/docker.sock, tcp://server:2376 or ssh://user@server',
+      'Cannot use UPKEEP_CHECK_CONCURRENCY "0": expected a whole number from 1 to 1024',
+      'Cannot use --log-format "xml": expected one of auto, pretty, json, logfmt',
+    ]);
+  });
+
+  test.each([
+    [['--scope'], 'Cannot use --scope: it needs a value'],
+    [['-t'], 'Cannot use -t: it needs a value'],
+    [['-z'], 'Cannot use -z: there is no such option'],
+    [
+      ['--stop-timeout', '-5'],
+      'Cannot use --stop-timeout: it needs a value (if "-5" is meant, write --stop-timeout=-5)',
+    ],
+    [['--no-cleanup=true'], 'Cannot use --no-cleanup with a value: it means --cleanup=false'],
+    [['--__proto__=1'], 'Cannot use --__proto__: there is no such option'],
+    [['--constructor'], 'Cannot use --constructor: there is no such option'],
+  ])('%j is wrong usage: %s', (argv, message) => {
+    expect(faultsOf(argv)).toEqual({ kind: 'faults', exitCode: 2, message });
+  });
+
+  test('a secret is not repeated', () => {
+    expect(refusedValue('UPKEEP_TOKEN', 'hunter2', 'a token', true).message).toBe(
+      'Cannot use UPKEEP_TOKEN: expected a token',
+    );
+  });
+
+  test('a strange value cannot reach the terminal as it is', () => {
+    const faults = faultsOf([], {
+      UPKEEP_SCOPE: 'a',
+      DOCKER_API_VERSION: '\u001b[2J\nx',
+      REPO_PASS: '/run/secrets/missing',
+    });
+    expect(faults.message).toContain(String.raw`DOCKER_API_VERSION "\x1b[2J\nx"`);
+    expect(faults.message).not.toContain('\u001b');
+  });
+
+  test('no command line and no environment makes it throw', () => {
+    const words = fc.oneof(
+      fc.string({ maxLength: 20 }),
+      fc.constantFrom('--', '-', '--cleanup', '--scope', '-t', '-c=', 'check', '--image', '--no-', '=', '--=x', '-cSt'),
+    );
+    const names = fc.constantFrom(...variables.map(({ name }) => name), 'UPKEEP_X', '__proto__');
+    fc.assert(
+      fc.property(
+        fc.array(words, { maxLength: 8 }),
+        fc.dictionary(names, fc.string({ maxLength: 20 })),
+        (argv, environment) => {
+          expect(['command', 'help', 'version', 'faults']).toContain(load(argv, environment).kind);
+        },
+      ),
+    );
+  });
+});
+
+describe('warnings', () => {
+  test('a variable that looks like ours and is none is named, with the one that may be meant', () => {
+    expect(load([], { UPKEEP_CLENUP: '1', WATCHTOWER_NOTIFY: 'email', PATH: '/bin' })).toMatchObject({
+      warnings: [
+        'Variable UPKEEP_CLENUP is not known and has no effect; did you mean UPKEEP_CLEANUP?',
+        'Variable WATCHTOWER_NOTIFY is not known and has no effect',
+      ],
+    });
+  });
+
+  test('an option that needs another one is told so', () => {
+    expect(load([], { WATCHTOWER_REVIVE_STOPPED: 'true' })).toMatchObject({
+      warnings: ['WATCHTOWER_REVIVE_STOPPED has no effect without --include-stopped'],
+    });
+    expect(load(['--revive-stopped', '-S'])).toMatchObject({ warnings: [] });
+  });
+
+  test('what Kubernetes and Docker links put beside a service named upkeep is not ours', () => {
+    const links = {
+      UPKEEP_SERVICE_HOST: '10.0.0.1',
+      UPKEEP_SERVICE_PORT: '8080',
+      UPKEEP_SERVICE_PORT_HTTP: '8080',
+      UPKEEP_PORT: 'tcp://10.0.0.1:8080',
+      UPKEEP_PORT_8080_TCP: 'tcp://10.0.0.1:8080',
+      UPKEEP_PORT_8080_TCP_ADDR: '10.0.0.1',
+    };
+    expect(load([], links)).toMatchObject({ warnings: [] });
+  });
+});
+
+describe('files', () => {
+  test('a value that names a file stands for its trimmed content', () => {
+    const path = join(folder, 'password');
+    writeFileSync(path, '  hunter2\n');
+    expect(settingsOf([], { REPO_PASS: path }).registry.repoPass).toBe('hunter2');
+    expect(settingsOf([], { REPO_PASS: 'src' }).registry.repoPass).toBe('src');
+    expect(settingsOf([], { REPO_PASS: 'pass/word' }).registry.repoPass).toBe('pass/word');
+  });
+
+  test.each([
+    ['REPO_PASS', (path: string) => load(['check'], { REPO_PASS: path })],
+    ['REPO_USER', (path: string) => load(['check'], { REPO_USER: path })],
+    ['--token', (path: string) => load(['config', '--token', path], {})],
+    ['--notification-gotify-token', (path: string) => load(['--notification-gotify-token', path], {})],
+    ['--notification-url', (path: string) => load(['--notification-url', path], {})],
+  ])('of %s a path is never the value itself', (source, loadWith) => {
+    for (const [path, why] of [
+      [join(folder, 'none'), 'there is no such file'],
+      [folder, 'it is a folder'],
+    ] as const)
+      expect(loadWith(path)).toMatchObject({
+        kind: 'faults',
+        exitCode: 1,
+        message: expect.stringContaining(`Cannot read the file of ${source} "${path}": ${why}`),
+      });
+  });
+
+  test('an empty file and a missing secret stop the start', () => {
+    const path = join(folder, 'empty');
+    writeFileSync(path, '\n');
+    expect(faultsOf([], { REPO_PASS: path }).message).toEqual(
+      expect.stringContaining(`Cannot read the file of REPO_PASS "${path}": the file is empty`),
+    );
+    expect(faultsOf([], { REPO_PASS: '/run/secrets/missing' }).message).toContain('there is no such file');
+    expect(faultsOf(['--registry-ca', folder]).message).toContain('it is not a file');
+  });
+});
+
+describe('TLS to the engine', () => {
+  const certs = join(folder, 'certs');
+  mkdirSync(certs);
+  for (const file of ['ca.pem', 'cert.pem', 'key.pem']) writeFileSync(join(certs, file), file);
+  const pem = { ca: Buffer.from('ca.pem'), cert: Buffer.from('cert.pem'), key: Buffer.from('key.pem') };
+  const remote = { DOCKER_HOST: 'tcp://server:2376' };
+
+  test.each([
+    [{}, undefined],
+    [{ DOCKER_CERT_PATH: certs }, { ...pem, verify: false }],
+    [
+      { DOCKER_CERT_PATH: certs, DOCKER_TLS_VERIFY: '1' },
+      { ...pem, verify: true },
+    ],
+    [{ DOCKER_TLS_VERIFY: '1' }, { verify: true }],
+    [{ DOCKER_HOST: 'https://server:2376' }, { verify: true }],
+    [{ DOCKER_HOST: 'unix:///x', DOCKER_CERT_PATH: '/nowhere', DOCKER_TLS_VERIFY: '1' }, undefined],
+  ])('%j gives %j', (environment, tls) => {
+    expect(settingsOf([], { ...remote, ...environment }).engine.tls).toEqual(tls);
+  });
+
+  test('half a pair of certificate and key is refused, and so is a folder without any', () => {
+    const half = join(folder, 'half');
+    mkdirSync(half);
+    expect(faultsOf([], { ...remote, DOCKER_CERT_PATH: half }).message).toContain('expected a folder with ca.pem, or');
+    writeFileSync(join(half, 'cert.pem'), 'x');
+    expect(faultsOf([], { ...remote, DOCKER_CERT_PATH: half }).message).toContain('both cert.pem and key.pem');
+  });
+});
+
+describe('the schedule', () => {
+  const nextAfter = (from: string, argv: readonly string[], environment: Readonly<Record<string, string>> = {}) => {
+    const { schedule } = settingsOf(argv, environment).run;
+    if (schedule.kind === 'interval') return schedule.words;
+    return new Date(schedule.nextRunAfter(Date.parse(from)) ?? Number.NaN).toISOString();
+  };
+
+  test('is an interval of a day unless told otherwise', () => {
+    expect(nextAfter('', [])).toBe('every 1d');
+    expect(nextAfter('', ['-i', '90'])).toBe('every 1m30s');
+    expect(nextAfter('', [], { WATCHTOWER_SCHEDULE: ' ' })).toBe('every 1d');
+  });
+
+  test('is in the time zone of TZ', () => {
+    const argv = ['-s', '0 4 * * *'];
+    expect(nextAfter('2026-07-01T00:00Z', argv, { TZ: 'Europe/Berlin' })).toBe('2026-07-01T02:00:00.000Z');
+    expect(nextAfter('2026-07-01T00:00Z', argv, { TZ: ':Asia/Kolkata' })).toBe('2026-07-01T22:30:00.000Z');
+    expect(nextAfter('2026-07-01T00:00Z', ['-s', 'TZ=UTC 0 4 * * *'], { TZ: 'Europe/Berlin' })).toBe(
+      '2026-07-01T04:00:00.000Z',
+    );
+  });
+
+  test("and an interval of one's own are one too many", () => {
+    expect(faultsOf(['--schedule', '@daily'], { WATCHTOWER_POLL_INTERVAL: '300' })).toEqual({
+      kind: 'faults',
+      exitCode: 1,
+      message: 'Cannot use both WATCHTOWER_POLL_INTERVAL and --schedule: each says when to update',
+    });
+  });
+
+  test('that cannot be read, or never comes up, is refused', () => {
+    for (const text of ['0 4 * *', '0 0 30 2 *', 'TZ=Nowhere @daily'])
+      expect(faultsOf(['--schedule', text]).message).toMatch(
+        /^Cannot use --schedule ".+": expected a schedule that comes up/,
+      );
+  });
+});
+
+test.each([
+  [['run'], 'on'],
+  [['run', '--http-api-endpoints', 'health'], 'unless-published'],
+  [['run', '--no-self-update', '--http-api-endpoints', 'health'], 'off'],
+  [['run', '--run-once'], 'not-by-this-command'],
+  [['update'], 'not-by-this-command'],
+  [['rollback', 'upkeep'], 'not-by-this-command'],
+])('%j: self-update is %s', (argv, expected) => {
+  expect(settingsOf(argv).service.selfUpdate).toBe(expected);
+});
+
+test('the defaults of the options are those of the domain', async () => {
+  const { defaultSettings } = await import('../../domain/settings/settings.ts');
+  expect(settingsOf([]).service).toEqual(defaultSettings);
+});
+
+function hasEffect(key: OptionKey): key is EffectiveKey {
+  return key in effects;
+}
+
+function prefixRank(name: string): number {
+  return ['UPKEEP_', 'WATCHTOWER_', ''].findIndex((prefix) => name.startsWith(prefix));
+}
+
+function everyMs({ run: { schedule } }: Settings): number | undefined {
+  return schedule.kind === 'interval' ? schedule.everyMs : undefined;
+}
+
+function load(argv: readonly string[], environment: Readonly<Record<string, string>> = {}): Configuration {
+  return loadConfiguration(argv, environment);
+}
+
+function commandOf(argv: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  const loaded = load(argv, environment);
+  if (loaded.kind !== 'command') throw new Error(`not a command: ${JSON.stringify(loaded)}`);
+  return loaded;
+}
+
+function settingsOf(argv: readonly string[], environment: Readonly<Record<string, string>> = {}): Settings {
+  return commandOf(argv, environment).settings;
+}
+
+function faultsOf(argv: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  const loaded = load(argv, environment);
+  if (loaded.kind !== 'faults') throw new Error(`no faults: ${JSON.stringify(loaded)}`);
+  return loaded;
+}

@@ -1,0 +1,123 @@
+import type { CommandLine } from '../given/given.ts';
+import { readCommandLine } from './command-line.ts';
+import type { CommandName } from '../declaration/commands.ts';
+import { readVariable, unknownVariables, type Environment } from '../table/environment.ts';
+import { exitCodeOf, refusedValue, type Fault } from '../declaration/fault.ts';
+import { takesOption, type Option } from '../declaration/option.ts';
+import { optionEntries, type OptionKey, type OptionValues } from '../table/options.ts';
+import { parseValue } from './parse.ts';
+import { readFileValue } from '../given/secrets.ts';
+import { makeSettings, type Settings } from './settings.ts';
+import { showOptions, type ShownOption } from './shown-options.ts';
+import { warnWithoutEffect } from './without-effect.ts';
+
+export type Configuration =
+  | {
+      readonly kind: 'command';
+      readonly command: CommandName;
+      readonly settings: Settings;
+      /** The variables of the Watchtower family that are in effect. */
+      readonly aliases: readonly string[];
+      /** Every option, for people to see. */
+      readonly options: readonly ShownOption[];
+      /** Sentences about a setting without effect that somebody may rely on. */
+      readonly alarms: readonly string[];
+      /** Sentences about a setting without effect. */
+      readonly warnings: readonly string[];
+    }
+  | { readonly kind: 'help'; readonly command: CommandName | undefined }
+  | { readonly kind: 'version' }
+  /** `message` names every fault at once, one per line. */
+  | { readonly kind: 'faults'; readonly message: string; readonly exitCode: 1 | 2 };
+
+/**
+ * The user's configuration, from the arguments (without the paths of Node and script) and the environment:
+ * flag before `UPKEEP_*` before `WATCHTOWER_*` before default. Never throws.
+ */
+export function loadConfiguration(argv: readonly string[], environment: Environment = process.env): Configuration {
+  const line = readCommandLine(argv);
+  if (line.wants === 'help') return { kind: 'help', command: line.commandNamed ? line.command : undefined };
+  if (line.wants === 'version') return { kind: 'version' };
+  const { values, sources, aliases, faults } = readValues(line, environment);
+  const sourceOf = (key: OptionKey) => sources.get(key) ?? key;
+  const made = makeSettings({ ...line, values, sourceOf });
+  const all = [...line.faults, ...faults, ...made.faults];
+  if (all.length > 0) return { kind: 'faults', message: messageOf(all), exitCode: exitCodeOf(all) };
+  return {
+    kind: 'command',
+    command: line.command,
+    settings: made.settings,
+    aliases,
+    options: showOptions(values, sources),
+    alarms: made.alarms,
+    warnings: [...unknownVariables(environment), ...warnWithoutEffect(sources), ...made.warnings],
+  };
+}
+
+type Values = {
+  readonly values: OptionValues;
+  readonly sources: ReadonlyMap<OptionKey, string>;
+  readonly aliases: readonly string[];
+  readonly faults: readonly Fault[];
+};
+
+/** Variables of options that the command has no use for are not looked at: a demonstration needs no engine's address. */
+function readValues({ command, flags }: CommandLine, environment: Environment): Values {
+  const values: Partial<Record<OptionKey, unknown>> = {};
+  const sources = new Map<OptionKey, string>();
+  const aliases: string[] = [];
+  const faults: Fault[] = [];
+  for (const [key, option] of optionEntries) {
+    values[key] = option.default;
+    const looksAtVariable = !flags.has(key) && takesOption(command, option);
+    const variable = looksAtVariable ? readVariable(option, environment) : undefined;
+    const given = flags.get(key) ?? (variable && { source: variable.source, texts: [variable.text] });
+    if (given === undefined) continue;
+    sources.set(key, given.source);
+    if (variable?.alias === true && option.withoutEffect === undefined) aliases.push(variable.source);
+    const read = readValue(option, given.source, given.texts);
+    if (read.kind === 'fault') faults.push(read.fault);
+    else values[key] = read.value;
+  }
+  // Every key of the table has been given its default or a value that parseValue() made for its kind.
+  return { values: values as OptionValues, sources, aliases, faults };
+}
+
+type ReadValue =
+  | { readonly kind: 'value'; readonly value: unknown }
+  | { readonly kind: 'fault'; readonly fault: Fault };
+
+function readValue(option: Option, source: string, texts: readonly string[]): ReadValue {
+  const last = texts.at(-1) ?? '';
+  if (option.kind === 'text' && last.trim() === '') return { kind: 'value', value: option.default };
+  if (option.kind === 'text' && option.mayNameFile === true) {
+    const file = readFileValue(source, last);
+    return file.kind === 'fault' ? file : readParsed(option, source, [file.value]);
+  }
+  if (option.kind === 'list' && option.mayNameFile === true) return readListFiles(option, source, texts);
+  return readParsed(option, source, texts);
+}
+
+function readListFiles(option: Option, source: string, texts: readonly string[]): ReadValue {
+  const read: string[] = [];
+  for (const text of texts) {
+    const file = readFileValue(source, text);
+    if (file.kind === 'fault') return file;
+    const lines = file.value.split('\n').filter((line) => !line.trimStart().startsWith('#'));
+    read.push(...lines);
+  }
+  return readParsed(option, source, read);
+}
+
+function readParsed(option: Option, source: string, texts: readonly string[]): ReadValue {
+  if (option.kind === 'boolean' && option.anyValueIsTrue === true && !source.startsWith('-'))
+    return { kind: 'value', value: true };
+  const parsed = parseValue(option, texts);
+  if (parsed.kind === 'value') return parsed;
+  const shown = option.kind === 'list' ? texts.join(',') : (texts.at(-1) ?? '');
+  return { kind: 'fault', fault: refusedValue(source, shown, parsed.expected, option.secret === true) };
+}
+
+function messageOf(faults: readonly Fault[]): string {
+  return [...new Set(faults.map(({ message }) => message))].join('\n');
+}

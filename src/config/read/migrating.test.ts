@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { readMigratingPage } from '../../../test/support/migrating-page.ts';
+import { loadConfiguration } from './load.ts';
+
+test('the compose file of docs/migrating-from-watchtower.md starts as it is, and its schedule counts', () => {
+  const { argv, environment } = readMigratingPage();
+  const loaded = loadConfiguration(argv, environment);
+  expect(loaded).toMatchObject({
+    kind: 'command',
+    aliases: [
+      'WATCHTOWER_LABEL_ENABLE',
+      'WATCHTOWER_TIMEOUT',
+      'WATCHTOWER_CLEANUP',
+      'WATCHTOWER_SCHEDULE',
+      'WATCHTOWER_NOTIFICATION_URL',
+    ],
+    alarms: [],
+    warnings: ['--http-api-metrics is deprecated: use --http-api-endpoints metrics'],
+    settings: {
+      http: { groups: ['metrics'] },
+      run: { periodicPolls: true, schedule: { words: 'on the schedule "0 0 4 * * *" in Europe/Berlin' } },
+    },
+  });
+});

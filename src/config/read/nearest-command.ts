@@ -1,0 +1,37 @@
+import { nearest } from '../../domain/text/edit-distance.ts';
+import { commands, type CommandName } from '../declaration/commands.ts';
+
+/** The command that somebody means who writes this word: by its meaning, else by its spelling; undefined when none is near. */
+export function nearestCommand(word: string): CommandName | undefined {
+  const names = commands.map(({ name }) => name);
+  return meanings.get(word.toLowerCase()) ?? nearest(word, names);
+}
+
+/** Other programs' names for the command. */
+const meanings: ReadonlyMap<string, CommandName> = new Map([
+  ['daemon', 'run'],
+  ['start', 'run'],
+  ['up', 'run'],
+  ['outdated', 'check'],
+  ['scan', 'check'],
+  ['pull', 'update'],
+  ['upgrade', 'update'],
+  ['repair', 'recover'],
+  ['restore', 'recover'],
+  ['resume', 'recover'],
+  ['revert', 'rollback'],
+  ['undo', 'rollback'],
+  ['images', 'containers'],
+  ['inspect', 'containers'],
+  ['ls', 'containers'],
+  ['follow', 'events'],
+  ['log', 'events'],
+  ['logs', 'events'],
+  ['monitor', 'events'],
+  ['tail', 'events'],
+  ['watch', 'events'],
+  ['env', 'config'],
+  ['info', 'config'],
+  ['options', 'config'],
+  ['settings', 'config'],
+]);

@@ -1,0 +1,79 @@
+import { formatDuration, parseDuration } from '../../domain/text/duration.ts';
+import { splitUrls } from '../notifications/split-urls.ts';
+import type { DurationOption, IntegerOption, ListOption, Option } from '../declaration/option.ts';
+
+/** A value of the option's kind, or the words for what would have been accepted. */
+export type Parsed = { readonly kind: 'value'; readonly value: unknown } | Refusal;
+
+type Refusal = { readonly kind: 'refused'; readonly expected: string };
+
+/** Reads what was written for an option. A list takes all of the texts, every other kind the last one. */
+export function parseValue(option: Option, texts: readonly string[]): Parsed {
+  const text = texts.at(-1) ?? '';
+  switch (option.kind) {
+    case 'boolean':
+      return parseBoolean(text);
+    case 'integer':
+      return parseInteger(option, text);
+    case 'duration':
+      return parseDurationOption(option, text);
+    case 'list':
+      return checked(option, parseList(option.separators, texts));
+    case 'choice':
+      return parseChoice(option.choices, option.aliases ?? {}, text);
+    case 'text':
+      return option.accepts === undefined || option.accepts.test(text) ? value(text) : refused(option.accepts.expected);
+  }
+}
+
+const booleans: Readonly<Record<string, boolean>> = { 1: true, t: true, true: true, 0: false, f: false, false: false };
+
+function parseBoolean(text: string): Parsed {
+  const key = text.trim().toLowerCase();
+  return Object.hasOwn(booleans, key) ? value(booleans[key]) : refused('true or false (also 1, t, 0, f)');
+}
+
+function parseInteger({ min, max }: IntegerOption, text: string): Parsed {
+  const trimmed = text.trim();
+  const number = /^[+-]?\d{1,15}$/.test(trimmed) ? Number(trimmed) : Number.NaN;
+  return number >= min && number <= max ? value(number) : refused(`a whole number from ${min} to ${max}`);
+}
+
+function parseDurationOption({ minMs, maxMs, months = false }: DurationOption, text: string): Parsed {
+  const ms = parseDuration(text, { bareUnit: 's', months });
+  if (ms !== undefined && ms >= minMs && ms <= maxMs) return value(ms);
+  const range = ms === undefined ? '' : ` between ${formatDuration(minMs)} and ${formatDuration(maxMs)}`;
+  return refused(`a duration${range} such as 90s, 1m30s or 2h (a bare number counts seconds)`);
+}
+
+function parseList(separators: ListOption['separators'], texts: readonly string[]): readonly string[] {
+  if (separators === 'url') return texts.flatMap(splitUrls);
+  const separator = separators === 'comma' ? ',' : /[\s,]+/;
+  return texts
+    .flatMap((text) => text.split(separator))
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
+/** Far more than anybody writes; each is compared with every container. */
+const mostItems = 1000;
+
+function checked(option: Option & { kind: 'list' }, items: readonly string[]): Parsed {
+  const { accepts, atMost = mostItems } = option;
+  if (items.length > atMost) return refused(`at most ${atMost} items`);
+  return accepts === undefined || items.every(accepts.test) ? value(items) : refused(accepts.expected);
+}
+
+function parseChoice(choices: readonly string[], aliases: Readonly<Record<string, string>>, text: string): Parsed {
+  const key = text.trim().toLowerCase();
+  const choice = Object.hasOwn(aliases, key) ? aliases[key] : key;
+  return choice !== undefined && choices.includes(choice) ? value(choice) : refused(`one of ${choices.join(', ')}`);
+}
+
+function value(of: unknown): Parsed {
+  return { kind: 'value', value: of };
+}
+
+function refused(expected: string): Refusal {
+  return { kind: 'refused', expected };
+}

@@ -1,0 +1,37 @@
+import type { Given } from '../given/given.ts';
+import { refusedValue, type Fault } from '../declaration/fault.ts';
+
+/** The running service to ask. */
+export type RemoteSettings = {
+  /** `http://server:8080`, perhaps with a path, without a slash at its end; undefined: none is named. */
+  readonly url: string | undefined;
+  readonly token: string | undefined;
+};
+
+type Notes = { readonly faults: Fault[]; readonly warnings: string[] };
+
+/** Without a service there is no history to show and nothing to follow: a fault of the command line. */
+export function remoteSettings({ command, values, sourceOf }: Given, { faults, warnings }: Notes): RemoteSettings {
+  const { remoteUrl: url, remoteToken: token } = values;
+  if (url === undefined && (command === 'history' || command === 'events')) faults.push(withoutService(command));
+  else if (url === undefined && token !== undefined)
+    warnings.push(`${sourceOf('remoteToken')} has no effect without --url`);
+  if (url?.includes('@') === true) faults.push(refusedValue(sourceOf('remoteUrl'), url, plainAddress, true));
+  // https://www.rfc-editor.org/rfc/rfc6750#section-2.1 and what else a header can carry.
+  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
+    faults.push(refusedValue(sourceOf('remoteToken'), token, 'ASCII characters without spaces', true));
+  return { url: url?.replace(/\/+$/, ''), token };
+}
+
+/** A password in an address is kept out of the message. */
+const plainAddress = 'an address such as http://server:8080 without a user: what is secret goes into --token';
+
+function withoutService(command: 'history' | 'events'): Fault {
+  const token = command === 'events' ? 'EVENTS-TOKEN' : 'TOKEN';
+  const message = [
+    `Cannot show ${command} without a running service, which alone knows them: name it with --url or UPKEEP_URL,`,
+    `as in "upkeep ${command} --url http://127.0.0.1:8080 --token ${token}"`,
+    `(the service serves them with --http-api-endpoints ${command})`,
+  ].join(' ');
+  return { kind: 'usage', message };
+}

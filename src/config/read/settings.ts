@@ -1,0 +1,241 @@
+import { type Given } from '../given/given.ts';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Schedule } from '../../domain/schedule/schedule.ts';
+import type { NotificationSettings } from '../../domain/notification/settings.ts';
+import type { HttpSettings } from '../../domain/settings/http-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { Fault } from '../declaration/fault.ts';
+import { makeHttpSettings } from './http-settings.ts';
+import { makeNotificationSettings } from '../notifications/settings.ts';
+import { remoteSettings, type RemoteSettings } from './remote-settings.ts';
+import type { OptionValues } from '../table/options.ts';
+import { intervalSchedule, readSchedule } from '../schedule/schedule.ts';
+import { readEngineCertificates, readNamedFile, type EngineCertificates } from '../given/secrets.ts';
+import { serviceSettings } from './service-settings.ts';
+
+/** All that the process is told from outside, ready to use. */
+export type Settings = {
+  readonly service: ServiceSettings;
+  readonly request: RequestSettings;
+  readonly run: RunSettings;
+  readonly state: StateSettings;
+  readonly engine: EngineSettings;
+  readonly registry: RegistrySettings;
+  readonly http: HttpSettings;
+  readonly remote: RemoteSettings;
+  readonly notifications: NotificationSettings;
+  readonly log: LogSettings;
+  readonly output: OutputSettings;
+};
+
+/** Filters of one check or update; both lists empty: all watched containers. */
+export type RequestSettings = {
+  readonly images: readonly string[];
+  readonly containers: readonly string[];
+  readonly dryRun: boolean;
+  readonly retryFailed: boolean;
+  /** Of a dry run: create the new containers aside, and compare them. */
+  readonly verify: boolean;
+};
+
+export type StateSettings = {
+  /** Undefined: nothing is kept outside of the engine. */
+  readonly folder: string | undefined;
+  /** Undefined: a key of our own in `folder`, where there is one. */
+  readonly journalKeyFile: string | undefined;
+  /** Names of containers whose journals are believed without a seal. */
+  readonly unsealed: readonly string[];
+};
+
+export type RunSettings = {
+  /** Whether a command was named, rather than `run` meant for want of one. */
+  readonly isNamed: boolean;
+  readonly once: boolean;
+  /** Nothing but a look at the engine. */
+  readonly healthCheck: boolean;
+  readonly schedule: Schedule;
+  /** The flag or variable that says when to update; undefined: nobody said. */
+  readonly scheduleSource: string | undefined;
+  readonly updateOnStart: boolean;
+  /** The update of our own container that we are the helper for; undefined: we are none. */
+  readonly finishUpdate: string | undefined;
+  /** Whether the schedule counts though the HTTP API is on. */
+  readonly periodicPolls: boolean;
+  /** Of the demonstration; undefined: until it is interrupted. */
+  readonly rounds: number | undefined;
+};
+
+export type EngineSettings = {
+  /** Undefined: to be found among the usual sockets. */
+  readonly host: string | undefined;
+  readonly userRuntimeFolder: string | undefined;
+  readonly apiVersion: string | undefined;
+  /** Undefined: no TLS. */
+  readonly tls: (EngineCertificates & { readonly verify: boolean }) | undefined;
+};
+
+export type RegistrySettings = {
+  /** Of Docker's config.json; undefined: none. */
+  readonly dockerConfigPath: string | undefined;
+  readonly repoUser: string | undefined;
+  readonly repoPass: string | undefined;
+  readonly repoHost: string;
+  readonly tlsSkip: boolean;
+  readonly tlsMinVersion: 'TLSv1.2' | 'TLSv1.3';
+  /** PEM files of authorities besides the well-known ones. */
+  readonly extraCa: readonly Buffer[];
+  readonly proxy: ProxySettings;
+};
+
+/** URLs of proxies for `http:` and `https:`, and the hosts that are reached without. */
+export type ProxySettings = {
+  readonly http: string | undefined;
+  readonly https: string | undefined;
+  readonly no: readonly string[];
+};
+
+export type LogSettings = {
+  readonly level: 'error' | 'warn' | 'info' | 'debug';
+  readonly format: 'auto' | 'pretty' | 'json' | 'logfmt';
+  /** The level of a container that could not be checked. */
+  readonly failedChecks: 'warn' | 'info';
+  readonly colour: boolean;
+};
+
+export type OutputSettings = {
+  /** How the service prints the outcome of each update. */
+  readonly porcelain: 'none' | 'v1' | 'json';
+  readonly json: boolean;
+  /** False also for a terminal that says it understands no control sequences. */
+  readonly colour: boolean;
+  /** Whether the terminal, if there is one, can move its cursor. */
+  readonly live: boolean;
+  /** Exit with 10 when updates are available. */
+  readonly exitCode: boolean;
+};
+
+export type MadeSettings = {
+  readonly settings: Settings;
+  readonly faults: readonly Fault[];
+  /** Sentences about a setting without effect that somebody may rely on. */
+  readonly alarms: readonly string[];
+  /** Sentences about a setting that has another effect than it seems. */
+  readonly warnings: readonly string[];
+};
+
+/** From the options' values to what each part of the service wants to know; reads certificate files. */
+export function makeSettings(given: Given): MadeSettings {
+  const { command, names, values } = given;
+  const faults: Fault[] = [];
+  const alarms: string[] = [];
+  const warnings: string[] = [];
+  const canMoveCursor = values.terminalType !== 'dumb';
+  const colour = canMoveCursor && !values.noColor;
+  const http = makeHttpSettings(given, { faults, alarms, warnings });
+  const settings: Settings = {
+    service: serviceSettings(given, { servesApi: http.groups.length > 0 }),
+    request: {
+      images: values.images,
+      containers: command === 'run' ? [] : names,
+      dryRun: values.dryRun || values.verify,
+      retryFailed: values.retryFailed,
+      verify: values.verify,
+    },
+    state: { folder: values.stateDir, journalKeyFile: values.journalKeyFile, unsealed: values.unsealed },
+    run: {
+      isNamed: given.commandNamed,
+      once: values.runOnce,
+      healthCheck: values.healthCheck,
+      schedule: scheduleOf(given, faults),
+      scheduleSource: scheduleSource(given),
+      updateOnStart: values.updateOnStart,
+      finishUpdate: values.finishUpdate,
+      periodicPolls: values.httpPeriodicPolls,
+      rounds: values.rounds,
+    },
+    engine: {
+      host: values.engineHost,
+      userRuntimeFolder: values.userRuntimeFolder,
+      apiVersion: values.engineApiVersion?.replace(/^v/, ''),
+      tls: engineTls(given, faults),
+    },
+    registry: {
+      dockerConfigPath: dockerConfigPath(values),
+      repoUser: values.repoUser,
+      repoPass: values.repoPassword,
+      repoHost: values.repoHost,
+      tlsSkip: values.registryTlsSkip,
+      tlsMinVersion: values.registryTlsMinVersion === 'tls1.3' ? 'TLSv1.3' : 'TLSv1.2',
+      extraCa: registryCa(given, faults),
+      proxy: { http: values.httpProxy, https: values.httpsProxy, no: values.noProxy },
+    },
+    http,
+    remote: remoteSettings(given, { faults, warnings }),
+    notifications: makeNotificationSettings(given, { faults, warnings }),
+    log: {
+      level: logLevel(values),
+      format: values.logFormat,
+      colour,
+      failedChecks: values.warnOnHeadFailure === 'never' ? 'info' : 'warn',
+    },
+    output: { porcelain: values.porcelain, json: values.json, colour, live: canMoveCursor, exitCode: values.exitCode },
+  };
+  if (values.reviveStopped && !values.includeStopped)
+    warnings.push(`${given.sourceOf('reviveStopped')} has no effect without --include-stopped`);
+  return { settings, faults, alarms, warnings };
+}
+
+function scheduleSource({ values, sourceOf }: Given): string | undefined {
+  if (values.schedule !== undefined) return sourceOf('schedule');
+  return sourceOf('intervalMs') === 'intervalMs' ? undefined : sourceOf('intervalMs');
+}
+
+/** Each has a date of its own for the next update; as in the Watchtower family, nobody can mean both. */
+function scheduleOf({ values, sourceOf }: Given, faults: Fault[]): Schedule {
+  const interval = intervalSchedule(values.intervalMs);
+  if (values.schedule === undefined) return interval;
+  if (sourceOf('intervalMs') !== 'intervalMs') {
+    const message = `Cannot use both ${sourceOf('intervalMs')} and ${sourceOf('schedule')}: each says when to update`;
+    faults.push({ kind: 'value', message });
+  }
+  const timeZone = values.timeZone?.replace(/^:/, '') ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return readSchedule(values.schedule, timeZone) ?? interval;
+}
+
+/** As Docker's own client: a folder of certificates means TLS, `--tlsverify` means that the engine's is checked. */
+function engineTls({ values, sourceOf }: Given, faults: Fault[]): EngineSettings['tls'] {
+  const { engineHost = '', engineCertPath, engineTlsVerify } = values;
+  const wanted =
+    engineHost.startsWith('https://') || (engineHost.startsWith('tcp://') && (engineTlsVerify || engineCertPath));
+  if (!wanted) return undefined;
+  if (engineCertPath === undefined) return { verify: true };
+  const certificates = readEngineCertificates(sourceOf('engineCertPath'), engineCertPath);
+  if ('kind' in certificates) {
+    faults.push(certificates);
+    return undefined;
+  }
+  return { ...certificates, verify: engineTlsVerify };
+}
+
+/** Where the Watchtower family and Docker's own client look; `DOCKER_CONFIG` may also name the file itself. */
+function dockerConfigPath({ dockerConfigFolder, homeFolder }: OptionValues): string | undefined {
+  if (dockerConfigFolder?.endsWith('.json')) return dockerConfigFolder;
+  if (dockerConfigFolder !== undefined) return join(dockerConfigFolder, 'config.json');
+  if (existsSync(containerConfig)) return containerConfig;
+  return homeFolder === undefined ? undefined : join(homeFolder, '.docker', 'config.json');
+}
+
+const containerConfig = '/config.json';
+
+function registryCa({ values, sourceOf }: Given, faults: Fault[]): readonly Buffer[] {
+  if (values.registryCa === undefined) return [];
+  const file = readNamedFile(sourceOf('registryCa'), values.registryCa);
+  if (file.kind === 'content') return [file.content];
+  faults.push(file.fault);
+  return [];
+}
+
+function logLevel({ debug, trace, logLevel: level }: OptionValues): LogSettings['level'] {
+  return debug || trace ? 'debug' : level;
+}

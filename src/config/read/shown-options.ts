@@ -1,0 +1,31 @@
+import { formatDuration } from '../../domain/text/duration.ts';
+import { variablesOf } from '../table/environment.ts';
+import type { Option } from '../declaration/option.ts';
+import { optionEntries, type OptionKey, type OptionValues } from '../table/options.ts';
+
+/** An option as people may see it. */
+export type ShownOption = {
+  /** The flag's name, or the variable's where there is no flag. */
+  readonly name: string;
+  /** Empty: none. A secret is `***` where there is one. */
+  readonly value: string;
+  /** The flag or variable that it came from, or `default`. */
+  readonly source: string;
+};
+
+/** Every option that is for people, with its value and where that came from, in the order of help and docs. */
+export function showOptions(values: OptionValues, sources: ReadonlyMap<OptionKey, string>): readonly ShownOption[] {
+  const forPeople = optionEntries.filter(([, option]) => option.internal !== true);
+  return forPeople.map(([key, option]) => ({
+    name: option.flag ?? variablesOf(option)[0]?.name ?? key,
+    value: shown(option, values[key]),
+    source: sources.get(key) ?? 'default',
+  }));
+}
+
+function shown(option: Option, value: OptionValues[OptionKey]): string {
+  if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return '';
+  if (option.secret === true) return '***';
+  if (option.kind === 'duration') return formatDuration(Number(value));
+  return Array.isArray(value) ? value.join(',') : String(value);
+}

@@ -1,0 +1,50 @@
+import { formatDuration, parseDuration } from '../../domain/text/duration.ts';
+import type { Schedule } from '../../domain/schedule/schedule.ts';
+import { readCalendar } from './calendar.ts';
+
+/** Updates so far apart, counted from the start. */
+export function intervalSchedule(everyMs: number): Schedule {
+  return { kind: 'interval', words: `every ${formatDuration(everyMs)}`, everyMs };
+}
+
+/**
+ * Reads what the Watchtower family reads: five fields of cron, or six with seconds first; `@daily` and
+ * the like; `@every 1h30m`; each with `TZ=Europe/Berlin` before it, if need be. Undefined for anything
+ * else, and for what never comes up. https://pkg.go.dev/github.com/robfig/cron/v3#hdr-CRON_Expression_Format
+ */
+export function readSchedule(text: string, timeZone: string): Schedule | undefined {
+  const whole = text.trim();
+  if (whole.length > longestText) return undefined;
+  const [, ownZone, pattern = ''] = /^(?:(?:CRON_)?TZ=(\S+)\s+)?(.*)$/s.exec(whole) ?? [];
+  const everyMs = parseDuration(/^@every\s+(\S+)$/i.exec(pattern)?.[1] ?? '', { bareUnit: 's' });
+  if (everyMs !== undefined) return everyMs < shortestMs ? undefined : intervalSchedule(everyMs);
+  return readFields(pattern, ownZone ?? timeZone);
+}
+
+/** Before anything looks at it, because some of what does takes its time. */
+const longestText = 1000;
+
+const shortestMs = 1000;
+
+/** Other names for common fields: https://man7.org/linux/man-pages/man5/crontab.5.html */
+const nicknames: ReadonlyMap<string, string> = new Map([
+  ['@yearly', '0 0 1 1 *'],
+  ['@annually', '0 0 1 1 *'],
+  ['@monthly', '0 0 1 * *'],
+  ['@weekly', '0 0 * * 0'],
+  ['@daily', '0 0 * * *'],
+  ['@midnight', '0 0 * * *'],
+  ['@hourly', '0 * * * *'],
+]);
+
+function readFields(pattern: string, timeZone: string): Schedule | undefined {
+  const fields = nicknames.get(pattern.toLowerCase()) ?? pattern.replaceAll('?', '*');
+  if (![5, 6].includes(fields.split(/\s+/).length)) return undefined;
+  try {
+    const nextRunAfter = readCalendar(fields, timeZone);
+    if (nextRunAfter(0) === undefined) return undefined;
+    return { kind: 'calendar', words: `on the schedule "${pattern}" in ${timeZone}`, nextRunAfter };
+  } catch {
+    return undefined;
+  }
+}

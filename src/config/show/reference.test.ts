@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { configurationPage } from './reference.ts';
+import { readLabels } from '../../domain/settings/labels.ts';
+import { labelRows } from './label-reference.ts';
+import { optionEntries } from '../table/options.ts';
+import { parseValue } from '../read/parse.ts';
+
+test('docs/configuration.md is what the table of options says (npm run docs writes it)', () => {
+  const committed = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
+  expect(committed).toBe(configurationPage());
+});
+
+test('configurationPage() shows every flag and every variable', () => {
+  const page = configurationPage();
+  for (const [, option] of optionEntries) {
+    if (option.flag !== undefined) expect(page).toContain(`--${option.flag}`);
+    for (const suffix of option.env ?? []) expect(page).toContain(`\`UPKEEP_${suffix}\` `);
+    for (const name of option.plainEnv ?? []) expect(page).toContain(`\`${name}\``);
+  }
+});
+
+test.each(optionEntries)('the example of %s is a value that it takes, and not its default', (_, option) => {
+  const parsed = parseValue(option, [option.example]);
+  expect(parsed).toMatchObject({ kind: 'value' });
+  expect(parsed).not.toEqual({ kind: 'value', value: option.default });
+});
+
+test.each(labelRows())('%s (also %s): %s, as in %s', (_label, _alias, _meaning, example = '') => {
+  const [label = '', value = ''] = example.replaceAll('`', '').split('=');
+  expect(readLabels({ [label]: value }, {}).warnings).toEqual([]);
+});

@@ -1,0 +1,101 @@
+import { dropInPrefix, ownPrefix } from '../../domain/container/label-names.ts';
+import { variablesOf } from '../table/environment.ts';
+import { foreignLabelRows, labelRows } from './label-reference.ts';
+import { code, table } from './markdown.ts';
+import { defaultText, flagText } from '../declaration/option-text.ts';
+import { optionGroups, type Option, type OptionGroup } from '../declaration/option.ts';
+import { optionEntries } from '../table/options.ts';
+
+/** `docs/configuration.md`, whole, in Markdown. */
+export function configurationPage(): string {
+  // The keys of the object that the type is made of.
+  const groups = Object.keys(optionGroups) as OptionGroup[];
+  return [
+    introduction,
+    ...groups.flatMap((group) => [`## ${optionGroups[group]}`, tableOfGroup(group)]),
+    labelIntroduction,
+    table(['Label', 'Drop-in alias', 'Meaning', 'Example'], labelRows()),
+    'Labels of other tools:',
+    table(['Label', 'Meaning'], foreignLabelRows()),
+    '## Exit codes',
+    tableOfExitCodes(),
+  ]
+    .join('\n\n')
+    .concat('\n');
+}
+
+const introduction = `# Configuration
+
+<!-- Written by scripts/docs.mjs from src/config/table/options.ts: change it there. -->
+
+A flag overrides its \`UPKEEP_*\` variable. The \`UPKEEP_*\` variable overrides the \`WATCHTOWER_*\` variable of the same meaning, which overrides the default. An empty variable counts as absent. \`WATCHTOWER_*\` variables exist so that a Watchtower setup works without changes; a line at the start lists the ones in use.
+
+- Booleans: \`true\`, \`t\`, \`1\`, \`false\`, \`f\`, \`0\`, in any case. On the command line \`--cleanup\`, \`--cleanup=false\` and \`--no-cleanup\`.
+- Durations: \`300ms\`, \`1.5s\`, \`1m30s\`, \`2h\`, \`3d\`, \`1w\`. A number without a unit means seconds.
+- Lists: separated by commas or spaces; a flag may also be repeated.
+
+Upkeep reports all invalid options together and does not start. It warns about unknown \`UPKEEP_*\` and \`WATCHTOWER_*\` variables.`;
+
+const labelIntroduction = `## Labels of containers
+
+Labels set options for one container. \`${ownPrefix}*\` overrides the drop-in alias \`${dropInPrefix}*\`. Booleans have the same values as for options; an empty \`monitor-only\` or \`no-pull\` is false. Unknown labels with these prefixes, and labels with an invalid value, are ignored with a warning. For labels that come from the image, only [a safe subset](security.md#labels-of-images) counts.`;
+
+function tableOfExitCodes(): string {
+  return table(
+    ['Code', 'Meaning'],
+    [
+      ['0', 'Done'],
+      ['1', 'A container failed or was rolled back, a value is wrong, or the engine or the service cannot be used'],
+      ['2', 'The command line is wrong'],
+      ['3', 'Nothing failed, but something could not be checked, or a repair is pending'],
+      ['10', `${code('upkeep check --exit-code')}: updates are available`],
+      ['130', 'Ended by Ctrl-C, at a safe point of the update'],
+      ['141', 'The reader of the output has closed it: `upkeep events` with `head`'],
+      ['143', 'The same as 130, by SIGTERM; the service itself ends with 0'],
+    ],
+  );
+}
+
+function tableOfGroup(group: OptionGroup): string {
+  const rows = optionEntries
+    .map(([, option]) => option)
+    .filter((option) => option.group === group)
+    .map((option) => [
+      flagCell(option),
+      variableCell(option),
+      defaultText(option),
+      meaningCell(option),
+      exampleCell(option),
+    ]);
+  return table(['Flag', 'Variables', 'Default', 'Meaning', 'Example'], rows);
+}
+
+function flagCell(option: Option): string {
+  return flagText(option) === '' ? '' : code(flagText(option));
+}
+
+function variableCell(option: Option): string {
+  return variablesOf(option)
+    .map(({ name }) => code(name))
+    .join(' ');
+}
+
+function meaningCell(option: Option): string {
+  const { meaning, deprecated, withoutEffect } = option;
+  const missing = commandsWithAnEngine.filter((name) => !option.commands.includes(name));
+  const where = missing.length === 0 ? '' : ` (${option.commands.join(', ')})`;
+  const notes = [
+    ...(deprecated === undefined ? [] : [`. Deprecated: ${deprecated}`]),
+    ...(withoutEffect === undefined ? [] : [`. No effect: ${withoutEffect}`]),
+  ];
+  return `${meaning}${where}${notes.join('')}`;
+}
+
+/** An option that all of these know needs no word about where it belongs. */
+const commandsWithAnEngine = ['run', 'check', 'update'] as const;
+
+function exampleCell(option: Option): string {
+  if (option.flag === undefined) return code(`${variablesOf(option)[0]?.name ?? ''}=${option.example}`);
+  if (option.kind !== 'boolean') return code(`--${option.flag} ${option.example}`);
+  return code(option.default ? `--${option.flag}=false` : `--${option.flag}`);
+}

@@ -1,0 +1,48 @@
+import type { Option } from '../declaration/option.ts';
+
+const commands = ['run'] as const;
+const commandsThatDecide = ['run', 'check', 'update'] as const;
+
+const alwaysByHelper = 'Upkeep replaces its own container by way of a helper in any case; --no-self-update leaves it';
+const ownPlatform = 'the age that counts is that of the image for the platform that the container runs on';
+
+/** Options of the Watchtower family for what is not done here, or not by an option. */
+export const acceptedOptions = {
+  ephemeralSelfUpdate: {
+    group: 'accepted',
+    kind: 'boolean',
+    flag: 'ephemeral-self-update',
+    env: ['EPHEMERAL_SELF_UPDATE'],
+    default: false,
+    meaning: 'Update the updater with a helper container',
+    example: 'true',
+    withoutEffect: alwaysByHelper,
+    commands,
+  },
+  selfUpdateOrchestrator: {
+    group: 'accepted',
+    kind: 'boolean',
+    flag: 'self-update-orchestrator',
+    default: false,
+    meaning: 'Run as this helper container',
+    example: 'true',
+    withoutEffect: alwaysByHelper,
+    commands,
+  },
+  cooldownPlatformOs: platformOption('OS', 'linux'),
+  cooldownPlatformArch: platformOption('ARCH', 'arm64'),
+  cooldownPlatformVariant: platformOption('VARIANT', 'v8'),
+} as const satisfies Readonly<Record<string, Option>>;
+
+function platformOption(part: string, example: string) {
+  return {
+    group: 'accepted',
+    kind: 'text',
+    env: [`COOLDOWN_PLATFORM_${part}`],
+    default: undefined,
+    meaning: 'Platform of the image for --cooldown-delay',
+    example,
+    withoutEffect: ownPlatform,
+    commands: commandsThatDecide,
+  } as const;
+}

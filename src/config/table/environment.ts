@@ -1,0 +1,54 @@
+import { editDistance } from '../../domain/text/edit-distance.ts';
+import { printable } from '../../domain/text/printable.ts';
+import type { Option } from '../declaration/option.ts';
+import { optionEntries } from './options.ts';
+
+/** The environment, raw. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `alias`: the name belongs to the Watchtower family and is read so that nobody has to rename it. */
+export type GivenVariable = { readonly source: string; readonly text: string; readonly alias: boolean };
+
+/** The variable that sets an option: `UPKEEP_*` before `WATCHTOWER_*`; an empty one counts as absent. */
+export function readVariable(option: Option, environment: Environment): GivenVariable | undefined {
+  for (const { name, alias } of variablesOf(option)) {
+    const text = Object.hasOwn(environment, name) ? environment[name] : undefined;
+    if (text !== undefined && text.trim() !== '') return { source: name, text, alias };
+  }
+  return undefined;
+}
+
+/** All the variables an option is read from, the first to be found wins. */
+export function variablesOf(option: Option): readonly { readonly name: string; readonly alias: boolean }[] {
+  const plain = (option.plainEnv ?? []).map((name) => ({ name, alias: false }));
+  const own = (option.env ?? []).map((suffix) => ({ name: ownPrefix + suffix, alias: false }));
+  const dropIn = (option.env ?? []).map((suffix) => ({ name: dropInPrefix + suffix, alias: true }));
+  return [...own, ...dropIn, ...plain];
+}
+
+/** A sentence for each variable that looks like one of ours and is none: a typo must not pass in silence. */
+export function unknownVariables(environment: Environment): readonly string[] {
+  const known = optionEntries.flatMap(([, option]) => variablesOf(option).map(({ name }) => name));
+  return Object.entries(environment)
+    .filter(([name, text]) => text && looksLikeOurs(name) && !known.includes(name))
+    .slice(0, mostWarnings)
+    .map(([name]) => {
+      const meant = known.find((each) => name.length < 64 && editDistance(name, each) <= 2);
+      const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
+      return `Variable ${printable(name, 100)} is not known and has no effect${hint}`;
+    });
+}
+
+const ownPrefix = 'UPKEEP_';
+const dropInPrefix = 'WATCHTOWER_';
+const mostWarnings = 20;
+
+/**
+ * Kubernetes and legacy Docker links put variables such as `UPKEEP_PORT_8080_TCP` beside a service of that name:
+ * https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
+ */
+const serviceLink = /_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)\w*)?|NAME|ENV_\w+)$/;
+
+function looksLikeOurs(name: string): boolean {
+  return (name.startsWith(ownPrefix) || name.startsWith(dropInPrefix)) && !serviceLink.test(name);
+}

@@ -1,0 +1,46 @@
+import type { Option } from '../declaration/option.ts';
+
+const commands = ['run', 'update', 'rollback', 'recover'] as const;
+
+/** The largest id that Docker takes: https://github.com/moby/sys/blob/user/v0.4.0/user/user.go */
+const largestId = 2_147_483_647;
+
+/** Commands that containers want run inside of them around checks and updates. */
+export const hookOptions = {
+  lifecycleHooks: {
+    group: 'hooks',
+    kind: 'boolean',
+    flag: 'enable-lifecycle-hooks',
+    env: ['LIFECYCLE_HOOKS'],
+    default: false,
+    meaning: 'Run the commands in the lifecycle labels of containers, inside the containers',
+    example: 'true',
+    commands,
+  },
+  lifecycleUserId: {
+    group: 'hooks',
+    kind: 'integer',
+    flag: 'lifecycle-uid',
+    env: ['LIFECYCLE_UID'],
+    default: undefined,
+    defaultMeaning: "the container's own",
+    min: 0,
+    max: largestId,
+    meaning: 'User id for hooks; 0 is root',
+    example: '1000',
+    commands,
+  },
+  lifecycleGroupId: {
+    group: 'hooks',
+    kind: 'integer',
+    flag: 'lifecycle-gid',
+    env: ['LIFECYCLE_GID'],
+    default: undefined,
+    defaultMeaning: "the user's own",
+    min: 0,
+    max: largestId,
+    meaning: 'Group id for hooks; 0 is root',
+    example: '1000',
+    commands,
+  },
+} as const satisfies Readonly<Record<string, Option>>;

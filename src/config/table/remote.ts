@@ -1,0 +1,40 @@
+import type { Option } from '../declaration/option.ts';
+
+const commands = ['containers', 'history', 'events', 'config'] as const;
+
+/** The running service that is asked over its HTTP API. */
+export const remoteOptions = {
+  remoteUrl: {
+    group: 'remote',
+    kind: 'text',
+    flag: 'url',
+    env: ['URL'],
+    placeholder: 'URL',
+    default: undefined,
+    defaultMeaning: 'none',
+    accepts: { test: isBaseUrl, expected: 'an address such as http://server:8080, without query and fragment' },
+    meaning:
+      'URL of the HTTP API of a running service. For your own certificate authority, set NODE_EXTRA_CA_CERTS to its file',
+    example: 'http://server:8080',
+    commands,
+  },
+  remoteToken: {
+    group: 'remote',
+    kind: 'text',
+    flag: 'token',
+    env: ['TOKEN'],
+    placeholder: 'TOKEN',
+    default: undefined,
+    defaultMeaning: 'none',
+    mayNameFile: true,
+    secret: true,
+    meaning: 'Token of that service (for events, the events token), or a file with it',
+    example: '/run/secrets/upkeep-token',
+    commands,
+  },
+} as const satisfies Readonly<Record<string, Option>>;
+
+function isBaseUrl(text: string): boolean {
+  if (!/^https?:\/\/[^/?#]+(?:\/[^?#]*)?$/i.test(text)) return false;
+  return URL.canParse(text);
+}

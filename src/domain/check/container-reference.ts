@@ -1,0 +1,63 @@
+import type { ImageSummary } from '../container/container.ts';
+import { tagsByPeople } from './failed-version.ts';
+import { type ImageReference, tryParseImageReference } from '../reference/image-reference.ts';
+import { quoted } from '../text/printable.ts';
+
+/** Reference that a container was created from, if it is known. */
+export type ContainerReference =
+  /** A successor is created from `text`, so `text` keeps its spelling. */
+  | { readonly kind: 'known'; readonly text: string; readonly reference: ImageReference }
+  /** A sentence without a final period. */
+  | { readonly kind: 'unknown'; readonly text: string; readonly reason: string };
+
+export type ReferenceSource = {
+  /** `Config.Image`: a reference, or an image id. */
+  readonly text: string;
+  /** Value of the label that replaces the reference. */
+  readonly originalImage: string | undefined;
+  readonly imageId: string;
+  readonly image: ImageSummary | undefined;
+};
+
+/**
+ * A container can be created from a bare image id (`docker run 0123456789ab`), which no registry
+ * knows. Its tag is found out from the image where that has exactly one.
+ */
+export function readContainerReference(source: ReferenceSource): ContainerReference {
+  const { text, originalImage, imageId, image } = source;
+  const original = originalImage === undefined ? undefined : known(originalImage);
+  if (original !== undefined) return original;
+  if (!isImageId(text, imageId)) {
+    return (
+      known(text) ?? { kind: 'unknown', text, reason: `Created from ${quoted(text)}, which is not an image reference` }
+    );
+  }
+  const [tag, another] = image === undefined ? [] : tagsByPeople(image);
+  if (tag === undefined)
+    return { kind: 'unknown', text, reason: 'Created from an image id, and the image has no tag to ask about' };
+  if (another !== undefined) {
+    const reason = `Created from an image id, and the image has several tags to ask about: ${quoted(tag)}, ${quoted(another)}`;
+    return { kind: 'unknown', text, reason };
+  }
+  return (
+    known(tag) ?? {
+      kind: 'unknown',
+      text,
+      reason: `Created from an image id, and its tag ${quoted(tag)} cannot be read`,
+    }
+  );
+}
+
+/**
+ * Whether the text is the image's id or the beginning of it. The engine's list shows the id also
+ * for a container created from a tag that has moved on since.
+ */
+export function isImageId(text: string, imageId: string): boolean {
+  const digits = text.replace(/^sha256:/, '');
+  return /^[0-9a-f]{4,64}$/.test(digits) && imageId.replace(/^sha256:/, '').startsWith(digits);
+}
+
+function known(text: string): ContainerReference | undefined {
+  const reference = tryParseImageReference(text);
+  return reference === undefined ? undefined : { kind: 'known', text, reference };
+}

@@ -1,0 +1,36 @@
+import { formatDuration } from '../text/duration.ts';
+import { describeWithRemedy, type ErrorCode, ServiceError } from '../errors.ts';
+import { formatPlatform, type Platform } from '../reference/platform.ts';
+import { type Subject, undecided, type Verdict } from './verdict.ts';
+
+/** The verdict on a question that failed; `platform` where it was about the content for a platform. */
+export function judgeFailure(
+  subject: Pick<Subject, 'image'> & Partial<Subject>,
+  error: unknown,
+  platform?: Platform,
+): Verdict {
+  return undecided(explain(error, platform) + waitOf(error), subject, describeWithRemedy(error));
+}
+
+const explanations: Partial<Record<ErrorCode, string>> = {
+  'registry-denied':
+    'The registry refuses access: the credentials are missing, wrong or expired, or there is no such image',
+  'registry-not-found': 'The registry has no such image or tag',
+  'registry-rate-limited': 'The registry limits how often it may be asked',
+  'registry-unreachable': 'The registry cannot be reached',
+  'registry-invalid': 'The registry gave an answer that cannot be understood',
+  timeout: 'The registry did not answer in time',
+};
+
+function explain(error: unknown, platform: Platform | undefined): string {
+  if (!(error instanceof ServiceError)) return 'The check failed';
+  if (error.code === 'registry-not-found' && platform !== undefined) {
+    return `What the tag points at has nothing for ${formatPlatform(platform)}`;
+  }
+  return explanations[error.code] ?? 'The check failed';
+}
+
+function waitOf(error: unknown): string {
+  const waitMs = error instanceof ServiceError ? error.retryAfterMs : undefined;
+  return waitMs === undefined ? '' : `; it asks to wait ${formatDuration(waitMs)}`;
+}

@@ -1,0 +1,103 @@
+import type { ContainerSummary, ImageSummary } from '../container/container.ts';
+import { fnv64 } from '../text/fnv.ts';
+import { isOpenMarkTag, openMarkRepository } from '../transaction/open-mark.ts';
+import { parseStandingName } from '../transaction/transaction-names.ts';
+
+/**
+ * A new version that failed in a container for its own fault, so that it is not tried there again.
+ * It is remembered by a tag on the image that the container went back to: an image costs nothing to
+ * tag, the tag outlives every restart, and a person can see and remove it.
+ */
+export type FailedVersion = {
+  /** `repository:tag` as the engine prints it. */
+  readonly tag: string;
+  /** The id of the image that failed. */
+  readonly imageId: string;
+  /** Tells for which container, by its name. */
+  readonly nameKey: string;
+  /** When it failed, milliseconds since the epoch, in whole seconds. */
+  readonly atMs: number;
+};
+
+/** The tag that remembers a failure; undefined for an image whose id does not fit in a tag. */
+export function failedVersionTag(name: string, imageId: string, atMs: number): string | undefined {
+  const digits = /^sha256:([0-9a-f]{64})$/.exec(imageId)?.[1];
+  const time = new Date(atMs);
+  if (digits === undefined || Number.isNaN(time.getTime())) return undefined;
+  const stamp = time
+    .toISOString()
+    .replaceAll(/[-:]|\.\d+/g, '')
+    .slice(-16);
+  return `${repository}:${digits}-${fnv64(name)}-${stamp}`;
+}
+
+/** Failed versions that the engine's tags record. */
+export function failedVersionsOf(images: readonly Pick<ImageSummary, 'tags'>[]): readonly FailedVersion[] {
+  return images.flatMap(({ tags }) => tags.flatMap((tag) => parseTag(tag) ?? []));
+}
+
+/** Failed versions of the container with that name. */
+export function failedVersionsIn(versions: readonly FailedVersion[], name: string): readonly FailedVersion[] {
+  if (versions.length === 0) return versions;
+  const key = fnv64(name);
+  return versions.filter((version) => version.nameKey === key);
+}
+
+type Judged = { readonly name: string; readonly status: string; readonly failedVersion: FailedVersion | undefined };
+
+/**
+ * Failed versions without effect: the tag of a checked container has moved on, or no container has the
+ * name. A container that was not checked, or could not be, keeps its failed versions.
+ */
+export function obsoleteFailures(
+  versions: readonly FailedVersion[],
+  containers: readonly Pick<ContainerSummary, 'name'>[],
+  judged: readonly Judged[],
+): readonly FailedVersion[] {
+  if (versions.length === 0) return versions;
+  const verdicts = new Map(judged.map((one) => [fnv64(one.name), one]));
+  const present = new Set(containers.map(({ name }) => fnv64(parseStandingName(name)?.name ?? name)));
+  return versions.filter((version) => {
+    const verdict = verdicts.get(version.nameKey);
+    if (verdict === undefined) return !present.has(version.nameKey);
+    return verdict.status !== 'unknown' && verdict.failedVersion?.tag !== version.tag;
+  });
+}
+
+/** An image's tags less those that Upkeep keeps its notes in. */
+export function tagsByPeople({ tags }: Pick<ImageSummary, 'tags'>): readonly string[] {
+  return tags.some(isOwnTag) ? tags.filter((tag) => !isOwnTag(tag)) : tags;
+}
+
+function isOwnTag(tag: string): boolean {
+  return isFailedVersionTag(tag) || isOpenMarkTag(tag);
+}
+
+/**
+ * Tags and digests that keep an image besides `tag`. Our own tag's digest does not count: some stores give
+ * every repository one.
+ */
+export function otherNames({ tags, digests }: Pick<ImageSummary, 'tags' | 'digests'>, tag: string): readonly string[] {
+  const isOurs = (digest: string) => ownRepositories.includes(digest.split('@')[0]?.split('/').at(-1) ?? '');
+  return [...tags.filter((other) => other !== tag), ...digests.filter((digest) => !isOurs(digest))];
+}
+
+/** Whether a tag is one that only remembers a failure. */
+export function isFailedVersionTag(tag: string): boolean {
+  return parseTag(tag) !== undefined;
+}
+
+const repository = 'upkeep-quarantine';
+const ownRepositories: readonly string[] = [repository, openMarkRepository];
+
+/** Engines print the repository with the host that they assume for it. */
+const grammar =
+  /^(?:docker\.io\/library\/|localhost\/)?upkeep-quarantine:(?<image>[0-9a-f]{64})-(?<key>[0-9a-f]{16})-(?<time>\d{8}T\d{6}Z)$/;
+
+function parseTag(tag: string): FailedVersion | undefined {
+  if (!tag.includes(repository)) return undefined;
+  const { image, key, time } = grammar.exec(tag)?.groups ?? {};
+  if (image === undefined || key === undefined || time === undefined) return undefined;
+  const atMs = Date.parse(time.replace(/^(....)(..)(..)T(..)(..)(..)Z$/, '$1-$2-$3T$4:$5:$6Z'));
+  return Number.isNaN(atMs) ? undefined : { tag, imageId: `sha256:${image}`, nameKey: key, atMs };
+}

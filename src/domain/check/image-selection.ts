@@ -1,0 +1,54 @@
+import type { ContainerReference } from './container-reference.ts';
+import { familiarReference, formatReference, matchesReference } from '../reference/image-reference.ts';
+import { anyOf, namePattern } from '../text/name-pattern.ts';
+import type { ServiceSettings } from '../settings/settings.ts';
+import type { Selection, UnwatchedContainer, WatchedContainer } from './selection.ts';
+
+/** Why containers of an image are not looked at; undefined when they are. The words follow the container's name. */
+export type ImageRule = (read: ContainerReference) => string | undefined;
+
+/** Rule from the options that select containers by image; undefined without such options. */
+export function createImageRule(
+  settings: Pick<ServiceSettings, 'monitorImageNames' | 'skipImageNames'>,
+): ImageRule | undefined {
+  const { monitorImageNames, skipImageNames } = settings;
+  if (monitorImageNames.length + skipImageNames.length === 0) return undefined;
+  const isSkipped = imagePattern(skipImageNames);
+  const isMonitored = monitorImageNames.length === 0 ? () => true : imagePattern(monitorImageNames);
+  return (read) => {
+    if (isSkipped(read)) return 'runs an image of skip-image-names';
+    return isMonitored(read) ? undefined : 'runs an image that is not among monitor-image-names';
+  };
+}
+
+/** Applies the rule to a selection. A container with an unreadable reference stays, so that the check reports it. */
+export function selectByImage(
+  selection: Selection,
+  rule: ImageRule | undefined,
+  readReference: (id: string) => ContainerReference | undefined,
+): Selection {
+  if (rule === undefined) return selection;
+  const watched: WatchedContainer[] = [];
+  const unwatched: UnwatchedContainer[] = [...selection.unwatched];
+  for (const each of selection.watched) {
+    const read = readReference(each.container.id);
+    const reason = read && rule(read);
+    if (reason === undefined) watched.push(each);
+    else unwatched.push({ container: each.container, reason, warnings: each.warnings });
+  }
+  return { watched, unwatched };
+}
+
+/**
+ * Each is an image's name, without a tag for any tag, or a pattern for the whole of it with its tag:
+ * as people write it, in full, or as the container has it.
+ */
+function imagePattern(texts: readonly string[]): (read: ContainerReference) => boolean {
+  const matches = anyOf(texts.map(namePattern));
+  return (read) => {
+    if (read.kind === 'unknown') return matches(read.text);
+    const { text, reference } = read;
+    const names = [familiarReference(reference), formatReference(reference), text];
+    return names.some(matches) || texts.some((each) => matchesReference(each, reference));
+  };
+}

@@ -1,0 +1,34 @@
+import type { Labels } from '../container/label-names.ts';
+import { readContainerReference } from './container-reference.ts';
+import type { ContainerSummary } from '../container/container.ts';
+import { createImageRule } from './image-selection.ts';
+import { carriesAny } from '../container/label-pair.ts';
+import { readLabels } from '../settings/labels.ts';
+import { anyOf, namePattern } from '../text/name-pattern.ts';
+import type { ServiceSettings } from '../settings/settings.ts';
+import { wishesInForce } from '../settings/wishes-in-force.ts';
+
+type OptOutSettings = Parameters<typeof wishesInForce>[1] &
+  Pick<ServiceSettings, 'disableContainers' | 'skipImageNames' | 'disableContainersByLabel'>;
+
+/** `image` is the reference that the container was created from. */
+type Candidate = Pick<ContainerSummary, 'name' | 'labels' | 'image' | 'imageId'> & {
+  readonly imageLabels?: Labels | undefined;
+};
+
+/**
+ * Why a container must not be touched even when another one's update calls for it; undefined when it
+ * may. Not being watched (another scope, not named) is no such reason: it would be left broken.
+ */
+export function whyOptedOut(
+  { name, labels, imageLabels, image: text, imageId }: Candidate,
+  settings: OptOutSettings,
+): string | undefined {
+  const { wishes } = readLabels(labels, imageLabels);
+  if (wishes.enable === false) return 'is disabled by its label';
+  if (anyOf(settings.disableContainers.map(namePattern))(name)) return 'is disabled by disable-containers';
+  if (carriesAny(labels, settings.disableContainersByLabel)) return 'is disabled by disable-containers-by-label';
+  const isSkipped = createImageRule({ skipImageNames: settings.skipImageNames, monitorImageNames: [] });
+  const reference = readContainerReference({ text, originalImage: wishes.originalImage, imageId, image: undefined });
+  return isSkipped?.(reference) ?? (wishesInForce(wishes, settings).monitorOnly ? 'is monitored only' : undefined);
+}

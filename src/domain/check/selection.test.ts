@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest';
+import { containerSummary, type SummaryParts } from '../../../test/support/builders.ts';
+import { tryParseImageReference } from '../reference/image-reference.ts';
+import { applyFilters, selectContainers, type SelectionSettings } from './selection.ts';
+import { defaultSettings } from '../settings/settings.ts';
+
+const unscoped: SelectionSettings = { ...defaultSettings, scope: '' };
+const imageLabelsOf = () => ({});
+
+/** Why a container called `web` is not watched; undefined when it is. */
+function whyNot(settings: Partial<SelectionSettings>, parts: SummaryParts = {}, name = 'web'): string | undefined {
+  const { unwatched } = selectContainers([containerSummary(name, parts)], { ...unscoped, ...settings }, imageLabelsOf);
+  return unwatched[0]?.reason;
+}
+
+describe('selectContainers()', () => {
+  test('watches every running container, in listing order, when nothing is set', () => {
+    const containers = ['zoo', 'ant', 'bee'].map((name) => containerSummary(name));
+    const { watched, unwatched } = selectContainers(containers, unscoped, imageLabelsOf);
+    expect(watched.map(({ container }) => container.name)).toEqual(['zoo', 'ant', 'bee']);
+    expect(unwatched).toEqual([]);
+  });
+
+  test.each<readonly [string, Partial<SelectionSettings>, SummaryParts, string | undefined]>([
+    ['disabled by label', {}, { labels: { 'upkeep.enable': 'false' } }, 'is disabled by its label'],
+    [
+      'disabled by drop-in label',
+      {},
+      { labels: { 'com.centurylinklabs.watchtower.enable': 'false' } },
+      'is disabled by its label',
+    ],
+    [
+      'own label wins',
+      {},
+      { labels: { 'upkeep.enable': 'true', 'com.centurylinklabs.watchtower.enable': 'false' } },
+      undefined,
+    ],
+    ['opt-in, without label', { labelEnable: true }, {}, 'has no enable label, and label-enable is on'],
+    ['opt-in, with label', { labelEnable: true }, { labels: { 'upkeep.enable': 'true' } }, undefined],
+    [
+      'a label that cannot be read counts as none',
+      { labelEnable: true },
+      { labels: { 'upkeep.enable': 'yess' } },
+      'has no enable label, and label-enable is on',
+    ],
+    ['listed as disabled', { disableContainers: ['w.b'] }, {}, 'is disabled by disable-containers'],
+    [
+      'with a label of the disabled ones',
+      { disableContainersByLabel: ['tier=db', 'keep='] },
+      { labels: { keep: 'yes' } },
+      'is disabled by disable-containers-by-label',
+    ],
+    ['with another value of it', { disableContainersByLabel: ['tier=db'] }, { labels: { tier: 'web' } }, undefined],
+    [
+      'without a label of the enabled ones',
+      { enableContainersByLabel: ['tier=db', 'keep='] },
+      { labels: { tier: 'web' } },
+      'carries no label of enable-containers-by-label',
+    ],
+    ['with one of the enabled labels', { enableContainersByLabel: ['a=b', 'x='] }, { labels: { x: '' } }, undefined],
+    ['partly like a disabled one', { disableContainers: ['we'] }, {}, undefined],
+    ['named', { names: ['db', 'web'] }, {}, undefined],
+    ['named with a slash', { names: ['/web'] }, {}, undefined],
+    ['named by the beginning of one of two', { names: ['we|db'] }, {}, 'is not among the names to watch'],
+    ['not named', { names: ['db|webs'] }, {}, 'is not among the names to watch'],
+    ['stopped', {}, { status: 'exited' }, 'is stopped, and include-stopped is off'],
+    ['created', {}, { status: 'created' }, 'is stopped, and include-stopped is off'],
+    ['stopped, included', { includeStopped: true }, { status: 'exited' }, undefined],
+    ['restarting', { includeStopped: true }, { status: 'restarting' }, 'is restarting, and include-restarting is off'],
+    ['restarting, included', { includeRestarting: true }, { status: 'restarting' }, undefined],
+    ['paused', {}, { status: 'paused' }, undefined],
+    ['dead', { includeStopped: true }, { status: 'dead' }, 'is being removed'],
+    ['removing', { includeStopped: true }, { status: 'removing' }, 'is being removed'],
+    [
+      'a Swarm task',
+      {},
+      { labels: { 'com.docker.swarm.task.id': 'x' } },
+      'is a task of a Swarm service, and Swarm replaces those itself',
+    ],
+  ])('%s', (_, settings, parts, expected) => {
+    expect(whyNot(settings, parts)).toBe(expected);
+  });
+
+  test.each(['web.upkeep-new', 'web.upkeep-old-u', 'web.upkeep-drop-f3', 'web.upkeep-bad'])(
+    'never touches %s, which a transaction owns',
+    (name) => expect(whyNot({ names: [name] }, {}, name)).toBe('belongs to an update that is not finished'),
+  );
+
+  test.each<readonly [scope: string, label: string | undefined, watched: boolean]>([
+    ['', undefined, true],
+    ['', 'blue', false],
+    ['', 'none', true],
+    ['blue', 'blue', true],
+    ['blue', 'green', false],
+    ['blue', undefined, false],
+    ['blue', 'none', false],
+  ])('scope %j, label %j: watched %j', (scope, label, watched) => {
+    const labels: Record<string, string> = label === undefined ? {} : { 'upkeep.scope': label };
+    expect(whyNot({ scope }, { labels }) === undefined).toBe(watched);
+  });
+
+  test('hands on what the labels say, and which are not heard', () => {
+    const labels = { 'upkeep.monitor-only': 'true', 'upkeep.enabel': 'false' };
+    const [watched] = selectContainers([containerSummary('web', { labels })], unscoped, imageLabelsOf).watched;
+    expect(watched?.wishes.monitorOnly).toBe(true);
+    expect(watched?.warnings).toEqual([expect.stringContaining('enabel')]);
+    const [unwatched] = selectContainers(
+      [containerSummary('web', { labels })],
+      {
+        ...unscoped,
+        labelEnable: true,
+      },
+      imageLabelsOf,
+    ).unwatched;
+    expect(unwatched?.warnings).toEqual([expect.stringContaining('enabel')]);
+  });
+});
+
+describe('applyFilters()', () => {
+  const selection = selectContainers(
+    [
+      containerSummary('web', { image: 'nginx:1.27' }),
+      containerSummary('proxy', { image: 'docker.io/library/nginx:1.28' }),
+      containerSummary('db', { image: 'postgres:17' }),
+      containerSummary('odd', { image: 'NOT A REFERENCE' }),
+      containerSummary('off', { image: 'nginx:1.27', labels: { 'upkeep.enable': 'false' } }),
+    ],
+    unscoped,
+    imageLabelsOf,
+  );
+  const apply = (images: readonly string[], containers: readonly string[]) => {
+    const applied = applyFilters(selection, { images, containers }, ({ image }) => tryParseImageReference(image));
+    return { names: applied.named.map(({ container }) => container.name), unmatched: applied.unmatched };
+  };
+
+  test.each<readonly [images: readonly string[], containers: readonly string[], expected: readonly string[]]>([
+    [[], [], ['web', 'proxy', 'db', 'odd']],
+    [['nginx'], [], ['web', 'proxy']],
+    [['nginx:1.27'], [], ['web']],
+    [['docker.io/library/nginx'], [], ['web', 'proxy']],
+    [['nginx', 'postgres:17'], [], ['web', 'proxy', 'db']],
+    [['nginx'], ['db', 'web'], ['web']],
+    [[], ['web|db'], ['web', 'db']],
+    [[], ['/db'], ['db']],
+  ])('images %j and containers %j: %j', (images, containers, expected) => {
+    const { names, unmatched } = apply(images, containers);
+    expect(names).toEqual(expected);
+    expect(unmatched).toEqual([]);
+  });
+
+  test('tells what a filter that names nothing would have needed', () => {
+    expect(apply(['NOT A REFERENCE', 'redis'], ['off', 'nobody'])).toEqual({
+      names: [],
+      unmatched: [
+        { filter: 'off', reason: 'Container "off" is not watched: it is disabled by its label' },
+        { filter: 'nobody', reason: 'No container is called "nobody"' },
+        { filter: 'NOT A REFERENCE', reason: 'No watched container runs the image "NOT A REFERENCE"' },
+        { filter: 'redis', reason: 'No watched container runs the image "redis"' },
+      ],
+    });
+  });
+});

@@ -1,0 +1,172 @@
+import type { Labels } from '../container/label-names.ts';
+import type { ContainerSummary } from '../container/container.ts';
+import type { ImageLabelsOf } from '../container/image-index.ts';
+import { type ImageReference, matchesReference } from '../reference/image-reference.ts';
+import { carriesAny } from '../container/label-pair.ts';
+import { type LabelWishes, readLabels } from '../settings/labels.ts';
+import { anyOf, namePattern, type NamePattern } from '../text/name-pattern.ts';
+import { quoted } from '../text/printable.ts';
+import type { ServiceSettings } from '../settings/settings.ts';
+import { isParkedName, parseKeptName } from '../transaction/transaction-names.ts';
+
+export type Selection = {
+  /** In listing order. */
+  readonly watched: readonly WatchedContainer[];
+  readonly unwatched: readonly UnwatchedContainer[];
+};
+
+export type WatchedContainer = LabelledContainer & { readonly wishes: LabelWishes };
+
+/** `reason` follows the container's name: `is stopped`. */
+export type UnwatchedContainer = LabelledContainer & { readonly reason: string };
+
+type LabelledContainer = {
+  readonly container: ContainerSummary;
+  /** About labels that are not heard: a slip in one can be why a container is not watched. */
+  readonly warnings: readonly string[];
+};
+
+/** The rules of which containers are looked at, in the words of the options. */
+export type SelectionSettings = Pick<
+  ServiceSettings,
+  | 'names'
+  | 'labelEnable'
+  | 'disableContainers'
+  | 'enableContainersByLabel'
+  | 'disableContainersByLabel'
+  | 'includeStopped'
+  | 'includeRestarting'
+> & {
+  /** Empty: unscoped containers only. */
+  readonly scope: string;
+};
+
+/** Parts the engine's containers into those that are ours to watch and the others, each with the reason. */
+export function selectContainers(
+  containers: readonly ContainerSummary[],
+  settings: SelectionSettings,
+  imageLabelsOf: ImageLabelsOf,
+): Selection {
+  const select = createSelector(settings);
+  const watched: WatchedContainer[] = [];
+  const unwatched: UnwatchedContainer[] = [];
+  for (const container of containers) {
+    const selected = select(container, imageLabelsOf(container));
+    if ('reason' in selected) unwatched.push(selected);
+    else watched.push(selected);
+  }
+  return { watched, unwatched };
+}
+
+/** The same for one container at a time: no container's selection depends on another's. */
+export function createSelector(
+  settings: SelectionSettings,
+): (container: ContainerSummary, imageLabels: Labels | undefined) => WatchedContainer | UnwatchedContainer {
+  const rules = readRules(settings);
+  return (container, imageLabels) => {
+    const { wishes, warnings } = readLabels(container.labels, imageLabels);
+    const reason = whyUnwatched(container, wishes, rules);
+    return reason === undefined ? { container, wishes, warnings } : { container, reason, warnings };
+  };
+}
+
+/** Which of the watched containers a request is about; both empty: all. Items of a kind are OR, the kinds AND. */
+export type ContainerFilters = { readonly images: readonly string[]; readonly containers: readonly string[] };
+
+export type UnmatchedFilter = { readonly filter: string; readonly reason: string };
+
+/**
+ * Keeps the containers that a request names, and lists its filters without a match. The comparison blocks
+ * the process, so `onMatch` runs before each one and may throw to stop a large request.
+ */
+export function applyFilters(
+  selection: Selection,
+  filters: ContainerFilters,
+  referenceOf: (container: ContainerSummary) => ImageReference | undefined,
+  onMatch: () => void = () => {},
+): { readonly named: readonly WatchedContainer[]; readonly unmatched: readonly UnmatchedFilter[] } {
+  const { watched, unwatched } = selection;
+  const names = filters.containers.map((filter) => {
+    onMatch();
+    const pattern = namePattern(filter);
+    const matches: NamePattern = (name) => {
+      onMatch();
+      return pattern(name);
+    };
+    return { filter, matches };
+  });
+  const runs = (filter: string) => (container: ContainerSummary) => {
+    onMatch();
+    const reference = referenceOf(container);
+    return reference !== undefined && matchesReference(filter, reference);
+  };
+  const named = watched.filter(
+    ({ container }) =>
+      (names.length === 0 || names.some(({ matches }) => matches(container.name))) &&
+      (filters.images.length === 0 || filters.images.some((filter) => runs(filter)(container))),
+  );
+  const unmatchedNames = names
+    .filter(({ matches }) => !watched.some(({ container }) => matches(container.name)))
+    .map(({ filter, matches }) => ({ filter, reason: whyNoName(filter, matches, unwatched) }));
+  const unmatchedImages = filters.images
+    .filter((filter) => !watched.some(({ container }) => runs(filter)(container)))
+    .map((filter) => ({ filter, reason: `No watched container runs the image ${quoted(filter)}` }));
+  return { named, unmatched: [...unmatchedNames, ...unmatchedImages] };
+}
+
+/** Present on every container that a Swarm service runs: https://docs.docker.com/engine/swarm/how-swarm-mode-works/swarm-task-states/ */
+export const swarmTaskLabel = 'com.docker.swarm.task.id';
+
+type Rules = Omit<SelectionSettings, 'names' | 'disableContainers'> & {
+  readonly isNamed: NamePattern;
+  readonly isDisabled: NamePattern;
+};
+
+function readRules(settings: SelectionSettings): Rules {
+  return {
+    ...settings,
+    isNamed: settings.names.length === 0 ? () => true : anyOf(settings.names.map(namePattern)),
+    isDisabled: anyOf(settings.disableContainers.map(namePattern)),
+  };
+}
+
+function whyUnwatched(container: ContainerSummary, wishes: LabelWishes, rules: Rules): string | undefined {
+  if (isParkedName(container.name)) return 'belongs to an update that is not finished';
+  if (parseKeptName(container.name) !== undefined) return 'was replaced by an update, and is kept for a rollback';
+  if (container.labels[swarmTaskLabel] !== undefined)
+    return 'is a task of a Swarm service, and Swarm replaces those itself';
+  if (wishes.enable === false) return 'is disabled by its label';
+  if (rules.isDisabled(container.name)) return 'is disabled by disable-containers';
+  if (carriesAny(container.labels, rules.disableContainersByLabel)) return 'is disabled by disable-containers-by-label';
+  const scope = wishes.scope ?? '';
+  if (scope !== rules.scope) return scope === '' ? 'has no scope' : `has the scope ${quoted(scope)}`;
+  if (rules.labelEnable && wishes.enable !== true) return 'has no enable label, and label-enable is on';
+  if (rules.enableContainersByLabel.length > 0 && !carriesAny(container.labels, rules.enableContainersByLabel))
+    return 'carries no label of enable-containers-by-label';
+  if (!rules.isNamed(container.name)) return 'is not among the names to watch';
+  return whyNotInThisState(container, rules);
+}
+
+/** A paused container is watched: that it is stale is worth knowing, though it is not replaced. */
+function whyNotInThisState({ status }: ContainerSummary, rules: Rules): string | undefined {
+  switch (status) {
+    case 'running':
+    case 'paused':
+      return undefined;
+    case 'created':
+    case 'exited':
+      return rules.includeStopped ? undefined : 'is stopped, and include-stopped is off';
+    case 'restarting':
+      return rules.includeRestarting ? undefined : 'is restarting, and include-restarting is off';
+    case 'removing':
+    case 'dead':
+      return 'is being removed';
+  }
+}
+
+function whyNoName(filter: string, matches: NamePattern, unwatched: readonly UnwatchedContainer[]): string {
+  const known = unwatched.find(({ container }) => matches(container.name));
+  return known === undefined
+    ? `No container is called ${quoted(filter)}`
+    : `Container ${quoted(known.container.name)} is not watched: it ${known.reason}`;
+}

@@ -1,0 +1,184 @@
+import type { RemoteImage } from '../outside/registry.ts';
+import { runsOn } from '../reference/choose-platform.ts';
+import { type Digest, parseDigest, shortDigest } from '../reference/digest.ts';
+import { formatDuration } from '../text/duration.ts';
+import { type FailedVersion, tagsByPeople } from './failed-version.ts';
+import { digestsOf, type ImageIndex } from '../container/image-index.ts';
+import { familiarReference } from '../reference/image-reference.ts';
+import { formatPlatform, type Platform } from '../reference/platform.ts';
+import { quoted } from '../text/printable.ts';
+import type { Age, Sighting } from './sightings.ts';
+import { registryDigest, type Subject, undecided, type Verdict, verdict } from './verdict.ts';
+
+/** The verdict that needs no registry; undefined where one must be asked for the tag's digest. */
+export function judgeAlone(subject: Subject, images: ImageIndex): Verdict | undefined {
+  const { digest } = subject.reference;
+  if (digest !== undefined) return verdict('pinned', `Pinned to the digest ${shortDigest(digest)}`, subject);
+  if (subject.inForce.noPull) return judgeByLocalTag(subject, images);
+  return isBuiltLocally(subject, images) ? verdict('local', 'Built locally: no registry has it', subject) : undefined;
+}
+
+/** The verdict that the tag's digest allows; undefined where its content must be looked at. */
+export function judgeDigest(subject: Subject, latestDigest: Digest): Verdict | undefined {
+  return runs(subject, [latestDigest]) ? fresh(subject, latestDigest) : undefined;
+}
+
+/** Content of the tag in the registry for the container's platform. */
+export type Content = {
+  readonly latest: RemoteImage;
+  /** The same about the image that runs, where there was a need to ask (`ownDigest`) and an answer. */
+  readonly own: RemoteImage | undefined;
+  readonly platform: Platform;
+  readonly nowMs: number;
+  /** Of `latest`. */
+  readonly age: Age;
+};
+
+/**
+ * Verdict on a digest that the engine does not have. Only the image of our own platform counts: an index
+ * pushed again for other platforms is no update.
+ */
+export function judgeContent(subject: Subject, content: Content, images: ImageIndex): Verdict {
+  const { latest, own, platform } = content;
+  const isSame =
+    own?.configDigest === latest.configDigest || runs(subject, [latest.manifestDigest, latest.configDigest]);
+  if (isSame) return fresh(subject, latest.digest);
+  if (latest.platform === undefined) {
+    return undecided('What the tag points at does not say for which platform it is made', subject);
+  }
+  if (!runsOn(latest.platform, platform)) {
+    const made = quoted(formatPlatform(latest.platform));
+    return undecided(`What the tag points at is made for ${made}, not for ${formatPlatform(platform)}`, subject);
+  }
+  const names = [latest.digest, latest.manifestDigest, latest.configDigest];
+  const [held] = names.flatMap((one) => images.byDigest(one) ?? []);
+  const failedVersion = failureOf(subject, names);
+  return {
+    ...judgeNewer(subject, content, failedVersion),
+    latestDigest: latest.digest,
+    latestImageId: held?.id,
+    failedVersion,
+  };
+}
+
+/**
+ * Digest for the registry request about the running image; undefined where its id is enough. In Docker's
+ * containerd image store the id is the digest of the index. After a tag has moved, neither that store nor
+ * Podman keeps the old image's digests.
+ */
+export function ownDigest({ imageId, image }: Subject): Digest | undefined {
+  const id = parseDigest(imageId);
+  const known = image === undefined ? [] : digestsOf(image);
+  return id !== undefined && (known.length === 0 || known.includes(id)) ? id : undefined;
+}
+
+function judgeByLocalTag(subject: Subject, images: ImageIndex): Verdict {
+  const name = quoted(familiarReference(subject.reference));
+  const tagged = images.byTag(subject.reference);
+  if (tagged === undefined) return undecided(`No image in the engine is tagged ${name}, and no-pull is on`, subject);
+  const latest = { latestImageId: tagged.id, latestDigest: registryDigest(tagged, subject.reference) };
+  if (tagged.id === subject.imageId) {
+    return { ...verdict('fresh', `Runs what ${name} is in the engine; no-pull is on`, subject), ...latest };
+  }
+  const newer = `The tag ${name} is another image in the engine now`;
+  const failedVersion = failureOf(subject, [tagged.id]);
+  const holding = subject.inForce.monitorOnly ? `${newer}; monitored only` : whyNotAgain(newer, subject, failedVersion);
+  return { ...verdict(holding === undefined ? 'stale' : 'held', holding ?? newer, subject), ...latest, failedVersion };
+}
+
+/** The last failure of the image that goes by one of these names: its id is one of them, whatever the image store. */
+function failureOf({ failedVersions }: Subject, names: readonly string[]): FailedVersion | undefined {
+  return failedVersions
+    .filter(({ imageId }) => names.includes(imageId))
+    .toSorted((one, other) => other.atMs - one.atMs)[0];
+}
+
+function whyNotAgain(newer: string, { retryFailed }: Subject, failed: FailedVersion | undefined): string | undefined {
+  if (failed === undefined || retryFailed) return undefined;
+  return `${newer}, but was taken back here on ${printTime(failed.atMs)}: it is not tried again before the tag moves on, or --retry-failed is given`;
+}
+
+/**
+ * A pulled image has a digest, and loses it in some stores once its tag has moved on to a newer one;
+ * then the tag's present image has digests.
+ */
+function isBuiltLocally({ image, reference }: Subject, images: ImageIndex): boolean {
+  if (image === undefined || image.digests.length > 0) return false;
+  const tagged = images.byTag(reference);
+  return tagsByPeople(image).length > 0 || (tagged !== undefined && tagged.digests.length === 0);
+}
+
+function runs({ imageId, image }: Subject, digests: readonly Digest[]): boolean {
+  const own: readonly string[] = [imageId, ...(image === undefined ? [] : digestsOf(image))];
+  return digests.some((digest) => own.includes(digest));
+}
+
+function fresh(subject: Subject, latestDigest: Digest): Verdict {
+  const known = verdict('fresh', 'Runs the newest image of its tag', subject);
+  const isOwn = subject.image !== undefined && digestsOf(subject.image).includes(latestDigest);
+  return { ...known, digest: isOwn ? latestDigest : known.digest, latestDigest, latestImageId: subject.imageId };
+}
+
+function judgeNewer(subject: Subject, { latest, nowMs, age }: Content, failed: FailedVersion | undefined): Verdict {
+  const { monitorOnly, cooldownMs } = subject.inForce;
+  const newer = `A newer image of ${quoted(familiarReference(subject.reference))} is available`;
+  if (monitorOnly) return verdict('held', `${newer}; monitored only`, subject);
+  const notAgain = whyNotAgain(newer, subject, failed);
+  if (notAgain !== undefined) return verdict('held', notAgain, subject);
+  if (cooldownMs === 0) return verdict('stale', newer, subject);
+  if (age.ms >= cooldownMs) return verdict('stale', newer, subject);
+  const eligibleAtMs = nowMs + cooldownMs - age.ms;
+  const undated = latest.createdAtMs === undefined ? ', and does not say when it was built' : '';
+  const why = `${age.since} ${formatDuration(wholeUnits(age.ms))} ago${undated}, and the cooldown is ${formatDuration(cooldownMs)}`;
+  const reason = `${newer}, but too young: ${why}: not before ${printTime(eligibleAtMs)}`;
+  return { ...verdict('held', reason, subject), eligibleAtMs };
+}
+
+/** Which of two images of a tag is the newer: by the tag itself, or only by when they were built. */
+export type Order = 'known' | { readonly ownCreatedAtMs: number | undefined };
+
+/**
+ * Verdict with an earlier digest of the tag; undefined if that digest may not be applied or is no newer
+ * than the running one. A digest that failed before ends the search and is not tried again.
+ */
+export function judgeInstead(
+  subject: Subject,
+  held: Verdict,
+  earlier: Content,
+  images: ImageIndex,
+  order: Order,
+): Verdict | undefined {
+  const { status, failedVersion } = judgeContent(subject, earlier, images);
+  if (status === 'held' && failedVersion !== undefined) return { ...held, failedVersion };
+  if (status !== 'stale' || !isNewer(earlier.latest, order)) return undefined;
+  const name = quoted(familiarReference(subject.reference));
+  const reason = `The newest image of ${name} is too young for the cooldown, and the tag keeps moving: ${shortDigest(earlier.latest.digest)} has been out for long enough`;
+  const chosen = { insteadDigest: earlier.latest.digest, eligibleAtMs: undefined, failedVersion };
+  return { ...held, status: 'stale', reason, ...chosen };
+}
+
+/** Dates that a build has set to the beginning of time, as reproducible ones do, tell nothing. */
+const firstRealDateMs = Date.UTC(1980, 0, 2);
+
+function isNewer({ createdAtMs }: RemoteImage, order: Order): boolean {
+  if (order === 'known') return true;
+  const { ownCreatedAtMs = 0 } = order;
+  return createdAtMs !== undefined && ownCreatedAtMs >= firstRealDateMs && createdAtMs > ownCreatedAtMs;
+}
+
+/** Sightings of the tag after the running digest; undefined if the running digest was never seen. */
+export function seenSince(subject: Subject, seen: readonly Sighting[]): readonly Sighting[] | undefined {
+  const own = seen.findLastIndex(({ digest }) => runs(subject, [digest]));
+  return own === -1 ? undefined : seen.slice(own + 1);
+}
+
+function wholeUnits(ms: number): number {
+  const unit = ms < 60_000 ? 1000 : 60_000;
+  return Math.floor(ms / unit) * unit;
+}
+
+/** `2026-01-31T12:00Z`. */
+function printTime(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? 'the end of time' : `${date.toISOString().slice(0, -':00.000Z'.length)}Z`;
+}

@@ -1,0 +1,67 @@
+import type { ImageSummary } from '../container/container.ts';
+import type { Digest } from '../reference/digest.ts';
+import type { FailedVersion } from './failed-version.ts';
+import { digestsOf } from '../container/image-index.ts';
+import { digestOfRepository, type ImageReference } from '../reference/image-reference.ts';
+import type { WishesInForce } from '../settings/wishes-in-force.ts';
+
+/**
+ * `fresh`: runs the newest. `stale`: something newer is there and may be applied. `held`: the same,
+ * but a wish or an earlier failure keeps it back. `pinned`, `local`: there is nothing to ask about.
+ * `unknown`: it could not be told, which is never good news.
+ */
+export type Staleness = 'fresh' | 'stale' | 'pinned' | 'held' | 'local' | 'unknown';
+
+export type Verdict = {
+  readonly status: Staleness;
+  /** A sentence without a final period that names the why. */
+  readonly reason: string;
+  /** The registry digest of the image that runs. */
+  readonly digest: Digest | undefined;
+  readonly latestDigest: Digest | undefined;
+  /** Older digest that may be applied while the newest is too young. */
+  readonly insteadDigest: Digest | undefined;
+  /** The newest image's id where the engine holds it already. */
+  readonly latestImageId: string | undefined;
+  /** Error text; set with `unknown` and only then. */
+  readonly error: string | undefined;
+  /** End of the cooldown, milliseconds since the epoch. */
+  readonly eligibleAtMs: number | undefined;
+  /** Failure record of the newest version in this container; it need not hold the container back. */
+  readonly failedVersion: FailedVersion | undefined;
+};
+
+/** The container's image before any registry request. */
+export type Subject = {
+  readonly imageId: string;
+  readonly reference: ImageReference;
+  /** Undefined: gone from the engine, though the container still runs it. */
+  readonly image: ImageSummary | undefined;
+  readonly inForce: WishesInForce;
+  /** New versions that failed in the container. */
+  readonly failedVersions: readonly FailedVersion[];
+  /** Whether they are tried again. */
+  readonly retryFailed: boolean;
+};
+
+/** A verdict that names nothing newer. */
+export function verdict(
+  status: Staleness,
+  reason: string,
+  { image, reference }: Pick<Subject, 'image'> & Partial<Subject>,
+): Verdict {
+  const digest = image === undefined ? undefined : registryDigest(image, reference);
+  const newer = { latestDigest: undefined, insteadDigest: undefined, latestImageId: undefined };
+  return { status, reason, digest, ...newer, error: undefined, eligibleAtMs: undefined, failedVersion: undefined };
+}
+
+/** `unknown`: the registry did not answer, or the reference cannot be checked. */
+export function undecided(reason: string, subject: Pick<Subject, 'image'> & Partial<Subject>, error = reason): Verdict {
+  return { ...verdict('unknown', reason, subject), error };
+}
+
+/** An image has a digest for each repository it came from; the reference's own comes first. */
+export function registryDigest(image: ImageSummary, reference?: ImageReference): Digest | undefined {
+  const own = reference === undefined ? undefined : digestOfRepository(image.digests, reference)[0];
+  return own ?? digestsOf(image)[0];
+}

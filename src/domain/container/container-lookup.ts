@@ -1,0 +1,77 @@
+import type { Labels } from './label-names.ts';
+import { type ComposeIdentity, composePrefix, mayBelongTogether, readComposeIdentity } from './compose-identity.ts';
+import type { Container } from './container.ts';
+import { ownLabels } from './label-origin.ts';
+
+/** Finds containers by the names and ids in other containers' settings. */
+export type ContainerLookup<Each extends LinkedContainer = Container> = {
+  /** As the engine reads an id or name: the whole id, then the name, then an id's beginning if only one has it. */
+  readonly byIdOrName: (text: string) => Each | undefined;
+  readonly byName: (name: string) => Each | undefined;
+  /**
+   * The replicas of a compose service, as one of the project sees them, or somebody outside of it (undefined): none
+   * where unlike containers claim to be it. Those made by `compose run` are none.
+   */
+  readonly byService: (project: string, service: string, asking: ComposeIdentity | undefined) => readonly Each[];
+  /** Undefined for a container outside compose. */
+  readonly composeOf: (container: LinkedContainer) => ComposeIdentity | undefined;
+};
+
+/** The fields of a container that name it, and that name other containers. */
+export type LinkedContainer = Pick<Container, 'id' | 'name' | 'settings' | 'imageLabels'>;
+
+export function createContainerLookup<Each extends LinkedContainer>(
+  containers: readonly Each[],
+): ContainerLookup<Each> {
+  const byId = new Map(containers.map((container) => [container.id, container]));
+  const byName = new Map(containers.map((container) => [container.name, container]));
+  const identities = new Map(
+    containers.map((container) => [container.id, readComposeIdentity(composeLabels(container))]),
+  );
+  const services = new Map<string, Each[]>();
+  for (const container of containers) {
+    const identity = identities.get(container.id);
+    if (identity === undefined || identity.oneOff) continue;
+    const key = serviceKey(identity.project, identity.service);
+    services.set(key, [...(services.get(key) ?? []), container]);
+  }
+
+  const byBeginning = (text: string): Each | undefined => {
+    if (!/^[0-9a-f]{4,64}$/.test(text)) return undefined;
+    const [only, another] = containers.filter(({ id }) => id.startsWith(text));
+    return another === undefined ? only : undefined;
+  };
+
+  const identityOf = (container: Each | undefined) => container && identities.get(container.id);
+
+  return {
+    byIdOrName: (text) => byId.get(text) ?? byName.get(text) ?? byBeginning(text),
+    byName: (name) => byName.get(name),
+    byService: (project, service, asking) => {
+      const claiming = services.get(serviceKey(project, service)) ?? [];
+      const like = asking?.project === project ? asking : identityOf(claiming[0]);
+      const alike = claiming.filter((each) => mayBeOf(like, identityOf(each)));
+      return like === asking || alike.length === claiming.length ? alike : [];
+    },
+    composeOf: ({ id }) => identities.get(id),
+  };
+}
+
+/**
+ * Compose writes more labels to a container than to an image that it builds. A container without labels
+ * beyond its image's is not compose's.
+ */
+function composeLabels({ settings, imageLabels = {} }: LinkedContainer): Labels {
+  const labels = settings.Config.Labels ?? {};
+  const own = Object.keys(ownLabels(labels, imageLabels)).some((label) => label.startsWith(composePrefix));
+  return own ? labels : {};
+}
+
+function mayBeOf(one: ComposeIdentity | undefined, other: ComposeIdentity | undefined): boolean {
+  return one !== undefined && other !== undefined && mayBelongTogether(one, other);
+}
+
+/** Names of projects and services contain no slash. */
+function serviceKey(project: string, service: string): string {
+  return `${project}/${service}`;
+}

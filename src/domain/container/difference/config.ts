@@ -1,0 +1,177 @@
+import { sameToEngine } from '../../text/canonical.ts';
+import type { ContainerConfig, ImageConfig } from '../container.ts';
+import { sharesNetwork } from '../recipe/network/network-mode.ts';
+import { entrypointOf } from '../recipe/own-command.ts';
+import { isInherited, linesByName } from '../recipe/own-environment.ts';
+import { composeImageLabel } from '../recipe/own-labels.ts';
+import { isJournalLabel } from '../../transaction/journal.ts';
+import { journalPrefix } from '../label-names.ts';
+import {
+  allKeys,
+  compare,
+  compareExactly,
+  compareSecret,
+  type Difference,
+  ownValue,
+  type Pair,
+  secretlyDifferent,
+} from './difference.ts';
+
+/** Values from the old image must have become those of the new image; all others must be unchanged. */
+export function configDifferences(pair: Pair): readonly Difference[] {
+  const [before, after] = configsOf(pair);
+  return allKeys(before, after).flatMap((field) => {
+    const comparison = comparisons.get(field);
+    return comparison ? comparison(pair) : compare(`Config.${field}`, before[field], after[field]);
+  });
+}
+
+type Comparison = (pair: Pair) => readonly Difference[];
+
+const comparisons: ReadonlyMap<string, Comparison> = new Map<string, Comparison>([
+  ['Image', imageDifference],
+  ['Hostname', hostnameDifference],
+  ['Domainname', domainnameDifference],
+  ['User', inheritable('User')],
+  ['WorkingDir', inheritable('WorkingDir')],
+  ['StopSignal', inheritable('StopSignal')],
+  [
+    'StopTimeout',
+    ({ before, after }) => compareExactly('Config.StopTimeout', ...fieldOf('StopTimeout', before, after)),
+  ],
+  ['Env', environmentDifferences],
+  ['Cmd', commandDifferences],
+  // With Cmd, on which it depends.
+  ['Entrypoint', () => []],
+  ['Labels', labelDifferences],
+  ['ExposedPorts', portDifferences],
+  ['Volumes', volumeDifferences],
+  ['Healthcheck', healthcheckDifferences],
+  ['OnBuild', () => []],
+  ['ArgsEscaped', () => []],
+]);
+
+/** A digest or id is another one for another image. */
+function imageDifference(pair: Pair): readonly Difference[] {
+  const [before, after] = configsOf(pair);
+  const { reference = before.Image } = pair;
+  return /@|^(?:sha256:)?[0-9a-f]{12,64}$/.test(before.Image) ? [] : compare('Config.Image', reference, after.Image);
+}
+
+/** Each has its own short id, unless it was told otherwise; in another's network, that one's host name. */
+function hostnameDifference({ before, after }: Pair): readonly Difference[] {
+  if (sharesNetwork(before)) return [];
+  const [old, successor] = [before, after].map(({ id, settings }) => {
+    const { Hostname } = settings.Config;
+    return Hostname === id.slice(0, 12) ? '' : Hostname;
+  });
+  return compare('Config.Hostname', old, successor);
+}
+
+function domainnameDifference({ before, after }: Pair): readonly Difference[] {
+  return sharesNetwork(before) ? [] : compare('Config.Domainname', ...fieldOf('Domainname', before, after));
+}
+
+function inheritable(field: 'User' | 'WorkingDir' | 'StopSignal'): Comparison {
+  return ({ before, after, oldImage, newImage }) => {
+    const [old, successor] = fieldOf(field, before, after);
+    const inherited = sameToEngine(old, oldImage.config[field]);
+    return compare(`Config.${field}`, inherited ? newImage.config[field] : old, successor);
+  };
+}
+
+/** Names only: values are passwords as often as not. */
+function environmentDifferences({ before, after, oldImage, newImage }: Pair): readonly Difference[] {
+  const [old, successor, given, givenNow] = [
+    before.settings.Config,
+    after.settings.Config,
+    oldImage.config,
+    newImage.config,
+  ].map(({ Env }) => linesByName(Env ?? []));
+  const names = [old, successor, givenNow].flatMap((lines) => [...(lines?.keys() ?? [])]);
+  return [...new Set(names)].flatMap((name) => {
+    const inherits = old?.get(name) === undefined || isInherited(old.get(name), given?.get(name));
+    const inForce = successor?.get(name)?.at(-1);
+    const expected = inherits ? [givenNow?.get(name)?.at(-1), givenNow?.get(name)?.[0]] : [old?.get(name)?.at(-1)];
+    return expected.includes(inForce) ? [] : [secretlyDifferent(`Config.Env.${name}`, old?.get(name), inForce)];
+  });
+}
+
+/** The engine inherits the command with the entrypoint, and the entrypoint alone below a command of one's own. */
+function commandDifferences({ before, after, oldImage, newImage }: Pair): readonly Difference[] {
+  const [old, successor] = [before.settings.Config, after.settings.Config];
+  const inheritsEntrypoint = sameToEngine(old.Entrypoint, entrypointOf(oldImage));
+  const inheritsBoth = inheritsEntrypoint && sameToEngine(old.Cmd, oldImage.config.Cmd);
+  const isCommandAlone = inheritsEntrypoint && (old.Cmd ?? []).length > 0;
+  const Entrypoint = inheritsBoth || isCommandAlone ? entrypointOf(newImage) : old.Entrypoint;
+  const Cmd = inheritsBoth ? newImage.config.Cmd : old.Cmd;
+  return [
+    ...compareSecret('Config.Entrypoint', Entrypoint, successor.Entrypoint),
+    ...compareSecret('Config.Cmd', Cmd, successor.Cmd),
+  ];
+}
+
+/**
+ * A journal counts as a whole, so that labels which an image shares with it by chance, or by being made of an updated
+ * container, mean nothing. Other labels of an image under that prefix could be read as ours.
+ */
+function labelDifferences({ before, after, oldImage, newImage }: Pair): readonly Difference[] {
+  const [old, successor] = fieldOf('Labels', before, after);
+  const given = newImage.config.Labels;
+  return allKeys(old, successor, given).flatMap((name) => {
+    const [was, is, gives] = [ownValue(old, name), ownValue(successor, name), ownValue(given, name)];
+    const field = `Config.Labels.${name}`;
+    if (name.startsWith(journalPrefix))
+      return is !== undefined && is === gives && !isJournalLabel(name) ? [secretlyDifferent(field, was, is)] : [];
+    if (name === composeImageLabel && was !== undefined) return compare(field, newImage.id, is);
+    const inherited = was === undefined || was === ownValue(oldImage.config.Labels, name);
+    return is === (inherited ? gives : was) ? [] : [secretlyDifferent(field, was, is)];
+  });
+}
+
+function portDifferences(pair: Pair): readonly Difference[] {
+  const published = pair.before.settings.HostConfig.PortBindings;
+  return declaredDifferences(pair, 'ExposedPorts', (port) => ownValue(published, port) !== undefined);
+}
+
+function volumeDifferences(pair: Pair): readonly Difference[] {
+  return declaredDifferences(pair, 'Volumes', () => false);
+}
+
+function declaredDifferences(
+  { before, after, oldImage, newImage }: Pair,
+  field: 'ExposedPorts' | 'Volumes',
+  isKept: (key: string) => boolean,
+): readonly Difference[] {
+  const [old, successor] = fieldOf(field, before, after);
+  const given = newImage.config[field];
+  return allKeys(old, successor, given).flatMap((key) => {
+    const own =
+      ownValue(old, key) !== undefined && (ownValue(oldImage.config[field], key) === undefined || isKept(key));
+    const expected = own || ownValue(given, key) !== undefined;
+    return compare(`Config.${field}.${key}`, expected, ownValue(successor, key) !== undefined);
+  });
+}
+
+function healthcheckDifferences({ before, after, oldImage, newImage }: Pair): readonly Difference[] {
+  const [old, successor] = fieldOf('Healthcheck', before, after);
+  const [inherited, given] = [oldImage.config.Healthcheck, newImage.config.Healthcheck];
+  return allKeys(old, successor, given).flatMap((field) => {
+    const was = ownValue(old, field);
+    const expected = sameToEngine(was, ownValue(inherited, field)) ? ownValue(given, field) : was;
+    const comparison = field === 'Test' ? compareSecret : compare;
+    return comparison(`Config.Healthcheck.${field}`, expected, ownValue(successor, field));
+  });
+}
+
+function configsOf({ before, after }: Pair): readonly [ContainerConfig, ContainerConfig] {
+  return [before.settings.Config, after.settings.Config];
+}
+
+function fieldOf<Field extends keyof ImageConfig>(
+  field: Field,
+  before: Pair['before'],
+  after: Pair['after'],
+): readonly [ImageConfig[Field], ImageConfig[Field]] {
+  return [before.settings.Config[field], after.settings.Config[field]];
+}

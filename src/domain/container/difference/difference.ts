@@ -1,0 +1,77 @@
+import { canonical, sameToEngine } from '../../text/canonical.ts';
+import type { Container, Image } from '../container.ts';
+import { printable } from '../../text/printable.ts';
+
+export type Difference = {
+  /** A path in the inspect answer, e.g. `HostConfig.Memory`; safe to print. */
+  readonly field: string;
+  /** At most 120 characters, safe to print. For a field that may hold a secret it says only whether it is set. */
+  readonly before: string;
+  readonly after: string;
+};
+
+export type Pair = {
+  readonly before: Container;
+  readonly after: Container;
+  readonly oldImage: Image;
+  readonly newImage: Image;
+  readonly reference?: string;
+  readonly replacedIds: ReadonlyMap<string, string>;
+  /** As in the request of the recipe. */
+  readonly freshVolumes?: boolean;
+  readonly leftOut?: ReadonlySet<string>;
+};
+
+/** None when both mean the same to the engine. */
+export function compare(field: string, before: unknown, after: unknown): readonly Difference[] {
+  return sameToEngine(before, after) ? [] : [different(field, before, after)];
+}
+
+/** For a field in which 0 or false is another setting than none. */
+export function compareExactly(field: string, before: unknown, after: unknown): readonly Difference[] {
+  return JSON.stringify(before ?? null) === JSON.stringify(after ?? null) ? [] : [different(field, before, after)];
+}
+
+/** As `compare()`; the values are never shown. */
+export function compareSecret(field: string, before: unknown, after: unknown): readonly Difference[] {
+  return sameToEngine(before, after) ? [] : [secretlyDifferent(field, before, after)];
+}
+
+export function secretlyDifferent(field: string, before: unknown, after: unknown): Difference {
+  const wasSet = canonical(before) !== '';
+  return {
+    field: printable(field, longestText),
+    before: wasSet ? 'set' : 'not set',
+    after: canonical(after) === '' ? 'not set' : wasSet ? 'set to something else' : 'set',
+  };
+}
+
+/** The own fields of two objects, each once. */
+export function allKeys(...records: readonly (object | null | undefined)[]): readonly string[] {
+  return [...new Set(records.flatMap((record) => Object.keys(record ?? {})))];
+}
+
+/** Not the prototype's: labels and variables are called as their authors like. */
+export function ownValue<Value>(
+  record: Readonly<Record<string, Value>> | null | undefined,
+  key: string,
+): Value | undefined {
+  return record && Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
+/** Options of log and volume drivers may hold passwords: of an object it is only said that it differs. */
+function different(field: string, before: unknown, after: unknown): Difference {
+  if (!isShowable(before) || !isShowable(after)) return secretlyDifferent(field, before, after);
+  return { field: printable(field, longestText), before: shown(before), after: shown(after) };
+}
+
+const longestText = 120;
+
+function isShowable(value: unknown): boolean {
+  return Array.isArray(value) ? value.every(isShowable) : typeof value !== 'object' || value === null;
+}
+
+function shown(value: unknown): string {
+  if (value === null || value === undefined || value === '') return 'not set';
+  return printable(typeof value === 'string' ? value : JSON.stringify(value), longestText);
+}

@@ -1,0 +1,88 @@
+import type { Container, MountPoint } from '../container.ts';
+import { bindTarget, cleanPath, volumeAt } from '../recipe/volumes/anonymous-volumes.ts';
+import { anonymousVolumeNames } from '../recipe/volumes/mounts.ts';
+import { compare, type Difference, ownValue, type Pair } from './difference.ts';
+
+/** Every path must show the same volume, folder or device in the same way; the new image may declare volumes of its own. */
+export function mountDifferences(pair: Pair): readonly Difference[] {
+  const { before, after, newImage } = pair;
+  const renewed = renewedVolumes(pair);
+  const [old, successor] = [before, after].map(
+    ({ settings }) => new Map(settings.Mounts.map((mount) => [mount.Destination, mount])),
+  );
+  const paths = new Set([...(old?.keys() ?? []), ...(successor?.keys() ?? [])]);
+  const declared = new Set(Object.keys(newImage.config.Volumes ?? {}).map(cleanPath));
+  return [...paths].flatMap((path) => {
+    const [was, is] = [old?.get(path), successor?.get(path)];
+    const isNew = was === undefined && is?.Type === 'volume' && declared.has(cleanPath(path));
+    const gone = renewed.get(cleanPath(path));
+    const isRenewed = gone !== undefined && (is === undefined || isAnother(after, was, is, gone));
+    return isNew || isRenewed ? [] : compare(`Mounts.${path}`, described(before, was), described(after, is));
+  });
+}
+
+/** Anonymous volumes that the successor replaces with new ones, or with none where the new image declares none. */
+function renewedVolumes({ before, freshVolumes }: Pair): ReadonlyMap<string, string> {
+  return freshVolumes ? anonymousVolumeNames(before) : new Map();
+}
+
+function isAnother(after: Container, was: MountPoint | undefined, is: MountPoint, gone: string): boolean {
+  return is.Type === 'volume' && is.RW === was?.RW && volumeAt(after, is.Destination) !== gone;
+}
+
+/** Compared fields of a mount. Mode `z` is left out for a volume: engines add it to a named one. */
+function described(container: Container, mount: MountPoint | undefined): readonly unknown[] | undefined {
+  if (mount === undefined) return undefined;
+  const { Type, Source, Destination, Mode, RW } = mount;
+  const what = Type === 'volume' ? volumeAt(container, Destination) : Source;
+  const mode = Type === 'volume' && Mode === 'z' ? '' : Mode;
+  return [Type, what, mount['Driver'] ?? '', mode ?? '', RW ?? true, mount['Propagation'] ?? ''];
+}
+
+/** Compares configured mounts. A successor may name a volume that was anonymous before. */
+export function configuredMountDifferences(pair: Pair): readonly Difference[] {
+  const { before, after } = pair;
+  const renewed = renewedVolumes(pair);
+  const [old, successor] = [before, after].map((container) => {
+    const mounts = container.settings.HostConfig.Mounts ?? [];
+    return new Map(mounts.map((mount) => [String(mount['Target']), named(container, mount)]));
+  });
+  const paths = new Set([...(old?.keys() ?? []), ...(successor?.keys() ?? [])]);
+  return [...paths].flatMap((path) => {
+    const [was, is] = [old?.get(path), successor?.get(path)];
+    if (renewed.has(cleanPath(path))) return compare(`HostConfig.Mounts.${path}`, unnamed(was), unnamed(is));
+    const isPin = was === undefined && is?.['Source'] !== undefined && is['Source'] === volumeAt(before, path);
+    return isPin ? [] : compare(`HostConfig.Mounts.${path}`, was, is);
+  });
+}
+
+export function bindsDifference(pair: Pair): readonly Difference[] {
+  const { before, after } = pair;
+  const renewed = renewedVolumes(pair);
+  const [old, successor] = [before, after].map((container) =>
+    container.settings.HostConfig.Binds?.map((bind) => {
+      if (renewed.has(cleanPath(bindTarget(bind)))) return bindTarget(bind);
+      return bind.includes(':') ? bind : `${volumeAt(container, bind) ?? ''}:${bind}`;
+    }),
+  );
+  return compare('HostConfig.Binds', old, successor);
+}
+
+const optionsByType: Readonly<Record<string, string>> = {
+  bind: 'BindOptions',
+  volume: 'VolumeOptions',
+  tmpfs: 'TmpfsOptions',
+};
+
+function unnamed(mount: Readonly<Record<string, unknown>> | undefined): unknown {
+  return mount === undefined ? undefined : { ...mount, Source: '' };
+}
+
+/** With the name of its volume, without options of another type, which have no effect. */
+function named(container: Container, mount: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const type = String(mount['Type']);
+  const own = ownValue(optionsByType, type);
+  const foreign = Object.values(optionsByType).filter((options) => own !== undefined && options !== own);
+  const Source = mount['Source'] || (type === 'volume' ? volumeAt(container, String(mount['Target'])) : undefined);
+  return Object.fromEntries(Object.entries({ ...mount, Source }).filter(([field]) => !foreign.includes(field)));
+}

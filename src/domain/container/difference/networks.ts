@@ -1,0 +1,46 @@
+import type { Container, Endpoint } from '../container.ts';
+import { endpointSysctls } from '../recipe/network/interface-sysctls.ts';
+import { defaultBridge } from '../recipe/network/network-mode.ts';
+import { compare, compareSecret, type Difference, ownValue, type Pair } from './difference.ts';
+
+/** Connected to the same networks with the same requests. A MAC address in use does not tell whether it was asked for. */
+export function networkDifferences({ before, after }: Pair): readonly Difference[] {
+  const [old, successor] = [before.settings.Networks, after.settings.Networks];
+  const names = new Set([...Object.keys(old), ...Object.keys(successor)]);
+  return [...names].flatMap((name) => {
+    const [was, is] = [ownValue(old, name), ownValue(successor, name)];
+    const field = `Networks.${name}`;
+    if (was === undefined || is === undefined) {
+      return compare(field, was && 'connected', is && 'connected');
+    }
+    return [
+      // One that was never connected has no id yet; the default bridge gets a new one whenever the engine starts.
+      ...(was.NetworkID && is.NetworkID && name !== defaultBridge
+        ? compare(`${field}.NetworkID`, was.NetworkID, is.NetworkID)
+        : []),
+      ...(name === defaultBridge ? [] : compare(`${field}.Aliases`, aliasesOf(before, was), aliasesOf(after, is))),
+      ...compare(`${field}.IPAMConfig`, addresses(was), addresses(is)),
+      ...compare(`${field}.Links`, was.Links?.toSorted(), is.Links?.toSorted()),
+      ...compareSecret(`${field}.DriverOpts`, driverOptions(was), driverOptions(is)),
+      ...compare(`${field}.GwPriority`, was.GwPriority ?? 0, is.GwPriority ?? 0),
+    ];
+  });
+}
+
+/** Engines up to 24 add the container's short id and host name once it runs. */
+function aliasesOf({ id, settings }: Container, { Aliases }: Endpoint): readonly string[] {
+  const added = new Set([id.slice(0, 12), settings.Config.Hostname ?? '']);
+  return [...new Set(Aliases ?? [])].filter((alias) => !added.has(alias)).sort();
+}
+
+function addresses({ IPAMConfig }: Endpoint): readonly string[] {
+  return Object.entries(IPAMConfig ?? {})
+    .filter(([, address]) => address !== '' && address !== null)
+    .map(([field, address]) => `${field}=${String(address)}`)
+    .sort();
+}
+
+/** Sysctls are compared with those of the container. */
+function driverOptions({ DriverOpts }: Endpoint): object {
+  return Object.fromEntries(Object.entries(DriverOpts ?? {}).filter(([name]) => name !== endpointSysctls));
+}

@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'vitest';
+import { digestOf, imageSummary } from '../../../test/support/builders.ts';
+import { digestsOf, indexImages } from './image-index.ts';
+import { parseImageReference } from '../reference/image-reference.ts';
+
+const nginx = imageSummary(digestOf('config'), {
+  tags: ['nginx:1.27', 'registry.test/proxy:1'],
+  digests: [`nginx@${digestOf('index')}`, 'nginx@sha256:broken', '<none>@<none>'],
+});
+const images = indexImages([imageSummary(digestOf('other')), nginx]);
+
+describe('indexImages()', () => {
+  test.each(['nginx:1.27', 'docker.io/library/nginx:1.27', `nginx:1.27@${digestOf('x')}`, 'registry.test/proxy:1'])(
+    'byTag() finds %s',
+    (text) => expect(images.byTag(parseImageReference(text))).toBe(nginx),
+  );
+
+  test('byTag() knows no image under another tag', () => {
+    expect(images.byTag(parseImageReference('nginx'))).toBeUndefined();
+  });
+
+  test('byDigest() finds by registry digest and by id', () => {
+    expect(images.byDigest(digestOf('index'))).toBe(nginx);
+    expect(images.byDigest(digestOf('config'))).toBe(nginx);
+    expect(images.byDigest(digestOf('nothing'))).toBeUndefined();
+  });
+
+  test('digestsOf() leaves out what is no digest', () => {
+    expect(digestsOf(nginx)).toEqual([digestOf('index')]);
+  });
+});

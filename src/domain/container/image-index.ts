@@ -1,0 +1,60 @@
+import type { Labels } from './label-names.ts';
+import type { ContainerSummary, ImageSummary } from './container.ts';
+import { type Digest, parseDigest } from '../reference/digest.ts';
+import { formatReference, type ImageReference, tryParseImageReference } from '../reference/image-reference.ts';
+
+/** The engine's images by id, tag and digest. */
+export type ImageIndex = {
+  readonly byId: (id: string) => ImageSummary | undefined;
+  /** Image that the reference's tag points at in the engine now. */
+  readonly byTag: (reference: ImageReference) => ImageSummary | undefined;
+  /** By a digest it was pulled with, or by its id, which is a digest too: of the config or of the manifest. */
+  readonly byDigest: (digest: Digest) => ImageSummary | undefined;
+};
+
+/** The labels of the image that a container of the list runs; undefined where the engine does not hold it any more. */
+export type ImageLabelsOf = (container: Pick<ContainerSummary, 'imageId'>) => Labels | undefined;
+
+export function imageLabelsIn(images: Pick<ImageIndex, 'byId'>): ImageLabelsOf {
+  return ({ imageId }) => labelsOfImage(images.byId(imageId));
+}
+
+export function labelsOfImage(image: ImageSummary | undefined): Labels | undefined {
+  return image && (image.labels ?? noLabels);
+}
+
+const noLabels: Labels = {};
+
+export function indexImages(images: readonly ImageSummary[]): ImageIndex {
+  const byId = new Map<string, ImageSummary>();
+  const byTag = new Map<string, ImageSummary>();
+  const byDigest = new Map<string, ImageSummary>();
+  for (const image of images) {
+    byId.set(image.id, image);
+    for (const tag of image.tags) {
+      const reference = tryParseImageReference(tag);
+      if (reference !== undefined) byTag.set(formatReference(reference), image);
+    }
+    for (const digest of digestsOf(image)) byDigest.set(digest, image);
+  }
+  return {
+    byId: (id) => byId.get(id),
+    byTag: (reference) => byTag.get(formatReference({ ...reference, digest: undefined })),
+    byDigest: (digest) => byId.get(digest) ?? byDigest.get(digest),
+  };
+}
+
+/** The digests an image was pulled with, of whatever repository: equal digests are equal content. */
+export const digestsOf: (image: Pick<ImageSummary, 'digests'>) => readonly Digest[] = oncePerList((digests) => [
+  ...new Set(digests.flatMap((text) => parseDigest(text.slice(text.indexOf('@') + 1)) ?? [])),
+]);
+
+/** One image may be in thousands of repositories, and be asked about for each container that runs it. */
+function oncePerList<Result extends object>(read: (digests: readonly string[]) => Result) {
+  const known = new WeakMap<readonly string[], Result>();
+  return ({ digests }: Pick<ImageSummary, 'digests'>): Result => {
+    const result = known.get(digests) ?? read(digests);
+    known.set(digests, result);
+    return result;
+  };
+}

@@ -1,0 +1,48 @@
+import { type ContainerRecipe } from './request/recipe.ts';
+import { endpointsFor } from './network/endpoints.ts';
+import { hostConfigFor } from './host-config.ts';
+import { ownConfig } from './own-config.ts';
+import { refusal } from './request/refusal.ts';
+import type { KnownRequest, RecipeRequest } from './request/request.ts';
+import { normalisePlatform, type Platform } from '../../reference/platform.ts';
+
+/**
+ * The container's settings without the values inherited from its old image, so that it inherits anew from
+ * the new one: https://docs.docker.com/reference/api/engine/#tag/Container/operation/ContainerCreate.
+ * Unknown fields are copied. The restart policy is `no`; the commit sets the real one, as far as the
+ * engine can change it. Throws `invalid-input` for a container that cannot be reproduced.
+ */
+export function recipeFor(request: RecipeRequest): ContainerRecipe {
+  const { obstacle } = request.container.settings;
+  if (obstacle !== undefined) throw refusal(request.container, `it ${obstacle}`);
+  const known = withOldImage(request);
+  const endpoints = endpointsFor(known);
+  const body = {
+    ...ownConfig(known),
+    HostConfig: hostConfigFor(known),
+    NetworkingConfig: { EndpointsConfig: endpoints.atCreate },
+  };
+  return { body, laterEndpoints: endpoints.later, ...platformFor(known) };
+}
+
+/** Without the old image's defaults every setting would look like the user's and be frozen for ever. */
+function withOldImage(request: RecipeRequest): KnownRequest {
+  const { container, oldImage } = request;
+  if (oldImage === undefined) {
+    throw refusal(
+      container,
+      'the image it was created from is gone from the engine, so its own settings cannot be told from the image’s',
+      'pull that image again, or re-create the container from its compose file or command',
+    );
+  }
+  return { ...request, oldImage };
+}
+
+/** Where the engine emulates another machine, or runs a relative of its own, the successor must not fall back to the engine's. */
+function platformFor({ oldImage, enginePlatform }: KnownRequest): { readonly platform?: Platform } {
+  const { os, architecture, variant } = oldImage;
+  if (os === '' || architecture === '') return {};
+  const [image, engine] = [normalisePlatform(oldImage), normalisePlatform(enginePlatform)];
+  const sameMachine = image.os === engine.os && image.architecture === engine.architecture;
+  return sameMachine ? {} : { platform: { os, architecture, variant } };
+}

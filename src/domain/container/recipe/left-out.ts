@@ -1,0 +1,23 @@
+import type { ServiceSettings } from '../../settings/settings.ts';
+
+/** The fields of `HostConfig` that the settings say not to take over, because an engine does not take them back. */
+export function leftOutFields({
+  cpuCopyMode,
+  disableMemorySwappiness,
+}: Pick<ServiceSettings, 'cpuCopyMode' | 'disableMemorySwappiness'>): ReadonlySet<string> {
+  return new Set([
+    ...(cpuCopyMode === 'none' ? cpuFields : []),
+    ...(disableMemorySwappiness ? ['MemorySwappiness'] : []),
+  ]);
+}
+
+const cpuFields = [
+  'CpuShares',
+  'CpuPeriod',
+  'CpuQuota',
+  'CpuRealtimePeriod',
+  'CpuRealtimeRuntime',
+  'CpusetCpus',
+  'CpusetMems',
+  'NanoCpus',
+];

@@ -1,0 +1,108 @@
+import type { ContainerRecipe } from '../request/recipe.ts';
+import { speaksApi } from '../../api-version.ts';
+import { canonical } from '../../../text/canonical.ts';
+import type { Endpoint } from '../../container.ts';
+import { quoted } from '../../../text/printable.ts';
+import { endpointSysctls, splitSysctls } from './interface-sysctls.ts';
+import { configuredMacAddress } from './mac-address.ts';
+import { defaultBridge, hasEndpoints, mainNetwork } from './network-mode.ts';
+import { refusal } from '../request/refusal.ts';
+import type { KnownRequest } from '../request/request.ts';
+
+export type Endpoints = {
+  /** `NetworkingConfig.EndpointsConfig`, by network name. */
+  readonly atCreate: Readonly<Record<string, Endpoint>>;
+  readonly later: ContainerRecipe['laterEndpoints'];
+};
+
+/**
+ * The networks that the container is connected to now, which need not include the one it was
+ * created in. Below API 1.44 the create takes one of them.
+ */
+export function endpointsFor(request: KnownRequest): Endpoints {
+  const { container, apiVersion } = request;
+  if (!hasEndpoints(container)) return { atCreate: {}, later: [] };
+  const connections = Object.entries(container.settings.Networks).map(([name, endpoint]) =>
+    connectionFor(request, name, endpoint),
+  );
+  const main = connections.find(({ isMain }) => isMain) ?? connections[0];
+  if (main === undefined)
+    throw refusal(container, 'it is disconnected from every network, and an engine only creates connected ones');
+  const later = speaksApi(apiVersion, '1.44') ? [] : connections.filter((connection) => connection !== main);
+  const atCreate = connections.filter((connection) => !later.includes(connection));
+  return {
+    atCreate: Object.fromEntries(atCreate.map(({ networkName, endpoint }) => [networkName, endpoint])),
+    later: later.map(({ networkId, networkName, endpoint }) => ({ networkId, networkName, endpoint })),
+  };
+}
+
+type Connection = ContainerRecipe['laterEndpoints'][number] & { readonly isMain: boolean };
+
+function connectionFor(request: KnownRequest, name: string, endpoint: Endpoint): Connection {
+  const { container, networks } = request;
+  const { NetworkID = '' } = endpoint;
+  // An endpoint that was never connected has no id yet, and the default bridge gets a new one whenever the engine starts.
+  const goesByName = NetworkID === '' || name === defaultBridge;
+  const network = networks.find((candidate) => (goesByName ? candidate.name === name : candidate.id === NetworkID));
+  if (network === undefined && name !== defaultBridge) {
+    throw refusal(
+      container,
+      `its network ${quoted(name)} does not exist any more`,
+      'create the network and connect the container to it',
+    );
+  }
+  const main = mainNetwork(container);
+  const isMain = main === name || (network !== undefined && isIdOf(main, network.id));
+  const mac = configuredMacAddress(request, { endpoint, isMain, driver: network?.driver });
+  return {
+    networkName: name,
+    networkId: network?.id ?? NetworkID,
+    endpoint: { ...configured(request, name, endpoint), ...(mac === undefined ? {} : { MacAddress: mac }) },
+    isMain,
+  };
+}
+
+function isIdOf(mode: string, id: string): boolean {
+  return /^[0-9a-f]{12,64}$/.test(mode) && id.startsWith(mode);
+}
+
+/** The endpoint's configured values, without those that the network assigned. Unknown fields are copied. */
+function configured(request: KnownRequest, name: string, endpoint: Endpoint): Endpoint {
+  const asked = Object.entries({
+    ...endpoint,
+    Aliases: name === defaultBridge ? [] : ownAliases(request, endpoint),
+    DriverOpts: driverOptions(request, endpoint),
+  });
+  return Object.fromEntries(asked.filter(([field, value]) => !operational.has(field) && canonical(value) !== ''));
+}
+
+/** https://docs.docker.com/reference/api/engine/#tag/Container/operation/ContainerInspect */
+const operational: ReadonlySet<string> = new Set([
+  'NetworkID',
+  'EndpointID',
+  'Gateway',
+  'IPAddress',
+  'IPPrefixLen',
+  'IPv6Gateway',
+  'GlobalIPv6Address',
+  'GlobalIPv6PrefixLen',
+  'MacAddress',
+  'DNSNames',
+]);
+
+/**
+ * Aliases without the short id and host name that engines up to 24 (API 1.44) add. The short id is in the
+ * engine's stored aliases too.
+ */
+function ownAliases({ container, apiVersion }: KnownRequest, { Aliases }: Endpoint): readonly string[] {
+  const added = new Set([container.id.slice(0, 12)]);
+  if (!speaksApi(apiVersion, '1.45')) added.add(container.settings.Config.Hostname ?? '');
+  return (Aliases ?? []).filter((alias) => !added.has(alias));
+}
+
+function driverOptions(request: KnownRequest, { DriverOpts }: Endpoint): Endpoint['DriverOpts'] {
+  const { moved } = splitSysctls(request);
+  if (moved.length === 0) return DriverOpts;
+  const present = DriverOpts?.[endpointSysctls];
+  return { ...DriverOpts, [endpointSysctls]: [...(present ? [present] : []), ...moved].join(',') };
+}

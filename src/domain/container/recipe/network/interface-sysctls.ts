@@ -1,0 +1,37 @@
+import { speaksApi } from '../../api-version.ts';
+import { hasEndpoints } from './network-mode.ts';
+import { refusal } from '../request/refusal.ts';
+import type { KnownRequest } from '../request/request.ts';
+
+/** The driver option of an endpoint that takes sysctls of its interface: https://docs.docker.com/reference/cli/docker/container/run/#sysctl */
+export const endpointSysctls = 'com.docker.network.endpoint.sysctls';
+
+/**
+ * From API 1.48 the sysctls of one interface (`net.ipv4.conf.eth0.…`) are refused but as an option
+ * of its endpoint; a container from before still has them. Which interface is which network's is
+ * known only where there is but one.
+ */
+export function splitSysctls(request: KnownRequest): { readonly kept: unknown; readonly moved: readonly string[] } {
+  const { container, apiVersion } = request;
+  const sysctls = container.settings.HostConfig['Sysctls'];
+  const entries = Object.entries((sysctls as Record<string, string> | null | undefined) ?? {});
+  const moved = entries.flatMap(([name, value]) => interfaceSysctl(name, value) ?? []);
+  if (moved.length === 0 || !speaksApi(apiVersion, '1.48') || !hasEndpoints(container)) {
+    return { kept: sysctls, moved: [] };
+  }
+  if (Object.keys(container.settings.Networks).length !== 1) {
+    throw refusal(
+      container,
+      'it has sysctls of a network interface, and it cannot be told which of its networks they are for',
+    );
+  }
+  return { kept: Object.fromEntries(entries.filter(([name]) => !interfacePattern.test(name))), moved };
+}
+
+const interfacePattern = /^net\.([^.]+)\.([^.]+)\.eth\d+\.(.+)$/;
+
+/** `net.ipv4.conf.IFNAME.log_martians=1`; undefined for one of the whole container. */
+export function interfaceSysctl(name: string, value: string): string | undefined {
+  const [, family, group, key] = interfacePattern.exec(name) ?? [];
+  return key === undefined ? undefined : `net.${family}.${group}.IFNAME.${key}=${value}`;
+}

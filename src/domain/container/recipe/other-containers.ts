@@ -1,0 +1,42 @@
+import type { KnownRequest } from './request/request.ts';
+
+/** Containers replaced together with this one, see `KnownRequest`. */
+type Replaced = Pick<KnownRequest, 'container' | 'replacedIds'>;
+
+type Mode = 'NetworkMode' | 'IpcMode' | 'PidMode' | 'UTSMode';
+
+/** A namespace of another container (`container:<id>`): of its successor, when that one is replaced with this. */
+export function sharedNamespace(field: Mode): (request: Replaced) => string | undefined {
+  return ({ container, replacedIds }) => {
+    const mode = container.settings.HostConfig[field];
+    return mode?.replace(/^container:(.+)$/s, (_, id: string) => `container:${replacedIds.get(id) ?? id}`);
+  };
+}
+
+/** `id:ro`: ids become the successor's. A name stays: it means the old container when the new one is created, whose volumes are the same. */
+export function volumesFromFor({ container, replacedIds }: Replaced): readonly string[] | null | undefined {
+  return container.settings.HostConfig.VolumesFrom?.map((text) => {
+    const [reference = '', ...mode] = text.split(':');
+    return [successorOf(reference, replacedIds), ...mode].join(':');
+  });
+}
+
+/** Inspect shows `/db:/web/alias`, in random order; the engine wants `db:alias`. */
+export function linksFor({ container, replacedIds }: Replaced): readonly string[] | null | undefined {
+  return container.settings.HostConfig.Links?.map((text) => {
+    const { target, alias } = parseLink(text);
+    return `${replacedIds.get(target) ?? target}:${alias}`;
+  }).toSorted();
+}
+
+export function parseLink(text: string): { readonly target: string; readonly alias: string } {
+  const [source = '', path = source] = text.split(':');
+  return { target: source.replace(/^\//, ''), alias: path.replace(/^.*\//s, '') };
+}
+
+/** A user may have written an id's first twelve digits or more; hexadecimal names are taken for what they look like. */
+function successorOf(reference: string, replacedIds: ReadonlyMap<string, string>): string {
+  if (!/^[0-9a-f]{12,64}$/.test(reference)) return reference;
+  for (const [id, successor] of replacedIds) if (id.startsWith(reference)) return successor;
+  return reference;
+}

@@ -1,0 +1,59 @@
+import type { Container, MountPoint } from '../../container.ts';
+
+/** A volume that the engine made because the image (`VOLUME`) or the user (`-v /path`) named a path and no volume. */
+export type AnonymousVolume = {
+  readonly path: string;
+  /** Undefined when the engine does not tell. */
+  readonly volume: string | undefined;
+  readonly readOnly: boolean;
+};
+
+/**
+ * Anonymous volumes of the container by path. They are in none of its settings, so a plain successor would
+ * get new, empty ones. A volume from `--volumes-from` comes that way again; a volume that may be either
+ * counts as the container's own, so that it is kept.
+ */
+export function anonymousVolumes({ settings }: Container): readonly AnonymousVolume[] {
+  const { Config, HostConfig, Mounts } = settings;
+  const configured = new Set([
+    ...(HostConfig.Mounts ?? []).map(({ Target }) => cleanPath(String(Target))),
+    ...(HostConfig.Binds ?? []).map((bind) => cleanPath(bindTarget(bind))),
+  ]);
+  const declared = new Set(Object.keys(Config.Volumes ?? {}).map(cleanPath));
+  const fromOthers = (HostConfig.VolumesFrom ?? []).length > 0;
+  return Mounts.filter(({ Type, Destination }) => {
+    const path = cleanPath(Destination);
+    return Type === 'volume' && !configured.has(path) && (declared.has(path) || !fromOthers);
+  })
+    .map((mount) => ({ path: mount.Destination, volume: volumeName(mount), readOnly: mount.RW === false }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** The volume mounted at a path; undefined when there is none, or the engine does not tell. */
+export function volumeAt({ settings }: Container, path: string): string | undefined {
+  const mount = settings.Mounts.find(
+    ({ Type, Destination }) => Type === 'volume' && cleanPath(Destination) === cleanPath(path),
+  );
+  return mount && volumeName(mount);
+}
+
+/** `source:target:mode`; a lone path is the target of an anonymous volume. */
+export function bindTarget(bind: string): string {
+  const [first = '', second] = bind.split(':');
+  return second ?? first;
+}
+
+/** `/data`, also for `/data/` and `//data/.`: https://pkg.go.dev/path#Clean */
+export function cleanPath(path: string): string {
+  const parts: string[] = [];
+  for (const part of path.split('/')) {
+    if (part === '..') parts.pop();
+    else if (part !== '' && part !== '.') parts.push(part);
+  }
+  return `/${parts.join('/')}`;
+}
+
+/** Docker 28 does not name the anonymous volume of a bind without source; its folder does. */
+function volumeName({ Name, Source }: MountPoint): string | undefined {
+  return Name || /\/([0-9a-f]{64})\/_data$/.exec(Source ?? '')?.[1];
+}

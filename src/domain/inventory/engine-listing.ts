@@ -1,0 +1,89 @@
+import type { ContainerSummary, ImageSummary } from '../container/container.ts';
+import { isImageId } from '../check/container-reference.ts';
+import { isSameList, isSameRecord } from '../text/shallow.ts';
+
+/** An engine's lists as the mirror keeps them. Unchanged entries stay the same objects. */
+export type EngineListing = {
+  /** Newest first. */
+  readonly containers: readonly ContainerSummary[];
+  readonly images: readonly ImageSummary[];
+};
+
+export const emptyListing: EngineListing = { containers: [], images: [] };
+
+/** The listing once all containers have been read again. */
+export function withAllContainers(listing: EngineListing, read: readonly ContainerSummary[]): EngineListing {
+  const known = new Map(listing.containers.map((container) => [container.id, container]));
+  return withContainers(
+    listing,
+    read.map((container) => merge(known.get(container.id), container)),
+  );
+}
+
+/** The listing after these containers have been read again; a requested one that was not found is removed. */
+export function withSomeContainers(
+  listing: EngineListing,
+  ids: ReadonlySet<string>,
+  read: readonly ContainerSummary[],
+): EngineListing {
+  const found = new Map(read.map((container) => [container.id, container]));
+  const kept = listing.containers.flatMap((container) => {
+    if (!ids.has(container.id)) return [container];
+    const again = found.get(container.id);
+    found.delete(container.id);
+    return again === undefined ? [] : [merge(container, again)];
+  });
+  // Among containers of the same second, the later one stands first.
+  return withContainers(listing, [...found.values(), ...kept]);
+}
+
+/** The listing with the references that inspections found, by container id. */
+export function withReferences(listing: EngineListing, references: ReadonlyMap<string, string>): EngineListing {
+  const containers = listing.containers.map((container) => {
+    const image = references.get(container.id) ?? container.image;
+    return image === container.image ? container : { ...container, image };
+  });
+  return withContainers(listing, containers);
+}
+
+/**
+ * Whether a container has come that was created in the same second as one that was there before: then
+ * only a list of all tells their order.
+ */
+export function isOrderInDoubt(before: EngineListing, after: EngineListing): boolean {
+  const known = new Set(before.containers.map(({ id }) => id));
+  const seconds = new Set(before.containers.map(({ createdAtMs }) => createdAtMs));
+  return after.containers.some(({ id, createdAtMs }) => !known.has(id) && seconds.has(createdAtMs));
+}
+
+export function withImages(listing: EngineListing, read: readonly ImageSummary[]): EngineListing {
+  const known = new Map(listing.images.map((image) => [image.id, image]));
+  const images = read.map((image) => {
+    const old = known.get(image.id);
+    return old !== undefined && isSameImage(old, image) ? old : image;
+  });
+  return isSameList(listing.images, images) ? listing : { ...listing, images };
+}
+
+/** Docker's order, newest first; containers of the same second keep their order. Podman lists in another order. */
+function withContainers(listing: EngineListing, containers: readonly ContainerSummary[]): EngineListing {
+  const sorted = containers.toSorted((one, other) => other.createdAtMs - one.createdAtMs);
+  return isSameList(listing.containers, sorted) ? listing : { ...listing, containers: sorted };
+}
+
+/**
+ * Keeps a container's reference. The list shows a bare id once the tag has moved on, but the earlier
+ * reference still holds.
+ */
+function merge(old: ContainerSummary | undefined, read: ContainerSummary): ContainerSummary {
+  if (old === undefined) return read;
+  const moved = isImageId(read.image, read.imageId) && old.imageId === read.imageId;
+  const image = moved ? old.image : read.image;
+  const labels = isSameRecord(old.labels, read.labels) ? old.labels : read.labels;
+  const merged = { ...read, image, labels };
+  return isSameRecord(old, merged) ? old : merged;
+}
+
+function isSameImage(one: ImageSummary, other: ImageSummary): boolean {
+  return isSameList(one.tags, other.tags) && isSameList(one.digests, other.digests);
+}

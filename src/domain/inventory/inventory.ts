@@ -1,0 +1,78 @@
+import type { ContainerStatus, HealthStatus } from '../container/container.ts';
+import type { UnfinishedUpdate } from '../recovery/unfinished-update.ts';
+import type { Staleness } from '../check/verdict.ts';
+
+/** Containers and images that Upkeep watches: an immutable snapshot. */
+export type Inventory = {
+  /** Rises with every change of the content, so that output made from one revision can be cached. */
+  readonly revision: number;
+  /** False until the engine has been listed for the first time. */
+  readonly known: boolean;
+  /** The scope they are of; empty: unscoped. Empty too before the engine has been listed. */
+  readonly scope: string;
+  /** The watched containers, newest first, as Docker lists them. */
+  readonly containers: readonly TrackedContainer[];
+  /** Watched containers that an update has not come to an end with, by their own names. */
+  readonly unfinished: readonly UnfinishedTracked[];
+  /** Images of the containers, one per image id and reference, sorted by name. */
+  readonly images: readonly TrackedImage[];
+  /** Containers for which the last check found something newer, held back or not. */
+  readonly updatesAvailable: number;
+};
+
+export type UnfinishedTracked = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason'> & {
+  /** The reference it was created from, as the engine lists it. */
+  readonly image: string;
+};
+
+export type TrackedContainer = LastCheck & {
+  readonly id: string;
+  readonly name: string;
+  /** The reference it was created from, as people write it. */
+  readonly image: string;
+  readonly imageId: string;
+  /** The registry digest of its image; empty for a local build. */
+  readonly digest: string;
+  /** Whether it has a process, a paused one included. */
+  readonly running: boolean;
+  readonly status: ContainerStatus;
+  readonly health: HealthStatus;
+  /** By the engine's clock, in whole seconds. */
+  readonly createdAtMs: number;
+  /** Whether we run in it ourselves. */
+  readonly self: boolean;
+  /** In force: label and setting together. */
+  readonly monitorOnly: boolean;
+  readonly noPull: boolean;
+  /** Value of the container's label; without one, true if unlabelled containers are watched. */
+  readonly enabled: boolean;
+  /** Empty: none. */
+  readonly scope: string;
+  /** Names of the containers it needs, as far as the engine's list tells: by label, by compose, by a shared network. */
+  readonly dependsOn: readonly string[];
+  /** The labels that are heard, verbatim: of an own and a drop-in label that say the same, the own one. */
+  readonly labelsInEffect: Readonly<Record<string, string>>;
+};
+
+/** Result of the last check of the container's image. */
+export type LastCheck = {
+  /** Undefined before there was one. */
+  readonly staleness: Staleness | undefined;
+  /** Whether an update would replace it. */
+  readonly stale: boolean;
+  /** True also for a version that is held back. A failed check keeps the former value. */
+  readonly updateAvailable: boolean;
+  /** Empty where it is not known. */
+  readonly latestDigest: string;
+  readonly reason: string;
+  readonly checkedAtMs: number | undefined;
+};
+
+export type TrackedImage = {
+  /** The reference, as people write it. */
+  readonly name: string;
+  readonly imageId: string;
+  readonly digest: string;
+  /** How many watched containers run it. */
+  readonly containers: number;
+};

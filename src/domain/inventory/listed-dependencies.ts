@@ -1,0 +1,40 @@
+import type { ContainerSummary } from '../container/container.ts';
+import { createContainerLookup, type LinkedContainer } from '../container/container-lookup.ts';
+import { dependenciesOf, type GraphOptions } from '../plan/dependency-graph.ts';
+import { withoutKept } from '../rollback/kept-containers.ts';
+import type { WatchedContainer } from '../check/selection.ts';
+
+/** The names of the containers that one of the list needs. */
+export type ListedDependencies = (watched: Pick<WatchedContainer, 'container' | 'wishes'>) => readonly string[];
+
+/**
+ * Whom containers need, as far as a list without inspection tells: by label, by compose, by a shared
+ * network. Links, shared volumes and other namespaces are known to a plan only, which inspects all.
+ */
+export function readListedDependencies(
+  containers: readonly ContainerSummary[],
+  options: GraphOptions,
+): ListedDependencies {
+  const linked = new Map(withoutKept(containers).map((container) => [container.id, link(container)]));
+  const lookup = createContainerLookup([...linked.values()]);
+  return ({ container, wishes: { dependsOn } }) => {
+    const ids = dependenciesOf(link(container), lookup, { ...options, dependsOn });
+    return ids.flatMap((id) => linked.get(id)?.name ?? []);
+  };
+}
+
+/** True if both lists give the same dependencies: no container has come, gone or been renamed. */
+export function haveSameLinks(one: readonly ContainerSummary[], other: readonly ContainerSummary[]): boolean {
+  return (
+    one.length === other.length &&
+    one.every(({ id, name, labels, networkMode }, index) => {
+      const same = other[index];
+      return id === same?.id && name === same.name && labels === same.labels && networkMode === same.networkMode;
+    })
+  );
+}
+
+function link({ id, name, image, labels, networkMode }: ContainerSummary): LinkedContainer {
+  const Config = { Image: image, Labels: labels };
+  return { id, name, settings: { Config, HostConfig: { NetworkMode: networkMode }, Mounts: [], Networks: {} } };
+}

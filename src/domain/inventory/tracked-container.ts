@@ -1,0 +1,75 @@
+import { type ContainerSummary, type ImageSummary, isAlive } from '../container/container.ts';
+import { readContainerReference } from '../check/container-reference.ts';
+import { familiarReference } from '../reference/image-reference.ts';
+import type { LastCheck, TrackedContainer, TrackedImage } from './inventory.ts';
+import { labelsOfImage } from '../container/image-index.ts';
+import { labelsInEffect } from '../settings/labels.ts';
+import type { WatchedContainer } from '../check/selection.ts';
+import type { ServiceSettings } from '../settings/settings.ts';
+import { registryDigest } from '../check/verdict.ts';
+import { wishesInForce } from '../settings/wishes-in-force.ts';
+
+/** A tracked container without the results of a check. */
+export type UncheckedContainer = Omit<TrackedContainer, keyof LastCheck>;
+
+export type TrackingFacts = {
+  readonly watched: WatchedContainer;
+  /** Its image; undefined when the engine no longer has it. */
+  readonly image: ImageSummary | undefined;
+  readonly dependsOn: readonly string[];
+  /** Of the container that we run in ourselves. */
+  readonly ownId: string | undefined;
+};
+
+/** A watched container as the inventory shows it, before its last check. */
+export function trackContainer(facts: TrackingFacts, settings: ServiceSettings): UncheckedContainer {
+  const { container, wishes } = facts.watched;
+  const { id, name, imageId, status, health, createdAtMs, labels } = container;
+  const { monitorOnly, noPull } = wishesInForce(wishes, settings);
+  return {
+    id,
+    name,
+    ...imageOf(container, facts),
+    imageId,
+    running: isAlive(status),
+    status,
+    health,
+    createdAtMs,
+    self: id === facts.ownId,
+    monitorOnly,
+    noPull,
+    enabled: wishes.enable ?? !settings.labelEnable,
+    scope: wishes.scope ?? '',
+    dependsOn: facts.dependsOn,
+    labelsInEffect: labelsInEffect(labels, labelsOfImage(facts.image)),
+  };
+}
+
+/** One for each image id and reference, by name. */
+export function trackImages(containers: readonly TrackedContainer[]): readonly TrackedImage[] {
+  const images = new Map<string, TrackedImage>();
+  for (const { image: name, imageId, digest } of containers) {
+    const key = `${imageId} ${name}`;
+    images.set(key, { name, imageId, digest, containers: (images.get(key)?.containers ?? 0) + 1 });
+  }
+  return [...images.values()].toSorted(
+    (one, other) => compare(one.name, other.name) || compare(one.imageId, other.imageId),
+  );
+}
+
+function imageOf(
+  { image: text, imageId }: ContainerSummary,
+  { image, watched }: TrackingFacts,
+): Pick<TrackedContainer, 'image' | 'digest'> {
+  const read = readContainerReference({ text, originalImage: watched.wishes.originalImage, imageId, image });
+  const reference = read.kind === 'known' ? read.reference : undefined;
+  return {
+    image: reference === undefined ? read.text : familiarReference(reference),
+    digest: image === undefined ? '' : (registryDigest(image, reference) ?? ''),
+  };
+}
+
+function compare(one: string, other: string): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}

@@ -1,0 +1,38 @@
+import type { MessageLine } from './message.ts';
+import type { Draft } from './run-facts.ts';
+
+/** The draft, cut at a line's end where it is longer than any service shows, with a line that says how much is missing. */
+export function boundedDraft(draft: Draft): Draft {
+  const { text, markdown, lines, title } = draft;
+  return {
+    ...draft,
+    title: title.slice(0, longestTitle),
+    text: cut(text),
+    ...(markdown !== undefined && { markdown: cut(markdown) }),
+    lines: cutLines(lines),
+  };
+}
+
+/** Characters; three hundred containers with a line each. The shortest limit of a service is far below. */
+const longestText = 50_000;
+const longestTitle = 500;
+
+function cut(text: string): string {
+  if (text.length <= longestText) return text;
+  const end = text.lastIndexOf('\n', longestText);
+  const kept = text.slice(0, end > 0 ? end : longestText);
+  const missing = text
+    .slice(kept.length)
+    .split('\n')
+    .filter((line) => line.trim() !== '').length;
+  return `${kept}\n… and ${missing} more ${missing === 1 ? 'line' : 'lines'}`;
+}
+
+function cutLines(lines: readonly MessageLine[]): readonly MessageLine[] {
+  let size = 0;
+  const kept = lines.findIndex(({ text }) => (size += text.length) > longestText);
+  const next = lines[kept];
+  if (next === undefined) return lines;
+  const missing = lines.length - kept;
+  return [...lines.slice(0, kept), { ...next, text: `… and ${missing} more ${missing === 1 ? 'line' : 'lines'}` }];
+}

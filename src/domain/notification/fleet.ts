@@ -1,0 +1,47 @@
+import { shortId } from '../container/container.ts';
+import { tryParseImageReference } from '../reference/image-reference.ts';
+import type { Inventory, TrackedContainer } from '../inventory/inventory.ts';
+import type { ContainerEntity, Fleet } from './container-entity.ts';
+
+/** The watched containers as a home automation shows them; undefined before they are known. */
+export function fleetOf(inventory: Inventory, updating: ReadonlySet<string>): Fleet | undefined {
+  if (!inventory.known) return undefined;
+  const checks = inventory.containers.flatMap(({ checkedAtMs }) => checkedAtMs ?? []);
+  return {
+    containers: inventory.containers.map((container) => entityOf(container, updating)),
+    lastCheckAtMs: checks.length === 0 ? undefined : Math.max(...checks),
+  };
+}
+
+function entityOf(container: TrackedContainer, updating: ReadonlySet<string>): ContainerEntity {
+  const { name, image, imageId, digest, latestDigest, updateAvailable, reason, checkedAtMs } = container;
+  const { monitorOnly, staleness, status, self } = container;
+  const reference = tryParseImageReference(image);
+  const installed = versionOf(reference?.tag, digest === '' ? imageId : digest);
+  const newest = updateAvailable && latestDigest !== '' ? versionOf(reference?.tag, latestDigest) : installed;
+  const isTold = staleness !== undefined && staleness !== 'unknown';
+  return {
+    name,
+    title: reference?.repository.split('/').at(-1) ?? image,
+    installedVersion: installed,
+    latestVersion: isTold || updateAvailable ? newest : undefined,
+    isUpdating: updating.has(name),
+    mayInstall: !monitorOnly && !self,
+    attributes: {
+      image,
+      digest,
+      state: status,
+      verdict: staleness ?? 'unchecked',
+      reason,
+      monitor_only: monitorOnly,
+      ...(checkedAtMs !== undefined && { checked_at_ms: checkedAtMs }),
+    },
+  };
+}
+
+/** A digest of digits only must not be taken for a version number: hence always with the tag. */
+function versionOf(tag: string | undefined, digest: string): string | undefined {
+  const id = shortId(digest);
+  if (id === '') return tag;
+  return `${tag ?? 'untagged'} (${id})`;
+}

@@ -1,0 +1,29 @@
+import type { MessageLevel } from '../message.ts';
+import type { Hold } from './record.ts';
+import type { NotificationSettings, QuietHours } from '../settings.ts';
+
+/** When a message may go out; `hold`: as one with all others that wait for the same time. */
+export type Release = { readonly dueAtMs: number; readonly hold?: Hold };
+
+/**
+ * Failures wait for nobody. Everything else waits for the digest where there is one, else for the end of quiet hours,
+ * else for the delay.
+ */
+export function releaseOf(
+  level: MessageLevel,
+  nowMs: number,
+  { digest, quietHours, delayMs }: Pick<NotificationSettings, 'digest' | 'quietHours' | 'delayMs'>,
+): Release {
+  const release = { dueAtMs: nowMs + delayMs };
+  if (level === 'error') return release;
+  const digestAtMs = digest?.(nowMs);
+  if (digestAtMs !== undefined) return { dueAtMs: digestAtMs, hold: 'digest' };
+  const quietUntilMs = quietHours && endOfQuiet(nowMs, quietHours);
+  return quietUntilMs === undefined ? release : { dueAtMs: quietUntilMs, hold: 'quiet' };
+}
+
+/** They have begun and not ended when their end comes before their next beginning, at midnight as at any other time. */
+function endOfQuiet(nowMs: number, { from, until }: QuietHours): number | undefined {
+  const [begin, end] = [from(nowMs), until(nowMs)];
+  return begin !== undefined && end !== undefined && end < begin ? end : undefined;
+}

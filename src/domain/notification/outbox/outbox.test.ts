@@ -1,0 +1,191 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { anyRecords, messageOf } from '../../../../test/support/outbox-arbitrary.ts';
+import { defaultBackOff, nextAttemptAtMs } from './back-off.ts';
+import { merge } from './merge.ts';
+import { applyRecords, emptyOutbox, messageToSend, recordsOf } from './outbox.ts';
+import { overflowOf } from './overflow.ts';
+import { nextStep } from './queue.ts';
+import { type OutboxRecord, readRecord } from './record.ts';
+
+describe('the outbox', () => {
+  test('is the same after it was written down in the fewest records', () => {
+    fc.assert(
+      fc.property(anyRecords, (records) => {
+        const outbox = applyRecords(emptyOutbox, records);
+        expect(applyRecords(emptyOutbox, recordsOf(outbox))).toEqual(outbox);
+        expect(recordsOf(outbox).length).toBeLessThanOrEqual(records.length);
+      }),
+    );
+  });
+
+  test('does not mind records that come twice, as after a file that was written anew in the middle of them', () => {
+    fc.assert(
+      fc.property(anyRecords, fc.nat(), (records, at) => {
+        const [early, late] = [records.slice(0, at % (records.length + 1)), records.slice(at % (records.length + 1))];
+        const once = applyRecords(emptyOutbox, [...early, ...late]);
+        const twice = applyRecords(applyRecords(applyRecords(emptyOutbox, early), late), late);
+        expect([...twice.entries.keys()].toSorted()).toEqual([...once.entries.keys()].toSorted());
+      }),
+    );
+  });
+
+  test('reads what was written, and nothing else', () => {
+    fc.assert(
+      fc.property(anyRecords, (records) => {
+        for (const record of records) {
+          const line = JSON.stringify(record);
+          expect(readRecord(line)).toEqual(record);
+          for (let end = 0; end < line.length; end += 7) expect(readRecord(line.slice(0, end))).toBeUndefined();
+        }
+      }),
+      { numRuns: 50 },
+    );
+    for (const line of ['', '{}', '[]', 'null', '{"kind":"put","target":"a"}', '{"kind":"end","target":"a","id":"b"}'])
+      expect(readRecord(line)).toBeUndefined();
+  });
+
+  test('never has a later message tried while an earlier one of the target waits', () => {
+    fc.assert(
+      fc.property(anyRecords, fc.integer({ min: 0, max: 1_000_000 }), (records, nowMs) => {
+        const outbox = applyRecords(emptyOutbox, records);
+        for (const target of ['a', 'b']) {
+          const step = nextStep(outbox, target, nowMs, defaultBackOff);
+          if (step.kind !== 'send') continue;
+          const first = [...outbox.entries.values()].find((one) => one.target === target && one.hold === undefined);
+          expect(step.entry).toBe(first);
+        }
+      }),
+    );
+  });
+
+  test('waits for exactly as long as nothing is due, and not at all after the clock was set far back', () => {
+    const put = (dueAtMs: number): OutboxRecord => ({ kind: 'put', target: 'a', message: messageOf('1'), dueAtMs });
+    const stepAt = (dueAtMs: number) => nextStep(applyRecords(emptyOutbox, [put(dueAtMs)]), 'a', 1000, defaultBackOff);
+    expect(nextStep(emptyOutbox, 'a', 1000, defaultBackOff)).toEqual({ kind: 'wait', ms: undefined });
+    expect(stepAt(1000)).toMatchObject({ kind: 'send' });
+    expect(stepAt(1500)).toEqual({ kind: 'wait', ms: 500 });
+    expect(stepAt(1000 + 10 * 86_400_000)).toMatchObject({ kind: 'send' });
+  });
+
+  test('marks a message as a repeat when an attempt has no answer, or an answer was lost', () => {
+    const put: OutboxRecord = { kind: 'put', target: 'a', message: messageOf('1'), dueAtMs: 0 };
+    const attempt: OutboxRecord = { kind: 'try', target: 'a', id: '1' };
+    const refused: OutboxRecord = {
+      kind: 'retry',
+      target: 'a',
+      id: '1',
+      attempts: 1,
+      dueAtMs: 5,
+      reason: 'no',
+      mayHaveArrived: false,
+    };
+    const isRepeat = (...records: OutboxRecord[]) => {
+      const [entry] = applyRecords(emptyOutbox, records).entries.values();
+      return entry && messageToSend(entry).isRepeat;
+    };
+    expect(isRepeat(put)).toBe(false);
+    expect(isRepeat(put, attempt)).toBe(true);
+    expect(isRepeat(put, attempt, refused)).toBe(false);
+    expect(isRepeat(put, attempt, { ...refused, mayHaveArrived: true })).toBe(true);
+  });
+});
+
+describe('overflowOf()', () => {
+  test('takes the oldest of the longest queue until all bounds are kept, and nothing within them', () => {
+    fc.assert(
+      fc.property(anyRecords, fc.nat(5), fc.nat(50), (records, mostEntries, mostCharacters) => {
+        const outbox = applyRecords(emptyOutbox, records);
+        const lost = overflowOf(outbox, { mostEntries, mostCharacters });
+        const left = applyRecords(
+          outbox,
+          lost.map(({ target, message: { id } }) => ({ kind: 'end', target, id, end: 'lost' })),
+        );
+        const spared = [...left.entries.values()].filter(({ isUnanswered }) => !isUnanswered);
+        if (spared.length > 0) expect(left.entries.size).toBeLessThanOrEqual(mostEntries);
+        expect(lost.every(({ isUnanswered }) => !isUnanswered)).toBe(true);
+        if (outbox.entries.size <= mostEntries && mostCharacters === 50)
+          expect(lost.length).toBeLessThanOrEqual(outbox.entries.size);
+      }),
+    );
+    const three = ['1', '2', '3'].map((id): OutboxRecord => ({
+      kind: 'put',
+      target: 'a',
+      message: messageOf(id),
+      dueAtMs: 0,
+    }));
+    const outbox = applyRecords(emptyOutbox, [
+      { kind: 'put', target: 'b', message: messageOf('0'), dueAtMs: 0 },
+      ...three,
+    ]);
+    const lost = overflowOf(outbox, { mostEntries: 3, mostCharacters: 1e6 });
+    expect(lost.map(({ message }) => message.id)).toEqual(['1']);
+  });
+});
+
+describe('nextAttemptAtMs()', () => {
+  const attempt = {
+    failure: 'network',
+    retryAfterMs: undefined,
+    attempts: 1,
+    createdAtMs: 0,
+    nowMs: 0,
+    chance: 0.5,
+  } as const;
+
+  test('doubles the wait up to its limit, and gives up on what is too old', () => {
+    const waits = [1, 2, 3, 4, 20, 1000].map((attempts) => nextAttemptAtMs({ ...attempt, attempts }, defaultBackOff));
+    expect(waits).toEqual([30_000, 60_000, 120_000, 240_000, 1_800_000, 1_800_000]);
+    expect(nextAttemptAtMs({ ...attempt, nowMs: 3 * 86_400_000 }, defaultBackOff)).toBeUndefined();
+  });
+
+  test('keeps to what the service asks for, within bounds', () => {
+    const after = (retryAfterMs: number) =>
+      nextAttemptAtMs({ ...attempt, failure: 'rate', attempts: 99, retryAfterMs }, defaultBackOff);
+    expect([after(1500), after(-1), after(86_400_000)]).toEqual([1500, 0, 1_800_000]);
+  });
+
+  test('asks a target that is gone once, and does not repeat for ever what is refused', () => {
+    expect(nextAttemptAtMs({ ...attempt, failure: 'gone' }, defaultBackOff)).toBeUndefined();
+    expect(nextAttemptAtMs({ ...attempt, failure: 'rejected' }, defaultBackOff)).toBe(30_000);
+    expect(nextAttemptAtMs({ ...attempt, failure: 'rejected', attempts: 2 }, defaultBackOff)).toBeUndefined();
+    expect(nextAttemptAtMs({ ...attempt, failure: 'auth', attempts: 4 }, defaultBackOff)).toBeUndefined();
+  });
+});
+
+describe('merge()', () => {
+  const held = (id: string, parts: object = {}): OutboxRecord => ({
+    kind: 'put',
+    target: 'a',
+    message: { ...messageOf(id), ...parts },
+    dueAtMs: 100,
+    hold: 'digest',
+  });
+
+  test('makes one message of all that was held, says the same once, and is as grave as the gravest', () => {
+    const records = [
+      held('1', { text: 'one\n', level: 'info' }),
+      held('2', { text: 'two', level: 'error' }),
+      held('3', { text: 'one\n', level: 'info' }),
+    ];
+    const outbox = applyRecords(emptyOutbox, records);
+    const step = nextStep(outbox, 'a', 100, defaultBackOff);
+    if (step.kind !== 'merge') throw new Error(step.kind);
+    const merged = applyRecords(outbox, merge(step.entries, 100));
+    expect([...merged.entries.values()]).toMatchObject([
+      { message: { id: '3-due', text: 'one\n\ntwo', level: 'error' }, dueAtMs: 100 },
+    ]);
+    expect([...merged.entries.values()][0]?.hold).toBeUndefined();
+  });
+
+  test('that is done again after a crash in the middle of it makes no second message', () => {
+    const outbox = applyRecords(emptyOutbox, [held('1'), held('2')]);
+    const records = merge([...outbox.entries.values()], 100);
+    for (let torn = 1; torn < records.length; torn += 1) {
+      const after = applyRecords(outbox, records.slice(0, torn));
+      const rest = [...after.entries.values()].filter(({ hold }) => hold !== undefined);
+      const again = applyRecords(after, merge(rest, 200));
+      expect([...again.entries.values()].filter(({ hold }) => hold === undefined).length).toBe(1);
+    }
+  });
+});

@@ -1,0 +1,97 @@
+import type { Message } from '../message.ts';
+import type { Hold, OutboxRecord } from './record.ts';
+
+/** A message on its way to one target. */
+export type OutboxEntry = {
+  readonly target: string;
+  readonly message: Message;
+  /** Attempts that were answered. */
+  readonly attempts: number;
+  /** Not to be tried before, in Unix milliseconds. */
+  readonly dueAtMs: number;
+  /** It waits to go out as one with others. */
+  readonly hold?: Hold;
+  /** An attempt was begun, and its answer is not known. */
+  readonly isUnanswered: boolean;
+  /** An attempt went wrong in a way that leaves open whether it arrived. */
+  readonly mayHaveArrived: boolean;
+  /** Of the last attempt; empty: none. */
+  readonly lastFailure: string;
+};
+
+/** Messages to send, and findings already reported. */
+export type Outbox = {
+  /** By `entryKey`, in the order in which they came. */
+  readonly entries: ReadonlyMap<string, OutboxEntry>;
+  /** When each finding was told of last, oldest first. */
+  readonly found: ReadonlyMap<string, number>;
+};
+
+export const emptyOutbox: Outbox = { entries: new Map(), found: new Map() };
+
+export function entryKey(target: string, id: string): string {
+  return `${target}\n${id}`;
+}
+
+/** Applies records to an outbox. Records about unknown entries change nothing. */
+export function applyRecords(outbox: Outbox, records: readonly OutboxRecord[]): Outbox {
+  const entries = new Map(outbox.entries);
+  const found = new Map(outbox.found);
+  for (const record of records) {
+    if (record.kind === 'found') {
+      found.delete(record.key);
+      found.set(record.key, record.atMs);
+      const [oldest] = found.keys();
+      if (found.size > mostFound && oldest !== undefined) found.delete(oldest);
+      continue;
+    }
+    const key = entryKey(record.target, record.kind === 'put' ? record.message.id : record.id);
+    const entry = entries.get(key);
+    if (record.kind === 'put') entries.set(key, entry ?? newEntry(record));
+    else if (record.kind === 'end') entries.delete(key);
+    else if (entry !== undefined) entries.set(key, changed(entry, record));
+  }
+  return { entries, found };
+}
+
+/** More than a host has containers, with a newer version or two for each. */
+const mostFound = 2000;
+
+function newEntry({ target, message, dueAtMs, hold }: OutboxRecord & { kind: 'put' }): OutboxEntry {
+  const entry = { target, message, attempts: 0, dueAtMs, isUnanswered: false, mayHaveArrived: false, lastFailure: '' };
+  return hold === undefined ? entry : { ...entry, hold };
+}
+
+function changed(entry: OutboxEntry, record: OutboxRecord & { kind: 'try' | 'retry' }): OutboxEntry {
+  // A second attempt after one without an answer: whatever becomes of it, the first may have arrived.
+  if (record.kind === 'try')
+    return { ...entry, isUnanswered: true, mayHaveArrived: entry.mayHaveArrived || entry.isUnanswered };
+  const { attempts, dueAtMs, reason, mayHaveArrived } = record;
+  return {
+    ...entry,
+    attempts,
+    dueAtMs,
+    isUnanswered: false,
+    mayHaveArrived: entry.mayHaveArrived || mayHaveArrived,
+    lastFailure: reason,
+  };
+}
+
+/** The fewest records that make this outbox, for a file that has grown. */
+export function recordsOf({ entries, found }: Outbox): readonly OutboxRecord[] {
+  const records: OutboxRecord[] = [...found].map(([key, atMs]) => ({ kind: 'found', key, atMs }));
+  for (const { target, message, dueAtMs, hold, ...state } of entries.values()) {
+    const { id } = message;
+    const { attempts, lastFailure: reason, mayHaveArrived } = state;
+    records.push({ kind: 'put', target, message, dueAtMs, ...(hold && { hold }) });
+    if (attempts > 0 || mayHaveArrived)
+      records.push({ kind: 'retry', target, id, attempts, dueAtMs, reason, mayHaveArrived });
+    if (state.isUnanswered) records.push({ kind: 'try', target, id });
+  }
+  return records;
+}
+
+/** As it is handed to the target. */
+export function messageToSend({ message, isUnanswered, mayHaveArrived }: OutboxEntry): Message {
+  return { ...message, isRepeat: isUnanswered || mayHaveArrived };
+}

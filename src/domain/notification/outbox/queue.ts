@@ -1,0 +1,34 @@
+import type { BackOff } from './back-off.ts';
+import type { Outbox, OutboxEntry } from './outbox.ts';
+
+/** Next step of a target's queue: send its first message, join the held ones into one message, or wait. */
+export type QueueStep =
+  | { readonly kind: 'send'; readonly entry: OutboxEntry }
+  | { readonly kind: 'merge'; readonly entries: readonly OutboxEntry[] }
+  /** Undefined: until something new comes. */
+  | { readonly kind: 'wait'; readonly ms: number | undefined };
+
+/**
+ * In order: the second message is not tried before the first has come to its end. What is held does not hold up what
+ * is not. The wall clock may have been set: nothing waits longer for an attempt than `mostMs`.
+ */
+export function nextStep({ entries }: Outbox, target: string, nowMs: number, { mostMs }: BackOff): QueueStep {
+  const own = [...entries.values()].filter((entry) => entry.target === target);
+  const held = own.filter(({ hold }) => hold !== undefined);
+  const dueHeld = held.filter(({ dueAtMs }) => dueAtMs <= nowMs || dueAtMs - nowMs > longestHoldMs);
+  if (dueHeld.length > 0) return { kind: 'merge', entries: dueHeld };
+  const head = own.find(({ hold }) => hold === undefined);
+  const waits = held.map(({ dueAtMs }) => dueAtMs - nowMs);
+  if (head !== undefined) {
+    const waitMs = head.dueAtMs - nowMs;
+    if (waitMs <= 0 || waitMs > Math.max(mostMs, longestDelayMs)) return { kind: 'send', entry: head };
+    waits.push(waitMs);
+  }
+  return { kind: 'wait', ms: waits.length === 0 ? undefined : Math.min(...waits) };
+}
+
+/** A digest comes daily, quiet hours end within a day; a day may have 25 hours. */
+const longestHoldMs = 25 * 3_600_000;
+
+/** Of `--notifications-delay`. */
+const longestDelayMs = 86_400_000;

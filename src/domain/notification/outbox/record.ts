@@ -1,0 +1,129 @@
+import type { Message, MessageLevel, MessageLine, RunOccasion } from '../message.ts';
+
+/** Why a message waits for others, to go out as one with them. */
+export type Hold = 'quiet' | 'digest';
+
+/** How an entry came to its end: `merged` into another message, `lost` because the outbox was full or the target is gone. */
+export type EntryEnd = 'sent' | 'failed' | 'merged' | 'lost';
+
+/**
+ * One change of the outbox, as it is written down: the outbox is what its records make of it, in their order. Times
+ * are Unix milliseconds.
+ */
+export type OutboxRecord =
+  | {
+      readonly kind: 'put';
+      readonly target: string;
+      /** `isRepeat` is false: the outbox itself knows. */
+      readonly message: Message;
+      readonly dueAtMs: number;
+      readonly hold?: Hold;
+    }
+  /** Written before an attempt, so that one without an answer is known for what it is after a crash. */
+  | { readonly kind: 'try'; readonly target: string; readonly id: string }
+  | {
+      readonly kind: 'retry';
+      readonly target: string;
+      readonly id: string;
+      readonly attempts: number;
+      readonly dueAtMs: number;
+      /** Without secrets of the target. */
+      readonly reason: string;
+      /** The receiver may have it all the same. */
+      readonly mayHaveArrived: boolean;
+    }
+  | { readonly kind: 'end'; readonly target: string; readonly id: string; readonly end: EntryEnd }
+  /** Something was told of for the first time: see `findings.ts`. */
+  | { readonly kind: 'found'; readonly key: string; readonly atMs: number };
+
+/** A record from a line of a file; undefined for anything else, such as a line that was torn by a crash. */
+export function readRecord(line: string): OutboxRecord | undefined {
+  const value = parse(line);
+  if (!isObject(value)) return undefined;
+  const { kind, target, id, key } = value;
+  if (kind === 'found') return isText(key) && isNumber(value['atMs']) ? { kind, key, atMs: value['atMs'] } : undefined;
+  if (!isText(target)) return undefined;
+  if (kind === 'put') return readPut(value, target);
+  if (!isText(id)) return undefined;
+  if (kind === 'try') return { kind, target, id };
+  if (kind === 'retry') return readRetry(value, target, id);
+  const { end } = value;
+  return kind === 'end' && ends.some((one) => one === end) ? { kind, target, id, end: end as EntryEnd } : undefined;
+}
+
+const ends: readonly EntryEnd[] = ['sent', 'failed', 'merged', 'lost'];
+const levels: readonly MessageLevel[] = ['debug', 'info', 'warn', 'error'];
+
+type Plain = Readonly<Record<string, unknown>>;
+
+function readPut(value: Plain, target: string): OutboxRecord | undefined {
+  const { dueAtMs, hold } = value;
+  const message = readMessage(value['message']);
+  if (message === undefined || !isNumber(dueAtMs)) return undefined;
+  const put = { kind: 'put', target, message, dueAtMs } as const;
+  return hold === 'quiet' || hold === 'digest' ? { ...put, hold } : put;
+}
+
+function readRetry(value: Plain, target: string, id: string): OutboxRecord | undefined {
+  const { attempts, dueAtMs, reason, mayHaveArrived } = value;
+  if (!isNumber(attempts) || !isNumber(dueAtMs) || typeof reason !== 'string') return undefined;
+  return { kind: 'retry', target, id, attempts, dueAtMs, reason, mayHaveArrived: mayHaveArrived === true };
+}
+
+function readMessage(value: unknown): Message | undefined {
+  if (!isObject(value)) return undefined;
+  const { id, title, text, markdown, lines, createdAtMs } = value;
+  const level = readLevel(value['level']);
+  if (!isText(id) || typeof title !== 'string' || typeof text !== 'string') return undefined;
+  if (level === undefined || !isNumber(createdAtMs) || !Array.isArray(lines)) return undefined;
+  const message = { id, title, text, level, lines: lines.flatMap(readLine), createdAtMs, isRepeat: false };
+  const [run, event] = [readRun(value['run']), readEvent(value['event'])];
+  return {
+    ...message,
+    ...(typeof markdown === 'string' && { markdown }),
+    ...(run && { run }),
+    ...(event && { event }),
+  };
+}
+
+function readRun(value: unknown): RunOccasion | undefined {
+  if (!isObject(value)) return undefined;
+  const { kind, id, durationMs } = value;
+  if ((kind !== 'start' && kind !== 'success' && kind !== 'failure') || !isText(id)) return undefined;
+  return { kind, id, ...(isNumber(durationMs) && { durationMs }) };
+}
+
+function readEvent(value: unknown): Message['event'] {
+  return isObject(value) && isText(value['type']) ? { type: value['type'], data: value['data'] } : undefined;
+}
+
+function readLine(value: unknown): MessageLine[] {
+  if (!isObject(value)) return [];
+  const { text, atMs } = value;
+  const level = readLevel(value['level']);
+  return level !== undefined && typeof text === 'string' && isNumber(atMs) ? [{ level, text, atMs }] : [];
+}
+
+function readLevel(value: unknown): MessageLevel | undefined {
+  return levels.find((level) => level === value);
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Plain {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}

@@ -1,0 +1,56 @@
+import type { RemovedImage, ScanPurpose } from '../run/event.ts';
+import type { ContainerOutcome, Trigger } from '../run/session.ts';
+import type { Message, MessageLevel } from './message.ts';
+
+/** A run as it was announced: what messages about it are made of. Times are Unix milliseconds. */
+export type RunFacts = {
+  readonly runId: string;
+  readonly purpose: ScanPurpose;
+  readonly trigger: Trigger;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  /** Why it could not be made as a whole; undefined: it was. */
+  readonly error: string | undefined;
+  /** Outcomes of the containers; for a check only those with a newer version or a failed check. */
+  readonly containers: readonly ContainerOutcome[];
+  /** Names of containers with news. */
+  readonly news: ReadonlySet<string>;
+  /** Steps of the run on containers, in order. */
+  readonly steps: readonly RunStep[];
+  readonly removedImages: readonly (RemovedImage & { readonly atMs: number })[];
+  /** By image id, of images that containers were updated to or rolled back from, and of those before: versions and release notes are found by them. */
+  readonly imageLabels: ReadonlyMap<string, Readonly<Record<string, string>>>;
+};
+
+export type RunStep = {
+  readonly kind: 'started' | 'ended';
+  readonly container: string;
+  readonly atMs: number;
+};
+
+/** Facts about the service at its start. */
+export type StartFacts = {
+  readonly version: string;
+  /** Empty: not known, because the engine does not answer. */
+  readonly engineApiVersion: string;
+  readonly services: readonly string[];
+  /** Empty: unscoped. */
+  readonly scope: string;
+  /** As the log says it: `Updates every 24h`. */
+  readonly schedule: string;
+  /** Unix milliseconds; undefined: nothing is scheduled. */
+  readonly nextRunAtMs: number | undefined;
+  readonly runOnce: boolean;
+  readonly updateOnStart: boolean;
+  readonly servesApi: boolean;
+  readonly atMs: number;
+};
+
+/** A message without what only its sending knows. */
+export type Draft = Pick<Message, 'title' | 'text' | 'markdown' | 'level' | 'lines'>;
+
+/** Puts facts into words, in one style. Undefined: there is nothing to say at that level. */
+export type Composer = {
+  readonly start: (facts: StartFacts, least: MessageLevel) => Draft | undefined;
+  readonly run: (facts: RunFacts, least: MessageLevel) => Draft | undefined;
+};

@@ -1,0 +1,117 @@
+import { assign, evaluatePipe, type State } from './evaluate.ts';
+import { TemplateFault } from './values/fault.ts';
+import type { Sink } from './values/limits.ts';
+import type { Branches, Node, RangeNode } from './syntax/nodes.ts';
+import type { Tree } from './syntax/parse.ts';
+import { printValue } from './format/print.ts';
+import { isTrue, typeName } from './values/truth.ts';
+import { isDictionary, isList, Item, sortedEntries, type Value } from './values/value.ts';
+
+/** State of one execution: its variables and its output. */
+export type Run = { readonly tree: Tree; readonly state: State; readonly out: Sink };
+
+/** Why a list of nodes was left early. */
+type Left = 'break' | 'continue' | undefined;
+
+/** Writes what the nodes say. */
+export function execute(run: Run, dot: Value, nodes: readonly Node[]): Left {
+  for (const node of nodes) {
+    run.state.at = node.at;
+    run.state.meter.spend(1);
+    const left = executeNode(run, dot, node);
+    if (left !== undefined) return left;
+  }
+  return undefined;
+}
+
+function executeNode(run: Run, dot: Value, node: Node): Left {
+  switch (node.kind) {
+    case 'text':
+      run.out.write(node.text);
+      return undefined;
+    case 'action': {
+      const value = evaluatePipe(run.state, dot, node.pipe);
+      run.state.at = node.at;
+      if (node.pipe.declares.length === 0) run.out.write(printValue(value, run.state.context));
+      return undefined;
+    }
+    case 'if':
+    case 'with':
+      return inside(run, () => executeBranches(run, dot, node, node.kind === 'with'));
+    case 'range':
+      inside(run, () => executeRange(run, dot, node));
+      return undefined;
+    case 'call':
+      executeCall(run, dot, node);
+      return undefined;
+    case 'break':
+    case 'continue':
+      return node.kind;
+  }
+}
+
+/** One level deeper; variables that are declared there end there. */
+function inside(run: Run, walk: () => Left): Left {
+  const { meter, variables } = run.state;
+  const known = variables.length;
+  meter.enter();
+  const left = walk();
+  meter.leave();
+  variables.length = known;
+  return left;
+}
+
+function executeBranches(run: Run, dot: Value, { branches, otherwise }: Branches, isWith: boolean): Left {
+  for (const { pipe, body } of branches) {
+    const value = evaluatePipe(run.state, dot, pipe);
+    if (isTrue(value)) return execute(run, isWith ? value : dot, body);
+  }
+  return otherwise === undefined ? undefined : execute(run, dot, otherwise);
+}
+
+function executeRange(run: Run, dot: Value, { pipe, body, otherwise }: RangeNode): Left {
+  const { variables } = run.state;
+  const known = variables.length;
+  const over = evaluatePipe(run.state, dot, pipe);
+  let isEmpty = true;
+  for (const [index, element] of pairsOf(over)) {
+    isEmpty = false;
+    run.state.meter.spend(1);
+    variables.length = known;
+    const values = pipe.declares.length > 1 ? [index, element] : [element];
+    for (const [place, name] of pipe.declares.entries()) {
+      if (pipe.isAssignment) assign(run.state, name, values[place]);
+      else variables.push({ name, value: values[place] });
+    }
+    if (execute(run, element, body) === 'break') return undefined;
+  }
+  if (!isEmpty) return undefined;
+  return otherwise === undefined ? undefined : execute(run, dot, otherwise);
+}
+
+function* pairsOf(value: Value): Iterable<readonly [Value, Value]> {
+  const list = isList(value) ? value : value instanceof Item ? value.looks.elements : undefined;
+  if (list !== undefined) {
+    let index = 0n;
+    for (const element of list) yield [index++, element];
+  } else if (isDictionary(value)) yield* sortedEntries(value);
+  else if (typeof value === 'bigint') {
+    for (let index = 0n; index < value; index += 1n) yield [index, index];
+  } else if (value !== undefined && value !== null) {
+    throw new TemplateFault(`range cannot go over a ${typeName(value)}`);
+  }
+}
+
+function executeCall(run: Run, dot: Value, { name, pipe }: Extract<Node, { kind: 'call' }>): void {
+  const body = run.tree.templates.get(name);
+  if (body === undefined) throw new TemplateFault(`the template "${name.slice(0, 40)}" is not defined`);
+  const value = pipe === undefined ? undefined : evaluatePipe(run.state, dot, pipe);
+  run.state.meter.enter();
+  const own: State = { ...run.state, variables: [{ name: '$', value }] };
+  try {
+    execute({ ...run, state: own }, value, body);
+  } finally {
+    run.state.at = own.at;
+  }
+  run.state.meter.leave();
+}

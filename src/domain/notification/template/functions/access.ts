@@ -1,0 +1,69 @@
+import { TemplateFault } from '../values/fault.ts';
+import { typeName } from '../values/truth.ts';
+import { isDictionary, listOf, Named, type Value } from '../values/value.ts';
+
+/** Of a string in bytes of UTF-8; nothing has length 0, which Go refuses. */
+export function length(value: Value): bigint {
+  if (value === undefined || value === null) return 0n;
+  if (typeof value === 'string') return BigInt(utf8Length(value));
+  if (isDictionary(value)) return BigInt(value.size);
+  const list = listOf(value);
+  if (list === undefined) throw new TemplateFault(`a ${typeName(value)} has no length`);
+  return BigInt(list.length);
+}
+
+/** `index x 1 "a"` is `x[1]["a"]`; a byte's value for a string; a missing key of a map is nothing. */
+export function index(value: Value, keys: readonly Value[]): Value {
+  let found = value;
+  if (found === undefined || found === null) throw new TemplateFault('index of nothing');
+  for (const key of keys) {
+    const list = listOf(found);
+    if (isDictionary(found)) {
+      if (typeof key !== 'string') throw new TemplateFault(`a map is indexed by a string, not by a ${typeName(key)}`);
+      found = found.get(key) ?? undefined;
+    } else if (list !== undefined) found = list[place(key, list.length - 1)];
+    else if (typeof found === 'string') {
+      const bytes = new TextEncoder().encode(found);
+      found = BigInt(bytes[place(key, bytes.length - 1)] ?? 0);
+    } else throw new TemplateFault(`a ${typeName(found)} cannot be indexed`);
+  }
+  return found;
+}
+
+/** `slice x 1 3` is `x[1:3]`, in bytes for a string. */
+export function slice(value: Value, bounds: readonly Value[]): Value {
+  const list = listOf(value);
+  if (list === undefined && typeof value !== 'string') throw new TemplateFault(`a ${typeName(value)} cannot be sliced`);
+  if (bounds.length > (list === undefined ? 2 : 3)) throw new TemplateFault('slice has too many bounds');
+  if (list !== undefined) return list.slice(...range(bounds, list.length));
+  const bytes = new TextEncoder().encode(typeof value === 'string' ? value : '');
+  return new TextDecoder().decode(bytes.subarray(...range(bounds, bytes.length)));
+}
+
+function range(bounds: readonly Value[], size: number): [number, number] {
+  const places = bounds.map((bound) => place(bound, size));
+  const [from = 0, to = size, most = size] = places;
+  if (from > to || to > most) throw new TemplateFault(`slice goes backwards, from ${from} to ${to}`);
+  return [from, to];
+}
+
+function place(key: Value, last: number): number {
+  const number = key instanceof Named ? key.value : key;
+  if (typeof number !== 'bigint') throw new TemplateFault(`a place is an int, not a ${typeName(key)}`);
+  if (number < 0n || number > BigInt(last)) throw new TemplateFault(`the place ${number} is out of range`);
+  return Number(number);
+}
+
+function utf8Length(text: string): number {
+  let bytes = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit < 0x80) bytes += 1;
+    else if (unit < 0x800) bytes += 2;
+    else if (unit >= 0xd800 && unit < 0xdc00 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00) {
+      bytes += 4;
+      at += 1;
+    } else bytes += 3;
+  }
+  return bytes;
+}

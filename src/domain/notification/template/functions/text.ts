@@ -1,0 +1,70 @@
+import { TemplateFault } from '../values/fault.ts';
+import type { Meter } from '../values/limits.ts';
+import { typeName } from '../values/truth.ts';
+import { listOf, type Value } from '../values/value.ts';
+
+/** The string that a function needs. */
+export function textArgument(value: Value, name: string): string {
+  if (typeof value !== 'string') throw new TemplateFault(`${name} takes a string, not a ${typeName(value)}`);
+  return value;
+}
+
+/** Character by character, as Go does: what would become two characters stays. */
+export function toUpper(text: string): string {
+  return mapCharacters(text, (character) => character.toUpperCase());
+}
+
+export function toLower(text: string): string {
+  return mapCharacters(text, (character) => character.toLowerCase());
+}
+
+function mapCharacters(text: string, change: (character: string) => string): string {
+  let changed = '';
+  for (const character of text) {
+    const other = change(character);
+    changed += Array.from(other).length === 1 ? other : character;
+  }
+  return changed;
+}
+
+/** Each word with a capital first, the rest small. */
+export function toTitle(text: string): string {
+  const words = /[\p{L}\p{M}\p{N}_]+(?:['’.·:][\p{L}\p{M}\p{N}_]+)*/gu;
+  return text.replace(words, (word) => {
+    const [first = '', ...rest] = word;
+    return toUpper(first) + toLower(rest.join(''));
+  });
+}
+
+/** `replace "from" "to" text`, so that a pipe can end in it. */
+export function replace(text: Value, from: Value, to: Value, meter: Meter): string {
+  const [whole, old, fresh] = [text, from, to].map((value) => textArgument(value, 'replace'));
+  if (whole === undefined || old === undefined || fresh === undefined || old === '') return whole ?? '';
+  const parts = whole.split(old);
+  meter.handle(whole.length + (parts.length - 1) * (fresh.length - old.length));
+  return parts.join(fresh);
+}
+
+/** `join "," list` or `join list ","`, as both orders are common. */
+export function join(one: Value, other: Value, meter: Meter): string {
+  const [list, separator] = typeof one === 'string' ? [other, one] : [one, textArgument(other, 'join')];
+  const parts = listOf(list)?.map((part) => textArgument(part, 'join'));
+  if (parts === undefined) throw new TemplateFault(`join takes a list and a string, not a ${typeName(list)}`);
+  let size = 0;
+  for (const part of parts) size += part.length + separator.length;
+  meter.spend(parts.length);
+  meter.handle(size);
+  return parts.join(separator);
+}
+
+/** `split "," text`. */
+export function split(text: Value, separator: Value, meter: Meter): readonly string[] {
+  const parts = textArgument(text, 'split').split(textArgument(separator, 'split'));
+  meter.spend(parts.length);
+  return parts;
+}
+
+/** `contains "part" text`. */
+export function contains(whole: Value, part: Value): boolean {
+  return textArgument(whole, 'contains').includes(textArgument(part, 'contains'));
+}

@@ -1,0 +1,30 @@
+import { TemplateFault } from './fault.ts';
+import { typeName } from './truth.ts';
+import { compareText, isDictionary, isList, Named, type Value } from './value.ts';
+
+/** Go's `eq`: values of different types are an error, and only nothing equals nothing. */
+export function equals(left: Value, right: Value): boolean {
+  const [one, other] = [basic(left), basic(right)];
+  if (one === undefined || other === undefined) return one === other;
+  if (typeof one !== typeof other) throw incomparable(left, right);
+  if (typeof one === 'object' && (isList(one) || isDictionary(one))) throw incomparable(left, right);
+  return one === other;
+}
+
+/** Go's `lt`: numbers of one type, or strings. */
+export function isLess(left: Value, right: Value): boolean {
+  const [one, other] = [basic(left), basic(right)];
+  if (typeof one === 'string' && typeof other === 'string') return compareText(one, other) < 0;
+  if (typeof one === 'bigint' && typeof other === 'bigint') return one < other;
+  if (typeof one === 'number' && typeof other === 'number') return one < other;
+  throw incomparable(left, right);
+}
+
+function basic(value: Value): Exclude<Value, null | Named> {
+  if (value instanceof Named) return value.value;
+  return value ?? undefined;
+}
+
+function incomparable(left: Value, right: Value): TemplateFault {
+  return new TemplateFault(`a ${typeName(left)} cannot be compared with a ${typeName(right)}`);
+}

@@ -1,0 +1,63 @@
+import { TemplateFault } from './fault.ts';
+
+/** Limits of one rendering. */
+export type RenderLimits = {
+  /** Actions, iterations and calls; handling 8 characters of text counts as one more. */
+  readonly steps: number;
+  /** In UTF-16 units; also of each text on the way. */
+  readonly outputLength: number;
+  /** Blocks, parentheses and templates inside each other. */
+  readonly depth: number;
+};
+
+/** Room for loops within loops over 500 containers; a template at every bound takes a second or two. */
+export const defaultLimits: RenderLimits = { steps: 3_000_000, outputLength: 1_000_000, depth: 300 };
+
+/** Counts what a rendering costs, and ends it with a `TemplateFault` at a limit. */
+export type Meter = {
+  readonly spend: (steps: number) => void;
+  /** For a text that was read or made. */
+  readonly handle: (length: number) => void;
+  readonly enter: () => void;
+  readonly leave: () => void;
+};
+
+export function createMeter({ steps, outputLength, depth }: RenderLimits): Meter {
+  let left = steps;
+  let level = 0;
+  function spend(count: number): void {
+    left -= count;
+    if (left < 0) throw new TemplateFault(`it takes more than ${steps} steps`);
+  }
+  return {
+    spend,
+    handle(length) {
+      if (length > outputLength) throw new TemplateFault(`a text in it is longer than ${outputLength} characters`);
+      spend(length >> 3);
+    },
+    enter() {
+      level += 1;
+      if (level > depth) throw new TemplateFault(`more than ${depth} blocks and templates are inside each other`);
+    },
+    leave() {
+      level -= 1;
+    },
+  };
+}
+
+/** A text in the making, which never grows beyond `longest`. */
+export type Sink = { readonly write: (text: string) => void; readonly text: () => string };
+
+export function createSink(meter: Meter, longest: number): Sink {
+  const parts: string[] = [];
+  let length = 0;
+  return {
+    write(text) {
+      length += text.length;
+      if (length > longest) throw new TemplateFault(`its text is longer than ${longest} characters`);
+      meter.spend(text.length >> 3);
+      parts.push(text);
+    },
+    text: () => parts.join(''),
+  };
+}

@@ -1,0 +1,86 @@
+import type { Moment } from '../time/moment.ts';
+
+/**
+ * A template's value. `undefined` is Go's missing value, which prints `<no value>`, and `null` its nil; a
+ * bigint is an int of 64 bits, a number a float64. Nothing else of JavaScript is reachable from a
+ * template: no prototypes, no functions.
+ */
+export type Value = undefined | null | boolean | string | bigint | number | Moment | Named | Item | List | Dictionary;
+
+export type List = readonly Value[];
+
+/** A Go map with string keys. */
+export type Dictionary = ReadonlyMap<string, Value>;
+
+/** An int with a name, such as a month. */
+export class Named {
+  readonly value: bigint;
+  readonly text: string;
+  constructor(value: bigint, text: string) {
+    this.value = value;
+    this.text = text;
+  }
+}
+
+/** A Go struct: named fields, and how it looks as a whole. */
+export class Item {
+  /** For error messages. */
+  readonly typeName: string;
+  /** In Go's order, which is that of its JSON. */
+  readonly fields: Dictionary;
+  readonly looks: ItemLooks;
+  constructor(typeName: string, fields: Readonly<Record<string, Value>>, looks: ItemLooks = {}) {
+    this.typeName = typeName;
+    this.fields = new Map(Object.entries(fields));
+    this.looks = looks;
+  }
+}
+
+export type ItemLooks = {
+  /** Printed for it; undefined: its fields. */
+  readonly text?: string;
+  /** Written as JSON for it; undefined: its fields. */
+  readonly json?: Value;
+  /** Value that `ToPorcelainJSON` writes. */
+  readonly porcelain?: Value;
+  /** Elements for a range over it. */
+  readonly elements?: List;
+  /** Counts as that list also in conditions and for `len`, `index`, `slice` and `print`. */
+  readonly isList?: boolean;
+};
+
+export function isList(value: Value): value is List {
+  return Array.isArray(value);
+}
+
+export function isDictionary(value: Value): value is Dictionary {
+  return value instanceof Map;
+}
+
+/** The list that a value stands for, if it does. */
+export function listOf(value: Value): List | undefined {
+  if (isList(value)) return value;
+  return value instanceof Item && value.looks.isList === true ? value.looks.elements : undefined;
+}
+
+/** Keys in the order of Go's maps: by their bytes in UTF-8. */
+export function sortedEntries(map: Dictionary): [string, Value][] {
+  return [...map].toSorted(([one], [other]) => compareText(one, other));
+}
+
+/** By code points, as Go compares strings. */
+export function compareText(one: string, other: string): number {
+  if (one === other) return 0;
+  for (let index = 0; ; index += 1) {
+    const [a, b] = [one.charCodeAt(index), other.charCodeAt(index)];
+    if (a === b) continue;
+    if (Number.isNaN(a)) return -1;
+    if (Number.isNaN(b)) return 1;
+    return codeOrder(a) - codeOrder(b);
+  }
+}
+
+/** Halves of surrogate pairs stand for characters above all others. */
+function codeOrder(unit: number): number {
+  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
+}

@@ -1,0 +1,46 @@
+/** Where people read about a version; both are web addresses that are safe to print. */
+export type Links = { readonly releases: string | undefined; readonly page: string | undefined };
+
+type Labels = Readonly<Record<string, string>>;
+
+/** From labels of an image, which its author chose: https://specs.opencontainers.org/image-spec/annotations/ */
+export function linksOf(labels: Labels): Links {
+  const source = webAddress(labels['org.opencontainers.image.source']);
+  const url = webAddress(labels['org.opencontainers.image.url']);
+  const releases = source === undefined ? undefined : releasesAt(source);
+  return { releases, page: releases === undefined ? (url ?? source) : undefined };
+}
+
+/** The version that the author of an image names; undefined: none, or no version by its looks. */
+export function versionOf(labels: Labels | undefined): string | undefined {
+  const version = labels?.['org.opencontainers.image.version']?.trim() ?? '';
+  return /^[\w][\w.+~:-]{0,63}$/.test(version) ? version : undefined;
+}
+
+/** Hosts whose pages of releases have one address: those of GitHub, Codeberg and GitLab. */
+const releasePaths: ReadonlyMap<string, string> = new Map([
+  ['github.com', '/releases'],
+  ['codeberg.org', '/releases'],
+  ['gitlab.com', '/-/releases'],
+]);
+
+function releasesAt(source: string): string | undefined {
+  const { hostname, pathname, origin } = new URL(source);
+  const path = releasePaths.get(hostname);
+  const [owner, repository] = pathname.split('/').filter((part) => part !== '');
+  if (path === undefined || owner === undefined || repository === undefined) return undefined;
+  return `${origin}/${owner}/${repository.replace(/\.git$/, '')}${path}`;
+}
+
+function webAddress(text: string | undefined): string | undefined {
+  if (text === undefined || text.length > longestAddress || !URL.canParse(text)) return undefined;
+  const { protocol, username, password, href } = new URL(text);
+  const isWeb = protocol === 'https:' || protocol === 'http:';
+  return isWeb && username === '' && password === '' ? href.replaceAll(/[()<>]/g, percentEncoded) : undefined;
+}
+
+const longestAddress = 300;
+
+function percentEncoded(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
+}

@@ -1,0 +1,98 @@
+import { formatDuration } from '../../text/duration.ts';
+import { familiarReference, tryParseImageReference } from '../../reference/image-reference.ts';
+import { printable } from '../../text/printable.ts';
+import type { ContainerOutcome, OutcomeKind } from '../../run/session.ts';
+import type { MessageLevel } from '../message.ts';
+import type { RunFacts } from '../run-facts.ts';
+import { linksOf } from './links.ts';
+import { versionChange } from './version-change.ts';
+
+/** Text about one container: a line, then links and the helpful command. */
+export type Paragraph = {
+  readonly level: MessageLevel;
+  readonly name: string;
+  /** Behind the name. */
+  readonly text: string;
+  readonly links: readonly { readonly label: string; readonly address: string }[];
+  /** `label: command`, to be copied as it is; undefined: none helps. */
+  readonly command: { readonly label: string; readonly line: string } | undefined;
+};
+
+/** A question that people have, and what answers it. */
+export type Section = { readonly heading: string; readonly paragraphs: readonly Paragraph[] };
+
+const headings: readonly (readonly [string, readonly OutcomeKind[]])[] = [
+  ['Needs you', ['failed', 'unknown']],
+  ['Rolled back', ['rolled_back']],
+  ['Updated', ['updated']],
+  ['Restarted with them', ['restarted']],
+  ['Not updated', ['skipped', 'deferred']],
+];
+
+const levels: Readonly<Record<OutcomeKind, MessageLevel>> = {
+  updated: 'info',
+  restarted: 'info',
+  fresh: 'debug',
+  skipped: 'info',
+  deferred: 'info',
+  unknown: 'warn',
+  failed: 'error',
+  rolled_back: 'error',
+};
+
+/** The answers that there is something new to say in; what needs somebody comes first. */
+export function sectionsOf({ containers, news, imageLabels }: RunFacts): readonly Section[] {
+  const told = containers.filter(({ name }) => news.has(name));
+  return headings.flatMap(([heading, kinds]) => {
+    const paragraphs = told
+      .filter(({ outcome }) => kinds.includes(outcome))
+      .map((container) => paragraphOf(container, imageLabels));
+    return paragraphs.length === 0 ? [] : [{ heading, paragraphs }];
+  });
+}
+
+function paragraphOf(container: ContainerOutcome, imageLabels: RunFacts['imageLabels']): Paragraph {
+  const { outcome, name, image } = container;
+  const details = [detailOf(container, imageLabels), downtimeOf(container)].filter((part) => part !== '');
+  const text = ` (${imageOf(image)})${details.length === 0 ? '' : `: ${details.join('; ')}`}`;
+  const isUpdated = outcome === 'updated';
+  const { releases, page } = linksOf((isUpdated ? imageLabels.get(container.newImageId) : undefined) ?? {});
+  return {
+    level: levels[outcome],
+    name: printable(name, 200),
+    text,
+    links: [
+      ...(releases === undefined ? [] : [{ label: 'Release notes', address: releases }]),
+      ...(page === undefined ? [] : [{ label: 'About it', address: page }]),
+    ],
+    command: commandFor(container),
+  };
+}
+
+function detailOf(container: ContainerOutcome, imageLabels: RunFacts['imageLabels']): string {
+  const reason = printable(container.reason, 600);
+  if (container.outcome !== 'updated' && container.outcome !== 'rolled_back') return reason;
+  const change = versionChange(container, imageLabels);
+  if (reason === '' || change === '') return change + reason;
+  return container.outcome === 'updated' ? `${change}; ${reason}` : `${change} did not hold: ${reason}`;
+}
+
+/** Tenths of a second are enough for people. */
+function downtimeOf({ downtimeMs }: ContainerOutcome): string {
+  if (downtimeMs === undefined) return '';
+  if (downtimeMs === 0) return 'no downtime';
+  return `down for ${formatDuration(downtimeMs < 1000 ? downtimeMs : Math.round(downtimeMs / 100) * 100)}`;
+}
+
+/** A name that a shell could read otherwise is not put into a command. */
+function commandFor({ outcome, name }: ContainerOutcome): Paragraph['command'] {
+  if (!/^[A-Za-z0-9][\w.-]*$/.test(name)) return undefined;
+  if (outcome === 'updated') return { label: 'To go back', line: `upkeep rollback ${name}` };
+  if (outcome === 'rolled_back') return { label: 'To try again', line: `upkeep update --retry-failed ${name}` };
+  return outcome === 'failed' ? { label: 'To try again', line: `upkeep update ${name}` } : undefined;
+}
+
+function imageOf(image: string): string {
+  const reference = tryParseImageReference(image);
+  return reference === undefined ? printable(image, 300) : familiarReference(reference);
+}

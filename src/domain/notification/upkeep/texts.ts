@@ -1,0 +1,112 @@
+import { formatDuration } from '../../text/duration.ts';
+import { printable } from '../../text/printable.ts';
+import type { OutcomeKind } from '../../run/session.ts';
+import type { MessageLevel, MessageLine } from '../message.ts';
+import type { Composer, Draft, RunFacts, StartFacts } from '../run-facts.ts';
+import { formatMoment } from '../template/time/format.ts';
+import { Moment } from '../template/time/moment.ts';
+import { gravestLevel, isAtLeast } from '../level.ts';
+import { messageTitle } from '../watchtower/title.ts';
+import { escapeMarkdown } from './markdown.ts';
+import { type Paragraph, type Section, sectionsOf } from './paragraphs.ts';
+
+export type UpkeepTextOptions = {
+  /** Empty for none. */
+  readonly hostname: string;
+  readonly titleTag: string;
+  readonly skipTitle: boolean;
+  /** Of times in messages: an IANA name. */
+  readonly timeZone: string;
+};
+
+/** One message per run: what needs somebody, what was rolled back and why, what changed and how to go back. */
+export function createUpkeepComposer(options: UpkeepTextOptions): Composer {
+  const title = messageTitle({ ...options, product: 'Upkeep' });
+  return {
+    start: (facts, least) => (isAtLeast('info', least) ? startDraft(facts, title, options.timeZone) : undefined),
+    run(facts, least) {
+      const sections = atLeast(sectionsOf(facts), least);
+      if (sections.length === 0 && facts.error === undefined) return undefined;
+      return runDraft(facts, sections, title);
+    },
+  };
+}
+
+function startDraft({ version, schedule, nextRunAtMs, atMs }: StartFacts, title: string, timeZone: string): Draft {
+  const next =
+    nextRunAtMs === undefined
+      ? ''
+      : `. Next run: ${formatMoment(new Moment(nextRunAtMs, timeZone), '2006-01-02 15:04 MST')}`;
+  const text = `Upkeep ${printable(version, 60)} has started. ${printable(schedule, 300)}${next}`;
+  return { title, text, markdown: escapeMarkdown(text), level: 'info', lines: [{ level: 'info', text, atMs }] };
+}
+
+function atLeast(sections: readonly Section[], least: MessageLevel): readonly Section[] {
+  return sections.flatMap(({ heading, paragraphs }) => {
+    const kept = paragraphs.filter(({ level }) => isAtLeast(level, least));
+    return kept.length === 0 ? [] : [{ heading, paragraphs: kept }];
+  });
+}
+
+function runDraft(facts: RunFacts, sections: readonly Section[], title: string): Draft {
+  const error = facts.error === undefined ? undefined : `The run failed: ${printable(facts.error, 1000)}`;
+  const summary = error ?? summaryOf(facts);
+  const atMs = facts.endedAtMs;
+  const first: MessageLine = { level: error === undefined ? 'info' : 'error', text: summary, atMs };
+  const lines = sections.flatMap(({ paragraphs }) =>
+    paragraphs.map((one): MessageLine => ({ level: one.level, text: plainParagraph(one).join('\n'), atMs })),
+  );
+  return {
+    title,
+    text: [summary, ...sections.flatMap(plainSection)].join('\n'),
+    markdown: [escapeMarkdown(summary), ...sections.flatMap(markdownSection)].join('\n'),
+    level: gravestLevel([first, ...lines]),
+    lines: [first, ...lines],
+  };
+}
+
+const words: readonly (readonly [OutcomeKind, string])[] = [
+  ['failed', 'failed'],
+  ['rolled_back', 'rolled back'],
+  ['unknown', 'could not be checked'],
+  ['updated', 'updated'],
+  ['restarted', 'restarted'],
+  ['skipped', 'skipped'],
+  ['deferred', 'deferred'],
+  ['fresh', 'up to date'],
+];
+
+/** `1 rolled back, 2 updated, 5 up to date of 8 containers, in 42s`. */
+function summaryOf({ containers, startedAtMs, endedAtMs }: RunFacts): string {
+  const counts = words.flatMap(([kind, word]) => {
+    const count = containers.filter(({ outcome }) => outcome === kind).length;
+    return count === 0 ? [] : [`${count} ${word}`];
+  });
+  const total = containers.length === 1 ? '1 container' : `${containers.length} containers`;
+  const seconds = Math.round((endedAtMs - startedAtMs) / 1000) * 1000;
+  return `${counts.join(', ')} of ${total}, in ${formatDuration(seconds)}`;
+}
+
+function plainSection({ heading, paragraphs }: Section): readonly string[] {
+  return ['', `${heading}:`, ...paragraphs.flatMap(plainParagraph)];
+}
+
+function plainParagraph({ name, text, links, command }: Paragraph): readonly string[] {
+  return [
+    `- ${name}${text}`,
+    ...links.map(({ label, address }) => `  ${label}: ${address}`),
+    ...(command === undefined ? [] : [`  ${command.label}: ${command.line}`]),
+  ];
+}
+
+function markdownSection({ heading, paragraphs }: Section): readonly string[] {
+  return ['', `**${heading}**`, '', ...paragraphs.flatMap(markdownParagraph)];
+}
+
+function markdownParagraph({ name, text, links, command }: Paragraph): readonly string[] {
+  return [
+    `- **${escapeMarkdown(name)}**${escapeMarkdown(text)}`,
+    ...links.map(({ label, address }) => `  - [${label}](${address})`),
+    ...(command === undefined ? [] : [`  - ${command.label}: \`${command.line}\``]),
+  ];
+}

@@ -1,0 +1,35 @@
+import type { ContainerOutcome } from '../../run/session.ts';
+import type { RunFacts } from '../run-facts.ts';
+
+/** A state of the family's report. It has no word for a rollback, nor for what was put off. */
+export type Category = 'Updated' | 'Restarted' | 'Failed' | 'Fresh' | 'Stale' | 'Skipped';
+
+/** `Stale`: something newer is there, and a wish keeps it back. */
+export function categoryOf(container: ContainerOutcome, purpose: RunFacts['purpose']): Category {
+  switch (container.outcome) {
+    case 'updated':
+      return 'Updated';
+    case 'restarted':
+      return 'Restarted';
+    case 'fresh':
+      return 'Fresh';
+    case 'failed':
+    case 'rolled_back':
+      return 'Failed';
+    case 'unknown':
+      return 'Skipped';
+    case 'skipped':
+    case 'deferred':
+      return purpose === 'check' || isAvailable(container) ? 'Stale' : 'Skipped';
+  }
+}
+
+/** Of a container that was left as it is: the check found another digest. */
+function isAvailable({ oldImageId, newImageId, oldDigest, newDigest }: ContainerOutcome): boolean {
+  return newImageId === oldImageId && newDigest !== '' && newDigest !== oldDigest;
+}
+
+/** Name of the newer image: its id, or its digest if the engine does not have the image. */
+export function latestOf({ oldImageId, newImageId, newDigest }: ContainerOutcome): string {
+  return newImageId === '' || newImageId === oldImageId ? newDigest || newImageId : newImageId;
+}

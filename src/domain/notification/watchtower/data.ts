@@ -1,0 +1,64 @@
+import { Moment } from '../template/time/moment.ts';
+import { Item, type Value } from '../template/values/value.ts';
+import type { Entry } from './entry.ts';
+import type { Report } from './report.ts';
+
+export type DataParts = {
+  readonly title: string;
+  readonly host: string;
+  readonly entries: readonly Entry[];
+  /** Undefined at the start and in log mode. */
+  readonly report: Report | undefined;
+  /** An IANA name. */
+  readonly timeZone: string;
+};
+
+/** The root of a template in report mode: `.Title`, `.Host`, `.Entries`, `.Report`; a range over it goes over its entries. */
+export function reportRoot(parts: DataParts): Item {
+  const { title, host, report } = parts;
+  const entries = parts.entries.map((entry) => entryItem(entry, parts.timeZone));
+  const json = new Map<string, Value>([
+    ['entries', entries.map(entryJson)],
+    ['host', host],
+    ['report', report === undefined ? null : report.json],
+    ['title', title],
+  ]);
+  return root(parts, entries, { json, elements: entries, text: title });
+}
+
+/** The root in log mode: the list of entries, which knows the fields of the other root too. */
+export function logRoot(parts: DataParts): Item {
+  const entries = parts.entries.map((entry) => entryItem(entry, parts.timeZone));
+  return root({ ...parts, report: undefined }, entries, { json: entries, elements: entries, isList: true });
+}
+
+function root({ title, host, report }: DataParts, entries: readonly Item[], looks: Item['looks']): Item {
+  const statics = { Title: title, Host: host };
+  const fields = {
+    ...statics,
+    StaticData: new Item('StaticData', statics),
+    Entries: entries,
+    Report: report?.item ?? null,
+  };
+  return new Item('message', fields, looks);
+}
+
+/** In the order of the family's JSON in log mode. */
+function entryItem({ message, level, data, atMs }: Entry, timeZone: string): Item {
+  const values = Object.entries(data).map(([key, value]): [string, Value] => [
+    key,
+    typeof value === 'number' ? BigInt(Math.trunc(value)) : value,
+  ]);
+  const Time = new Moment(atMs, timeZone);
+  const fields = { Message: message, Data: new Map(values), Time, Level: level === 'warn' ? 'warning' : level };
+  return new Item('log entry', fields, { text: message });
+}
+
+function entryJson({ fields }: Item): Value {
+  return new Map<string, Value>([
+    ['data', fields.get('Data')],
+    ['level', fields.get('Level')],
+    ['message', fields.get('Message')],
+    ['time', fields.get('Time')],
+  ]);
+}

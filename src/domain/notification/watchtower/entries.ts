@@ -1,0 +1,79 @@
+import { shortId } from '../../container/container.ts';
+import type { ContainerOutcome } from '../../run/session.ts';
+import type { RunFacts } from '../run-facts.ts';
+import { categoryOf, latestOf } from './category.ts';
+import type { Entry } from './entry.ts';
+
+/**
+ * Log entries that Watchtower would write for a run, in order, and one line for each skipped or failed
+ * container, for which Watchtower writes little.
+ */
+export function entriesOf(facts: RunFacts): readonly Entry[] {
+  const entries = facts.containers.flatMap((container) => entriesOfContainer(container, facts));
+  for (const { imageId, imageName, containerName, atMs } of facts.removedImages) {
+    const data = { image_id: shortId(imageId), image_name: imageName, container_name: containerName };
+    entries.push({ message: 'Removing image', level: 'info', data, atMs });
+  }
+  if (facts.error !== undefined) {
+    const data = { error: facts.error };
+    entries.push({ message: 'Update session failed', level: 'error', data, atMs: facts.endedAtMs });
+  }
+  return withoutRepeats(entries.toSorted((one, other) => one.atMs - other.atMs));
+}
+
+function entriesOfContainer(container: ContainerOutcome, facts: RunFacts): Entry[] {
+  const { name, image, reason } = container;
+  const { began, ended } = timesOf(name, facts);
+  const id = shortId(container.containerId ?? '');
+  const old = { container: name, ...(id !== '' && { id }) };
+  const newId = shortId(container.newContainerId ?? '');
+  const successor = { ...old, ...(newId !== '' && { new_id: newId }) };
+  const info = (message: string, data: Entry['data'], atMs: number): Entry => ({ message, level: 'info', data, atMs });
+  const found = () =>
+    info('Found new image', { container: name, image, new_id: shortId(latestOf(container)) }, facts.startedAtMs);
+  switch (categoryOf(container, facts.purpose)) {
+    case 'Updated':
+      return [found(), info('Stopping container', old, began), info('Started new container', successor, ended)];
+    case 'Restarted':
+      return [info('Stopping linked container', old, began), info('Started linked container', successor, ended)];
+    case 'Stale':
+      return [found()];
+    case 'Failed':
+      return [
+        {
+          message: 'Updated container state to failed',
+          level: 'error',
+          data: { ...(id !== '' && { container_id: id }), name, error: reason },
+          atMs: ended,
+        },
+      ];
+    case 'Skipped':
+      return [
+        { message: 'Skipped container', level: 'warn', data: { container: name, image, error: reason }, atMs: ended },
+      ];
+    case 'Fresh':
+      return [];
+  }
+}
+
+function timesOf(name: string, { steps, startedAtMs, endedAtMs }: RunFacts): { began: number; ended: number } {
+  const at = (kind: 'started' | 'ended') => steps.find((step) => step.kind === kind && step.container === name)?.atMs;
+  return { began: at('started') ?? startedAtMs, ended: at('ended') ?? endedAtMs };
+}
+
+/** Of several containers with one image: the family tells of each image once. */
+function withoutRepeats(entries: readonly Entry[]): readonly Entry[] {
+  const seen = new Set<string>();
+  return entries.filter(({ message, data }) => {
+    const key =
+      message === 'Found new image'
+        ? `${message} ${data['image']} ${data['new_id']}`
+        : message === 'Removing image'
+          ? `${message} ${data['image_id']}`
+          : undefined;
+    if (key === undefined) return true;
+    const isNew = !seen.has(key);
+    seen.add(key);
+    return isNew;
+  });
+}

@@ -1,0 +1,100 @@
+import { familiarReference, tryParseImageReference } from '../../reference/image-reference.ts';
+import type { ContainerOutcome } from '../../run/session.ts';
+import { shortId } from '../../container/container.ts';
+import type { RunFacts } from '../run-facts.ts';
+import { Item, type Value } from '../template/values/value.ts';
+import { type Category, categoryOf, latestOf } from './category.ts';
+
+/** `.Report` of a template, and what JSON says of it. */
+export type Report = { readonly item: Item; readonly json: Value; readonly failed: number };
+
+/** The family's report of a run: lists of containers by state, in listing order. */
+export function reportOf({ containers, purpose }: Pick<RunFacts, 'containers' | 'purpose'>): Report {
+  const all = containers.map((outcome) => {
+    const category = categoryOf(outcome, purpose);
+    return { category, item: containerItem(outcome, category) };
+  });
+  const of = (...categories: Category[]) =>
+    all.filter(({ category }) => categories.includes(category)).map(({ item }) => item);
+  const lists = {
+    Scanned: of('Updated', 'Restarted', 'Failed', 'Fresh', 'Stale'),
+    Updated: of('Updated'),
+    Failed: of('Failed'),
+    Skipped: of('Skipped'),
+    Stale: of('Stale'),
+    Fresh: of('Fresh'),
+    Restarted: of('Restarted'),
+  };
+  const json = new Map<string, Value>(Object.entries(lists).map(([name, list]) => [name.toLowerCase(), list]));
+  const items = all.map(({ item }) => item);
+  const porcelain = new Item('porcelain report', { containers: items.map(({ looks }) => looks.porcelain) });
+  const counts = `${lists.Scanned.length} scanned, ${lists.Updated.length} updated, ${lists.Failed.length} failed`;
+  const item = new Item('report', { ...lists, All: items }, { json, porcelain, text: counts });
+  return { item, json, failed: lists.Failed.length };
+}
+
+function containerItem(outcome: ContainerOutcome, category: Category): Item {
+  const { name, reason, oldImageId, containerId: id = '', newContainerId = '' } = outcome;
+  const isWell = category === 'Updated' || category === 'Restarted' || category === 'Fresh' || category === 'Stale';
+  const [error, latest, imageName] = [isWell ? '' : reason, latestOf(outcome) || oldImageId, imageNameOf(outcome)];
+  const fields = {
+    Name: name,
+    ImageName: imageName,
+    State: category,
+    Error: error,
+    ID: id,
+    CurrentImageID: oldImageId,
+    LatestImageID: latest,
+    NewContainerID: newContainerId,
+    IsMonitorOnly: category === 'Stale',
+    CooldownAge: '',
+    CooldownDelay: '',
+    CooldownRemaining: '',
+    CooldownPassed: false,
+  };
+  return new Item('container', fields, {
+    text: name,
+    json: containerJson({ id, name, imageName, category, error, current: oldImageId, latest }),
+    porcelain: containerPorcelain({ id, name, imageName, category, error, current: oldImageId, latest }),
+  });
+}
+
+type Shown = {
+  /** Of the container. */
+  readonly id: string;
+  readonly name: string;
+  readonly imageName: string;
+  readonly category: Category;
+  readonly error: string;
+  readonly current: string;
+  readonly latest: string;
+};
+
+function containerJson({ id, name, imageName, category, error, current, latest }: Shown): Value {
+  const entries: [string, Value][] = [
+    ['currentImageId', shortId(current)],
+    ['id', shortId(id)],
+    ['imageName', imageName],
+    ['latestImageId', shortId(latest)],
+    ['name', name],
+    ['state', category],
+  ];
+  return new Map(error === '' ? entries : [...entries, ['error', error]]);
+}
+
+function containerPorcelain({ name, imageName, category, error, current, latest }: Shown): Item {
+  return new Item('container', {
+    name,
+    image: imageName,
+    image_id: shortId(current),
+    latest_image_id: shortId(latest),
+    state: category,
+    update_available: current !== latest,
+    ...(error === '' ? {} : { error }),
+  });
+}
+
+function imageNameOf({ image }: ContainerOutcome): string {
+  const reference = tryParseImageReference(image);
+  return reference === undefined ? image : familiarReference(reference);
+}

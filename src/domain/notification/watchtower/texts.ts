@@ -1,0 +1,115 @@
+import type { MessageLevel, MessageLine } from '../message.ts';
+import { madeUpRun, madeUpStart } from '../made-up-run.ts';
+import { gravestLevel, isAtLeast } from '../level.ts';
+import type { Composer, Draft, RunFacts, StartFacts } from '../run-facts.ts';
+import { defaultLimits } from '../template/values/limits.ts';
+import { parseTemplate, renderTemplate, type Template } from '../template/render.ts';
+import { Moment } from '../template/time/moment.ts';
+import type { Item } from '../template/values/value.ts';
+import { logRoot, reportRoot } from './data.ts';
+import { entriesOf } from './entries.ts';
+import type { Entry } from './entry.ts';
+import { readOwnTemplate } from './own-template.ts';
+import { type Report, reportOf } from './report.ts';
+import { startEntries } from './start-entries.ts';
+import { builtInTemplates } from './templates.ts';
+import { type TitleOptions, messageTitle } from './title.ts';
+
+export type WatchtowerTextOptions = TitleOptions & {
+  /** Templates get the report of the session, and a session without an update has a message too. */
+  readonly report: boolean;
+  /** The name of a built-in template, or a template; undefined: the mode's own. */
+  readonly template: string | undefined;
+  /** Of times in messages: an IANA name. */
+  readonly timeZone: string;
+  /** Hears of a template that could not be rendered; the message went out in the default text. */
+  readonly onTemplateFailure: (reason: string) => void;
+};
+
+/** Messages in the words and with the template data of the Watchtower family. A failing template never loses a message. */
+export function createWatchtowerComposer(options: WatchtowerTextOptions): Composer {
+  const standard = builtIn(options.report ? 'default' : 'default-legacy');
+  const samples = [runSaid(madeUpRun(0), 'debug', options), startSaid(madeUpStart(0, '0.0.0'), 'debug', options)];
+  const own = readOwnTemplate(options.template, samples.map(dataOf), options.onTemplateFailure);
+
+  function compose(said: Said): Draft | undefined {
+    const text = say(said);
+    if (text.trim() === '') return undefined;
+    const level = said.report !== undefined && said.report.failed > 0 ? 'error' : gravestLevel(said.entries);
+    const isOwnText = own === undefined && !options.report;
+    return { title: messageTitle(options), text, level, lines: isOwnText ? linesOf(said.entries, options) : [] };
+  }
+
+  function say(said: Said): string {
+    const { data, now } = dataOf(said);
+    const result = own?.(data, now);
+    if (result?.kind === 'text') return result.text;
+    const text = render(standard, data, now);
+    return result === undefined ? text : `${text.trimEnd()}\n${result.reason}`;
+  }
+
+  function dataOf(said: Said): { readonly data: Item; readonly now: Moment } {
+    return { data: rootOf(said, options), now: new Moment(said.atMs, options.timeZone) };
+  }
+
+  return {
+    start: (facts, least) => compose(startSaid(facts, least, options)),
+    run(facts, least) {
+      const said = runSaid(facts, least, options);
+      const isCalm = said.report === undefined || (least === 'error' && said.report.failed === 0);
+      return isCalm && said.entries.length === 0 ? undefined : compose(said);
+    },
+  };
+}
+
+type Said = { readonly entries: readonly Entry[]; readonly report: Report | undefined; readonly atMs: number };
+
+function startSaid(facts: StartFacts, least: MessageLevel, { timeZone }: WatchtowerTextOptions): Said {
+  return { entries: filtered(startEntries(facts, timeZone), least), report: undefined, atMs: facts.atMs };
+}
+
+function runSaid(facts: RunFacts, least: MessageLevel, options: WatchtowerTextOptions): Said {
+  const isReported = options.report && facts.purpose === 'update';
+  const entries = filtered(entriesOf(facts), least);
+  return { entries, report: isReported ? reportOf(facts) : undefined, atMs: facts.endedAtMs };
+}
+
+function builtIn(name: string): Template {
+  const parsed = parseTemplate(builtInTemplates.get(name) ?? '');
+  if (parsed.kind === 'failed') throw new Error(parsed.reason);
+  return parsed.template;
+}
+
+function rootOf(said: Said, options: WatchtowerTextOptions): Item {
+  const { hostname: host, timeZone, report: isReportMode } = options;
+  const parts = { ...said, title: messageTitle(options), host, timeZone };
+  return isReportMode ? reportRoot(parts) : logRoot(parts);
+}
+
+/** Of any number of containers: what is too long is cut later, at a line's end. */
+const unbounded = { ...defaultLimits, steps: Infinity, outputLength: Infinity };
+
+/** A built-in text; one that fails is a bug. */
+function render(template: Template, data: Item, now: Moment): string {
+  const result = renderTemplate(template, data, { now, limits: unbounded });
+  if (result.kind === 'failed') throw new Error(result.reason);
+  return result.text;
+}
+
+function filtered(entries: readonly Entry[], least: MessageLevel): readonly Entry[] {
+  return entries.filter(({ level }) => isAtLeast(level, least));
+}
+
+/** Each line by itself, for services that colour it by its level. */
+function linesOf(entries: readonly Entry[], options: WatchtowerTextOptions): readonly MessageLine[] {
+  const template = builtIn('default-legacy');
+  return entries.map((entry) => {
+    const said = { entries: [entry], report: undefined, atMs: entry.atMs };
+    const text = render(
+      template,
+      rootOf(said, { ...options, report: false }),
+      new Moment(entry.atMs, options.timeZone),
+    );
+    return { level: entry.level, text, atMs: entry.atMs };
+  });
+}

@@ -1,0 +1,9 @@
+import type { EngineReader } from './engine-reader.ts';
+import type { EngineWriter } from './engine-writer.ts';
+
+/** A container engine: what reads, and what changes. */
+export type Engine = EngineReader &
+  EngineWriter & {
+    /** Ends connections and event streams. */
+    readonly close: () => Promise<void>;
+  };

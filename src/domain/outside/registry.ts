@@ -1,0 +1,51 @@
+import type { Digest } from '../reference/digest.ts';
+import type { ImageReference } from '../reference/image-reference.ts';
+import type { Platform } from '../reference/platform.ts';
+
+/**
+ * The registries that images come from. Methods throw a `ServiceError`: `registry-denied`,
+ * `registry-not-found`, `registry-rate-limited` (with `retryAfterMs`), `registry-unreachable`,
+ * `registry-invalid`, `timeout`.
+ */
+export type Registry = {
+  /** The digest behind a tag now, without a pull. Any number of callers at once cost one request. */
+  readonly resolve: (reference: ImageReference, signal?: AbortSignal) => Promise<Digest>;
+  /** Image behind a digest for a platform; throws `registry-not-found` when the index has none. */
+  readonly describe: (request: DescribeRequest, signal?: AbortSignal) => Promise<RemoteImage>;
+  /** Login for the engine's own pull; undefined where we have none. */
+  readonly credentialsFor: (
+    reference: ImageReference,
+    signal?: AbortSignal,
+  ) => Promise<RegistryCredentials | undefined>;
+  readonly close: () => Promise<void>;
+};
+
+export type DescribeRequest = {
+  readonly reference: ImageReference;
+  readonly digest: Digest;
+  readonly platform: Platform;
+};
+
+export type RemoteImage = {
+  /** The digest that was asked about: of the index where there is one. */
+  readonly digest: Digest;
+  /** The digest of the manifest for the platform; the same where there is no index. */
+  readonly manifestDigest: Digest;
+  /** The digest of the image config: the image id in Docker's classic store. */
+  readonly configDigest: Digest;
+  /** From the image config; undefined where the config has none or the content is not an image. */
+  readonly platform: Platform | undefined;
+  /** When the image was built, milliseconds since the epoch; undefined where unknown, or no later than the first day of 1980. */
+  readonly createdAtMs: number | undefined;
+};
+
+/** The engine's `X-Registry-Auth`: https://docs.docker.com/reference/api/engine/#section/Authentication */
+export type RegistryCredentials =
+  | { readonly kind: 'password'; readonly username: string; readonly password: string; readonly serverAddress: string }
+  | {
+      readonly kind: 'identity-token';
+      readonly username: string;
+      readonly identityToken: string;
+      readonly serverAddress: string;
+    }
+  | { readonly kind: 'registry-token'; readonly registryToken: string; readonly serverAddress: string };

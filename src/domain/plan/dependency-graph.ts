@@ -1,0 +1,238 @@
+import type { ComposeCondition } from '../container/compose-identity.ts';
+import type { Container } from '../container/container.ts';
+import { type ContainerLookup, createContainerLookup, type LinkedContainer } from '../container/container-lookup.ts';
+import { wishesOf } from '../settings/labels.ts';
+import { quoted } from '../text/printable.ts';
+import { strongComponents } from './strong-components.ts';
+
+/** Dependencies among all containers of the engine, watched or not, running or not. */
+export type DependencyGraph<Each extends LinkedContainer = Container> = {
+  readonly containers: ReadonlyMap<string, Each>;
+  /** By the id of the container that needs. */
+  readonly hard: ReadonlyMap<string, readonly HardDependency[]>;
+  readonly soft: ReadonlyMap<string, readonly SoftDependency[]>;
+  /** Sentences about dependencies that are not heard, without a final period, safe to print. */
+  readonly warnings: readonly string[];
+};
+
+/**
+ * The container holds on to another container *object*: when that one is replaced, this one keeps
+ * the dead one's network, or cannot start at all, until it is re-created too. `link` is the legacy
+ * link of the default bridge, which follows the object whatever it is called by then.
+ */
+export type HardDependency = {
+  readonly kind: HardKind;
+  /** The id or name in the container's settings. */
+  readonly names: string;
+  /** Undefined when no container is called so (any more). */
+  readonly targetId: string | undefined;
+};
+
+export type HardKind = 'network' | 'ipc' | 'pid' | 'uts' | 'volumes' | 'link';
+
+/** The container wants another one to be there first; nothing of it breaks when that one is replaced. */
+export type SoftDependency = {
+  readonly kind: 'label' | 'compose' | 'alias';
+  readonly targetId: string;
+  readonly condition: ComposeCondition;
+  /** Whether it wants a restart after an update of the other. */
+  readonly restart: boolean;
+};
+
+export type GraphOptions = { readonly useComposeDependsOn: boolean };
+
+/**
+ * Reads every dependency there is. The `depends-on` label replaces the other soft ones (compose,
+ * aliases), never the hard ones, which are facts of the engine.
+ */
+export function buildDependencyGraph<Each extends LinkedContainer>(
+  containers: readonly Each[],
+  options: GraphOptions,
+): DependencyGraph<Each> {
+  const sorted = containers.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const lookup = createContainerLookup(sorted);
+  const warnings: string[] = [];
+  const hard = new Map<string, readonly HardDependency[]>();
+  const soft = new Map<string, readonly SoftDependency[]>();
+  for (const container of sorted) {
+    hard.set(container.id, withoutSelf(container, hardDependencies(container, lookup), warnings));
+    const { dependsOn } = wishesOf(container);
+    const known = softDependencies(container, lookup, { ...options, dependsOn }, warnings);
+    soft.set(container.id, withoutSelf(container, known, warnings));
+  }
+  const graph = { containers: new Map(sorted.map((container) => [container.id, container])), hard, soft };
+  return { ...graph, warnings: [...warnings, ...cycleWarnings(graph)].slice(0, mostWarnings) };
+}
+
+/** Dependencies of one container: ids, each once. `dependsOn` is the value of its label. */
+export function dependenciesOf(
+  container: LinkedContainer,
+  lookup: ContainerLookup<LinkedContainer>,
+  options: GraphOptions & { readonly dependsOn: readonly string[] | undefined },
+): readonly string[] {
+  const hard = hardDependencies(container, lookup).flatMap(({ targetId }) => targetId ?? []);
+  const soft = softDependencies(container, lookup, options, []).map(({ targetId }) => targetId);
+  return [...new Set([...hard, ...soft])].filter((id) => id !== container.id);
+}
+
+/** Ids of the containers that one needs, hard and soft, each once. */
+export function neededBy(graph: Pick<DependencyGraph, 'hard' | 'soft'>, id: string): readonly string[] {
+  return [...new Set([...heldBy(graph, id), ...(graph.soft.get(id) ?? []).map(({ targetId }) => targetId)])];
+}
+
+/** Ids of the containers that one holds on to, each once. */
+export function heldBy(graph: Pick<DependencyGraph, 'hard'>, id: string): readonly string[] {
+  const targets = (graph.hard.get(id) ?? []).flatMap(({ targetId }) => (targetId === undefined ? [] : [targetId]));
+  return [...new Set(targets)];
+}
+
+/** Dependencies that must be healthy or completed, not merely started, before the container starts. */
+export function conditionalOn(graph: Pick<DependencyGraph, 'soft'>, id: string): readonly SoftDependency[] {
+  return (graph.soft.get(id) ?? []).filter(({ condition }) => condition !== 'service_started');
+}
+
+/** Ids of jobs that other containers wait for: compose's `service_completed_successfully`. */
+export function awaitedJobs({ soft }: Pick<DependencyGraph, 'soft'>): ReadonlySet<string> {
+  const awaited = [...soft.values()].flat().filter(({ condition }) => condition === 'service_completed_successfully');
+  return new Set(awaited.map(({ targetId }) => targetId));
+}
+
+/**
+ * The given containers and all that depend on them directly or indirectly by a hard link; a replacement
+ * moves all of these.
+ */
+export function movedWith(graph: Pick<DependencyGraph, 'hard'>, ids: Iterable<string>): ReadonlySet<string> {
+  const holders = new Map<string, string[]>();
+  for (const id of graph.hard.keys()) {
+    for (const target of heldBy(graph, id)) holders.set(target, [...(holders.get(target) ?? []), id]);
+  }
+  const moved = new Set(ids);
+  // Iteration over a Set also visits ids that are added during it.
+  for (const id of moved) for (const holder of holders.get(id) ?? []) moved.add(holder);
+  return moved;
+}
+
+const mostWarnings = 100;
+
+type Lookup = ContainerLookup<LinkedContainer>;
+
+/** Where the engine keeps `container:<id>`: https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerCreate */
+const sharedNamespaces = [
+  ['network', 'NetworkMode'],
+  ['ipc', 'IpcMode'],
+  ['pid', 'PidMode'],
+  ['uts', 'UTSMode'],
+] as const;
+
+function hardDependencies({ settings }: LinkedContainer, lookup: Lookup): readonly HardDependency[] {
+  const { HostConfig } = settings;
+  const dependency = (kind: HardKind, names: string): HardDependency => ({
+    kind,
+    names,
+    targetId: lookup.byIdOrName(names)?.id,
+  });
+  const namespaces = sharedNamespaces.flatMap(([kind, field]) => {
+    const mode = HostConfig[field];
+    return typeof mode === 'string' && mode.startsWith('container:')
+      ? [dependency(kind, mode.slice('container:'.length))]
+      : [];
+  });
+  const volumes = (HostConfig.VolumesFrom ?? []).map((text) => dependency('volumes', beforeColon(text)));
+  const links = (HostConfig.Links ?? []).map((text) => dependency('link', beforeColon(text)));
+  return distinct([...namespaces, ...volumes, ...links], ({ kind, names }) => `${kind} ${names}`);
+}
+
+/** `db:ro` of volumes_from and `/db:/web/alias` of a link both begin with whom they mean. */
+function beforeColon(text: string): string {
+  return text.replace(/:.*$/s, '').replace(/^\//, '');
+}
+
+function softDependencies(
+  container: LinkedContainer,
+  lookup: Lookup,
+  { useComposeDependsOn, dependsOn }: GraphOptions & { readonly dependsOn: readonly string[] | undefined },
+  warnings: string[],
+): readonly SoftDependency[] {
+  if (dependsOn !== undefined) return fromLabel(container, dependsOn, lookup, warnings);
+  const compose = useComposeDependsOn ? fromCompose(container, lookup) : [];
+  return distinct([...compose, ...fromAliases(container, lookup)], ({ targetId }) => targetId);
+}
+
+function fromLabel(
+  container: LinkedContainer,
+  names: readonly string[],
+  lookup: Lookup,
+  warnings: string[],
+): readonly SoftDependency[] {
+  return names.flatMap((name) => {
+    const targets = meantByLabel(container, name, lookup);
+    if (targets.length === 0) {
+      warnings.push(`Container ${quoted(container.name)} depends on ${quoted(name)} by label, but there is none`);
+    }
+    return targets.map(({ id }) => ordering('label', id));
+  });
+}
+
+/** A container's name, else a compose service: of the same project, or with its project's name before it. */
+function meantByLabel(container: LinkedContainer, name: string, lookup: Lookup): readonly LinkedContainer[] {
+  const exact = lookup.byName(name);
+  if (exact !== undefined) return [exact];
+  const asking = lookup.composeOf(container);
+  const siblings = asking === undefined ? [] : lookup.byService(asking.project, name, asking);
+  if (siblings.length > 0) return siblings;
+  for (const { index } of name.matchAll(/[-_]/g)) {
+    const service = lookup.byService(name.slice(0, index), name.slice(index + 1), asking);
+    if (service.length > 0) return service;
+  }
+  return [];
+}
+
+function fromCompose(container: LinkedContainer, lookup: Lookup): readonly SoftDependency[] {
+  const identity = lookup.composeOf(container);
+  if (identity === undefined) return [];
+  return identity.dependsOn.flatMap(({ service, condition, restart }) =>
+    lookup
+      .byService(identity.project, service, identity)
+      .map(({ id }): SoftDependency => ({ kind: 'compose', targetId: id, condition, restart })),
+  );
+}
+
+/** Links on a user-defined network are names that its DNS resolves anew each time. */
+function fromAliases({ settings }: LinkedContainer, lookup: Lookup): readonly SoftDependency[] {
+  const links = Object.values(settings.Networks).flatMap(({ Links }) => Links ?? []);
+  return links.flatMap((text) => {
+    const target = lookup.byIdOrName(beforeColon(text));
+    return target === undefined ? [] : [ordering('alias', target.id)];
+  });
+}
+
+function ordering(kind: SoftDependency['kind'], targetId: string): SoftDependency {
+  return { kind, targetId, condition: 'service_started', restart: false };
+}
+
+function withoutSelf<Dependency extends { readonly targetId: string | undefined }>(
+  { id, name }: LinkedContainer,
+  dependencies: readonly Dependency[],
+  warnings: string[],
+): readonly Dependency[] {
+  const others = dependencies.filter(({ targetId }) => targetId !== id);
+  if (others.length < dependencies.length) {
+    warnings.push(`Container ${quoted(name)} depends on itself, which is ignored`);
+  }
+  return others;
+}
+
+/** The members of a cycle have no order among themselves; everybody else keeps theirs. */
+function cycleWarnings(graph: Omit<DependencyGraph<LinkedContainer>, 'warnings'>): readonly string[] {
+  const components = strongComponents([...graph.containers.keys()], (id) => neededBy(graph, id));
+  return components
+    .filter((members) => members.length > 1)
+    .map((members) => {
+      const names = members.slice(0, 10).map((id) => quoted(graph.containers.get(id)?.name ?? id));
+      return `Containers ${names.join(', ')}${members.length > 10 ? ' …' : ''} depend on each other in a circle, so they are not ordered among themselves`;
+    });
+}
+
+function distinct<Item>(items: readonly Item[], keyOf: (item: Item) => string): readonly Item[] {
+  return [...new Map(items.map((item) => [keyOf(item), item])).values()];
+}

@@ -1,0 +1,65 @@
+import { afterwardsOf, type AfterwardsSettings } from '../settings/afterwards.ts';
+import type { Container } from '../container/container.ts';
+import { type DependencyGraph, neededBy } from './dependency-graph.ts';
+import { strongComponents } from './strong-components.ts';
+
+/** A container that is restarted, not replaced, because a dependency is replaced or restarted. */
+export type PlannedRestart = {
+  readonly container: Container;
+  /** Dependencies; a restart of the container needs a replaced or restarted one among them. */
+  readonly because: readonly Container[];
+};
+
+export type RestartsInput = {
+  readonly graph: DependencyGraph;
+  /** Ids of jobs that other containers wait for. */
+  readonly jobs: ReadonlySet<string>;
+  /** By id: why a container must not be touched. */
+  readonly optedOut: ReadonlyMap<string, string>;
+  /** Of the container that we run in ourselves. */
+  readonly ownId: string | undefined;
+  readonly settings: AfterwardsSettings;
+};
+
+/**
+ * Containers with `restart: true` on a dependency that is started anew, directly or indirectly,
+ * dependencies first: https://github.com/compose-spec/compose-spec/blob/main/05-services.md#depends_on.
+ * Containers with their own update are included, because that update may fail.
+ */
+export function planRestarts(startedAnew: readonly string[], input: RestartsInput): readonly PlannedRestart[] {
+  const { graph } = input;
+  const dependents = restartedAfterEach(graph);
+  const reasons = new Map<string, string[]>();
+  const anew = new Set(startedAnew);
+  // Iteration over a Set also visits ids that are added during it.
+  for (const id of anew) {
+    for (const dependent of dependents.get(id) ?? []) {
+      if (!mayBeRestarted(dependent, input)) continue;
+      reasons.set(dependent, [...(reasons.get(dependent) ?? []), id]);
+      anew.add(dependent);
+    }
+  }
+  const order = strongComponents([...reasons.keys()], (id) => neededBy(graph, id)).flat();
+  return order.flatMap((id) => {
+    const container = graph.containers.get(id);
+    const because = (reasons.get(id) ?? []).flatMap((cause) => graph.containers.get(cause) ?? []);
+    return container === undefined ? [] : [{ container, because }];
+  });
+}
+
+/** Dependents to restart, by the id of their dependency. */
+function restartedAfterEach({ soft }: DependencyGraph): ReadonlyMap<string, readonly string[]> {
+  const dependents = new Map<string, string[]>();
+  for (const [id, dependencies] of soft) {
+    for (const { targetId, restart } of dependencies) {
+      if (restart) dependents.set(targetId, [...(dependents.get(targetId) ?? []), id]);
+    }
+  }
+  return dependents;
+}
+
+function mayBeRestarted(id: string, { graph, jobs, optedOut, ownId, settings }: RestartsInput): boolean {
+  const container = graph.containers.get(id);
+  if (container === undefined || id === ownId || optedOut.has(id) || container.state.status !== 'running') return false;
+  return afterwardsOf(container, { isLinked: true, isJob: jobs.has(id) }, settings) === 'running';
+}

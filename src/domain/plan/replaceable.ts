@@ -1,0 +1,100 @@
+import type { Afterwards } from '../settings/afterwards.ts';
+import { removesItself } from '../transaction/auto-remove.ts';
+import type { Container } from '../container/container.ts';
+import type { DependencyGraph, HardDependency } from './dependency-graph.ts';
+import { wishesOf } from '../settings/labels.ts';
+import { quoted } from '../text/printable.ts';
+import { swarmTaskLabel } from '../check/selection.ts';
+import { whyNotItself } from '../self-update/self-update.ts';
+import type { ServiceSettings } from '../settings/settings.ts';
+import { isParkedName } from '../transaction/transaction-names.ts';
+
+export type ReplacementContext = {
+  readonly graph: DependencyGraph;
+  /** Ids of jobs that other containers wait for. */
+  readonly jobs: ReadonlySet<string>;
+  /** Ids of all images that the engine holds. */
+  readonly imageIds: ReadonlySet<string>;
+  /** Members of the same transaction by id, with their state after it. */
+  readonly moved: ReadonlyMap<string, Afterwards>;
+  /** Of the container that we run in ourselves. */
+  readonly ownId: string | undefined;
+  readonly settings: Pick<ServiceSettings, 'updateAutoRemove' | 'selfUpdate'>;
+};
+
+/**
+ * Why a container cannot be replaced safely, so that nothing is begun; undefined when it can. The
+ * words follow its name: `is paused`.
+ */
+export function whyNotReplaceable(container: Container, context: ReplacementContext): string | undefined {
+  const { Config } = container.settings;
+  const whyNotOwn =
+    container.id === context.ownId ? whyNotItself(container, { ...context.settings, ...context }) : undefined;
+  if (whyNotOwn !== undefined) return whyNotOwn;
+  if (isParkedName(container.name)) return 'belongs to an update that is not finished';
+  if (Config.Labels?.[swarmTaskLabel] !== undefined) {
+    return 'is a task of a Swarm service, and Swarm replaces those itself: update the service';
+  }
+  const { status } = container.state;
+  if (status === 'paused') return 'is paused, and a paused container cannot be stopped: unpause it first';
+  if (status === 'removing' || status === 'dead') return 'is being removed';
+  if (status === 'running' && context.jobs.has(container.id)) {
+    return 'is a job that others wait for, and is at work: it is replaced when it is done';
+  }
+  const reason = removesItself(container) ? whyNotByStandIn(container, context) : undefined;
+  if (reason !== undefined) return reason;
+  if (!context.imageIds.has(container.imageId)) {
+    return 'runs an image that is gone from the engine, so its own settings cannot be told from the image’s';
+  }
+  if (container.settings.obstacle !== undefined) return container.settings.obstacle;
+  const held = context.graph.hard.get(container.id) ?? [];
+  return held.map((dependency) => whyLost(container, dependency, context)).find((why) => why !== undefined);
+}
+
+/**
+ * An auto-remove container can be updated if the option is on, it runs before and after the update, and no
+ * other container moves with it. On failure a replica takes its place.
+ */
+function whyNotByStandIn(container: Container, { moved, settings }: ReplacementContext): string | undefined {
+  const wishes = wishesOf(container);
+  const what = 'is removed by the engine as soon as it stops (--rm)';
+  if (!(wishes.updateAutoRemove ?? settings.updateAutoRemove)) {
+    return `${what}, so it is updated only where update-auto-remove is on`;
+  }
+  if (moved.size > 1) return `${what}, and the containers that depend on it could not join its replacement`;
+  const isService = container.state.status === 'running' && moved.get(container.id) === 'running';
+  return isService ? undefined : `${what}, and does not run now or after the update`;
+}
+
+const whatIsShared: Readonly<Record<HardDependency['kind'], string>> = {
+  network: 'network',
+  ipc: 'IPC namespace',
+  pid: 'process namespace',
+  uts: 'host name',
+  volumes: 'volumes',
+  link: 'link',
+};
+
+/**
+ * A container runs on when the owner of its network is gone or stopped. Once it stops too, neither it nor
+ * its successor can start ("cannot join network of a non running container"), so there is no way back.
+ * Volumes of a stopped container stay available.
+ */
+function whyLost(
+  container: Container,
+  { kind, names, targetId }: HardDependency,
+  { graph, moved }: ReplacementContext,
+): string | undefined {
+  const whose = `uses the ${whatIsShared[kind]} of ${quoted(names, 64)}`;
+  const target = targetId === undefined ? undefined : graph.containers.get(targetId);
+  if (target === undefined) return `${whose}, a container that does not exist any more`;
+  if (isParkedName(target.name)) return `${whose}, which belongs to an update that is not finished`;
+  if (kind === 'volumes') return undefined;
+  if (moved.get(target.id) === 'stopped' && moved.get(container.id) !== 'stopped') {
+    return `${whose}, which stays stopped, so it could not be started`;
+  }
+  if (container.state.status !== 'running') return undefined;
+  const { status } = target.state;
+  const willRun = status === 'running' || status === 'paused' || (status === 'restarting' && moved.has(target.id));
+  return willRun ? undefined : `${whose}, which is not running, so that it could not be started again`;
+}

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import { inspectedContainer, type ContainerParts } from '../../../test/support/builders.ts';
+import type { MountPoint } from '../container/container.ts';
+import { startOrderOf } from './start-first.ts';
+
+const order = (parts: ContainerParts, startFirst = true, mounts: readonly MountPoint[] = []) => {
+  const container = inspectedContainer('web', parts);
+  return startOrderOf({ ...container, settings: { ...container.settings, Mounts: mounts } }, { startFirst });
+};
+const asked = { 'upkeep.start-first': 'true' };
+const port = (HostPort: string) => ({ PortBindings: { '80/tcp': [{ HostIp: '', HostPort }] } });
+
+describe('startOrderOf()', () => {
+  test('is what the option says, and the label before it', () => {
+    expect(order({})).toEqual({ kind: 'start-first' });
+    expect(order({}, false)).toEqual({ kind: 'stop-first' });
+    expect(order({ labels: asked }, false)).toEqual({ kind: 'start-first' });
+    expect(order({ labels: { 'upkeep.start-first': 'false' } })).toEqual({ kind: 'stop-first' });
+  });
+
+  test.each<readonly [string, ContainerParts]>([
+    ['does not run', { status: 'exited' }],
+    ['is removed by the engine as soon as it stops (--rm)', { host: { AutoRemove: true } }],
+    ['has no network of its own', { host: { NetworkMode: 'host' } }],
+    ['has no network of its own', { host: { NetworkMode: 'container:vpn' } }],
+    ['publishes a fixed port', { host: port('8080') }],
+    ['has a fixed hardware address', { config: { MacAddress: '02:42:ac:11:00:02' } }],
+    ['has a fixed address', { networks: { front: { IPAMConfig: { IPv4Address: '10.0.0.9' } } } }],
+  ])('is impossible for one that %s, whoever asks', (reason, parts) => {
+    expect(order(parts)).toEqual({ kind: 'impossible', reason });
+    expect(order({ ...parts, labels: asked })).toEqual({ kind: 'impossible', reason });
+  });
+
+  test.each<ContainerParts>([
+    { host: port('') },
+    { host: { PortBindings: { '80/tcp': null } } },
+    { networks: { front: { IPAMConfig: {}, Aliases: ['www'] }, back: { IPAMConfig: null } } },
+  ])('two can run at once of %j', (parts) => {
+    expect(order(parts)).toEqual({ kind: 'start-first' });
+  });
+
+  test('two write to the same place only where a label says that they may', () => {
+    const data = { Type: 'volume', Destination: '/data', RW: true };
+    const reason = 'has a volume or folder that both could write to';
+    expect(order({}, true, [data])).toEqual({ kind: 'impossible', reason });
+    expect(order({ labels: asked }, true, [data])).toEqual({ kind: 'start-first' });
+    expect(
+      order({}, true, [
+        { ...data, RW: false },
+        { ...data, Type: 'tmpfs' },
+      ]),
+    ).toEqual({ kind: 'start-first' });
+  });
+});

@@ -1,0 +1,47 @@
+import { removesItself } from '../transaction/auto-remove.ts';
+import type { Container } from '../container/container.ts';
+import { wishesOf } from '../settings/labels.ts';
+import type { ServiceSettings } from '../settings/settings.ts';
+
+/**
+ * Whether the successor may be started, and prove itself, beside the old container, so that there is
+ * no downtime; otherwise the old one is stopped first. `reason` follows its name: `publishes a port`.
+ */
+export type StartOrder =
+  | { readonly kind: 'stop-first' }
+  | { readonly kind: 'start-first' }
+  | { readonly kind: 'impossible'; readonly reason: string };
+
+/**
+ * Start order of a container. The option applies where two instances can run together, judged by the
+ * settings. The label also allows shared writable volumes, because its author knows the program.
+ */
+export function startOrderOf(container: Container, settings: Pick<ServiceSettings, 'startFirst'>): StartOrder {
+  const wishes = wishesOf(container);
+  if (!(wishes.startFirst ?? settings.startFirst)) return { kind: 'stop-first' };
+  const reason = whyNotTwo(container) ?? (wishes.startFirst === true ? undefined : whyNotBesideItself(container));
+  return reason === undefined ? { kind: 'start-first' } : { kind: 'impossible', reason };
+}
+
+/** Resources that an engine gives to one container at a time. */
+function whyNotTwo(container: Container): string | undefined {
+  const { Config, HostConfig, Networks } = container.settings;
+  if (container.state.status !== 'running') return 'does not run';
+  if (removesItself(container)) return 'is removed by the engine as soon as it stops (--rm)';
+  const mode = HostConfig.NetworkMode ?? '';
+  if (mode === 'host' || mode.startsWith('container:')) return 'has no network of its own';
+  const bindings = Object.values(HostConfig.PortBindings ?? {}).flatMap((bound) => bound ?? []);
+  if (bindings.some(({ HostPort = '' }) => HostPort !== '' && HostPort !== '0')) return 'publishes a fixed port';
+  if (Config.MacAddress) return 'has a fixed hardware address';
+  const isFixed = Object.values(Networks).some(({ IPAMConfig }) => Object.values(IPAMConfig ?? {}).some(isGiven));
+  return isFixed ? 'has a fixed address' : undefined;
+}
+
+function whyNotBesideItself({ settings }: Container): string | undefined {
+  const shared = settings.Mounts.find(({ Type, RW }) => Type !== 'tmpfs' && RW !== false);
+  return shared === undefined ? undefined : 'has a volume or folder that both could write to';
+}
+
+function isGiven(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== '';
+}

@@ -1,0 +1,232 @@
+import { samePolicy } from '../transaction/policy.ts';
+import { removesItself } from '../transaction/auto-remove.ts';
+import { isImageId } from '../check/container-reference.ts';
+import type { Container, ContainerSummary } from '../container/container.ts';
+import type { Journal } from '../transaction/journal.ts';
+import { isExcluded, wishesOf } from '../settings/labels.ts';
+import { marks, type OpenMark } from '../transaction/open-mark.ts';
+import {
+  isStandInName,
+  parseKeptName,
+  parseStandingName,
+  type StandingName,
+} from '../transaction/transaction-names.ts';
+
+/**
+ * The remains of updates in the engine, and the evidence that makes them count. Anybody who can create
+ * containers can write names and journals. Only an updater renames another's container or sets a mark. So
+ * a journal counts as far as the engine's facts confirm it; without them nothing is touched.
+ */
+export type Carrier = {
+  readonly container: Container;
+  readonly journal: Journal;
+};
+
+export type Remains = {
+  /** All containers, less those that are kept. */
+  readonly containers: readonly ContainerSummary[];
+  /** By their ids: the old containers that carriers name, also those that are kept. */
+  readonly olds: ReadonlyMap<string, Container>;
+  /** Ids of old containers that the engine cannot tell about. */
+  readonly unreadable: ReadonlySet<string>;
+  readonly carriers: readonly Carrier[];
+  readonly marks: readonly OpenMark[];
+};
+
+/** Members that belong to one transaction, as believed. */
+export type BelievedTransaction = {
+  /** Empty for a parked container whose journal is gone. */
+  readonly id: string;
+  readonly members: readonly BelievedMember[];
+};
+
+export type BelievedMember = {
+  readonly name: string;
+  readonly oldId: string;
+  /** Both are undefined where the journal is gone: then the mark tells. */
+  readonly successor: Carrier | undefined;
+  readonly standIn: Carrier | undefined;
+  readonly mark: OpenMark | undefined;
+};
+
+/** A container that looks like the remains of an update, and why it is left alone; the reason follows its name. */
+export type LeftAlone = { readonly name: string; readonly reason: string };
+
+export type Belief = {
+  readonly open: readonly BelievedTransaction[];
+  readonly left: readonly LeftAlone[];
+  /** Marks of transactions of which nothing else is left, or of which nothing was begun. */
+  readonly stray: readonly OpenMark[];
+};
+
+export function believe(remains: Remains): Belief {
+  const left = new Map<string, LeftAlone>();
+  const believed: Carrier[] = [];
+  for (const carrier of remains.carriers) {
+    const { id, name } = carrier.container;
+    const verdict = judge(carrier, remains);
+    if (verdict === 'believed') believed.push(carrier);
+    else if (verdict !== 'over') left.set(id, { name, ...verdict });
+  }
+  const chosen = chooseOnePerPart(believed);
+  for (const { container } of believed.filter((one) => !chosen.includes(one)))
+    left.set(container.id, { name: container.name, reason: 'claims the part of another container in the same update' });
+  const open = groupByTransaction([...chosen, ...successorsOfLeftOver(chosen, remains)], remains.marks);
+  const ours = new Set([...open.flatMap(({ members }) => members.flatMap(idsOf))]);
+  for (const { id, name } of remains.containers) {
+    const standing = parseStandingName(name);
+    if ((standing?.role !== 'old' && standing?.role !== 'drop') || ours.has(id)) continue;
+    const mark = remains.marks.find(({ oldId }) => oldId === id);
+    if (mark !== undefined) {
+      ours.add(id);
+      const member = { name: standing.name, oldId: id, successor: undefined, standIn: undefined, mark };
+      open.push({ id: '', members: [member] });
+    } else if (!left.has(id)) {
+      left.set(id, { name, reason: 'has the name of a replaced container, but nothing shows that Upkeep gave it' });
+    }
+  }
+  for (const id of ours) left.delete(id);
+  const used = new Set(open.flatMap(({ members }) => members.map(({ mark }) => mark?.tag)));
+  const stray = remains.marks.filter(({ tag }) => !used.has(tag));
+  return { open, left: [...left.values()], stray };
+}
+
+function idsOf({ oldId, successor, standIn }: BelievedMember): readonly string[] {
+  return [oldId, successor?.container.id, standIn?.container.id].filter((id) => id !== undefined);
+}
+
+/** `over`: inert history, and nothing to tell of; else the reason why it is not believed, which follows the carrier's name. */
+type Verdict = 'believed' | 'over' | { readonly reason: string };
+
+function judge({ container, journal }: Carrier, { olds, unreadable, carriers, marks: all }: Remains): Verdict {
+  const old = olds.get(journal.oldId);
+  if (unreadable.has(journal.oldId)) return { reason: 'claims to replace a container that cannot be inspected' };
+  const ofOld = all.filter(({ oldId }) => oldId === journal.oldId);
+  const isMarked = ofOld.some((mark) => marks(mark, journal.transaction));
+  const standing = parseStandingName(container.name);
+  if (journal.role === 'standin' && old !== undefined && !removesItself(old))
+    return { reason: 'claims to stand in for a container that outlives its stop' };
+  if (!isInPlace(container.name, journal) && !isMarked)
+    return old === undefined ? 'over' : { reason: 'carries the journal of an update that gives other names' };
+  if (isExcluded(old ?? container))
+    return { reason: 'is disabled by its label, so that no update of it can have begun' };
+  if (isMarked) return 'believed';
+  if (old !== undefined && parseKeptName(old.name) !== undefined)
+    return { reason: `claims to replace "${old.name}", which is kept` };
+  if (ofOld.length > 0) return { reason: 'claims a container that another update has marked as its own' };
+  if (old !== undefined) {
+    const reason = whyUnlike(container, journal, old, standing);
+    return reason === undefined ? 'believed' : { reason };
+  }
+  if (container.name === journal.name) return 'over';
+  if (journal.role === 'standin' && standing?.role === 'drop') return 'believed';
+  if (standing?.role === 'bad' && carriers.some((other) => standsInPlace(other, journal))) return 'believed';
+  return { reason: 'claims to replace a container that is gone, and nothing shows that Upkeep made it' };
+}
+
+/**
+ * True if a rollback has given this auto-remove replica the plain name; then only the failed successor
+ * remains to be removed.
+ */
+function standsInPlace({ container, journal }: Carrier, { transaction, oldId, name }: Journal): boolean {
+  const isItsStandIn = journal.role === 'standin' && journal.transaction === transaction && journal.oldId === oldId;
+  return isItsStandIn && journal.name === name && container.name === name;
+}
+
+/** Whether the name is one that the protocol gives to a container of this role. */
+function isInPlace(actual: string, { name, role }: Journal): boolean {
+  if (actual === name) return true;
+  const standing = parseStandingName(actual);
+  if (standing?.name !== name) return false;
+  if (role === 'standin') return isStandInName(actual) || standing.role === 'drop';
+  return standing.role === 'new' || standing.role === 'bad';
+}
+
+/** Facts of the engine that an honest update leaves, and that nobody else can make up about a container of others. */
+function whyUnlike(
+  container: Container,
+  { name, policy, wasRunning, reference, role }: Journal,
+  old: Container,
+  own: StandingName | undefined,
+): string | undefined {
+  const parked = parseStandingName(old.name);
+  const isParked = parked?.name === name && (parked.role === 'old' || parked.role === 'drop');
+  // One that is aside may go: nothing of the other container is changed for it.
+  const isAside = own?.role === 'new' || own?.role === 'bad';
+  if (old.name !== name && !isParked && (parked !== undefined || !isAside))
+    return `claims to replace "${old.name}", which no update has renamed`;
+  if (isParked && (!samePolicy(parked.policy, policy) || parked.wasRunning !== wasRunning))
+    return `claims to replace "${old.name}" with another restart policy than that has in its name`;
+  if (isParked && parked.role === 'drop' && own !== undefined && role === 'successor')
+    return `claims to replace "${old.name}", which has been replaced already`;
+  if (old.createdAtMs > container.createdAtMs) return `claims to replace "${old.name}", which is younger`;
+  if (!isMadeFor(container, reference, old)) return `claims to replace "${old.name}", which was made of another image`;
+  return undefined;
+}
+
+/** A successor is created of the reference that the old container was created of, unless that was an id or a label said otherwise. */
+function isMadeFor({ settings }: Container, reference: string, old: Container): boolean {
+  const [made, before] = [settings.Config.Image, old.settings.Config.Image];
+  if (made !== reference) return false;
+  return before === reference || isImageId(before, old.imageId) || wishesOf(old).originalImage !== undefined;
+}
+
+/**
+ * One carrier for each part of each old container. Nobody knows a transaction's id before its first carrier
+ * exists, so of several the oldest is the honest one; among transactions that claim the same old container
+ * the one that has come furthest is.
+ */
+function chooseOnePerPart(believed: readonly Carrier[]): readonly Carrier[] {
+  const chosen = new Map<string, Carrier>();
+  for (const carrier of believed.toSorted(byProgress)) {
+    const { oldId, role } = carrier.journal;
+    const key = `${role} ${oldId}`;
+    const rival = chosen.get(`${role === 'successor' ? 'standin' : 'successor'} ${oldId}`);
+    const isOfAnother = rival !== undefined && rival.journal.transaction !== carrier.journal.transaction;
+    if (!chosen.has(key) && !isOfAnother) chosen.set(key, carrier);
+  }
+  return [...chosen.values()];
+}
+
+function byProgress(one: Carrier, other: Carrier): number {
+  const isSame = one.journal.transaction === other.journal.transaction;
+  const inPlace = ({ container, journal }: Carrier) => (container.name === journal.name ? 0 : 1);
+  const byPlace = isSame ? 0 : inPlace(one) - inPlace(other);
+  return byPlace || one.container.createdAtMs - other.container.createdAtMs || inPlace(one) - inPlace(other);
+}
+
+/** A stand-in that is left over after the commit goes; its successor, which is settled, tells the transaction that it is over. */
+function successorsOfLeftOver(chosen: readonly Carrier[], { carriers }: Remains): readonly Carrier[] {
+  const parts = new Set(chosen.map(({ journal }) => `${journal.role} ${journal.oldId}`));
+  return chosen.flatMap(({ journal, container }) => {
+    const isLeftOver = journal.role === 'standin' && parseStandingName(container.name)?.role === 'drop';
+    if (!isLeftOver || parts.has(`successor ${journal.oldId}`)) return [];
+    const successor = carriers.find(
+      (other) =>
+        other.container.name === journal.name &&
+        other.journal.role === 'successor' &&
+        other.journal.transaction === journal.transaction &&
+        other.journal.oldId === journal.oldId,
+    );
+    return successor === undefined ? [] : [successor];
+  });
+}
+
+/** Groups carriers by transaction. Two carriers that disagree about the members belong to different transactions. */
+function groupByTransaction(carriers: readonly Carrier[], all: readonly OpenMark[]): BelievedTransaction[] {
+  const groups = new Map<string, { readonly journal: Journal; readonly members: Map<string, BelievedMember> }>();
+  for (const carrier of carriers) {
+    const { journal } = carrier;
+    const key = JSON.stringify([journal.transaction, journal.owner, journal.members]);
+    const group = groups.get(key) ?? { journal, members: new Map<string, BelievedMember>() };
+    groups.set(key, group);
+    const { oldId, name, role } = journal;
+    const mark = all.find((one) => one.oldId === oldId && marks(one, journal.transaction));
+    const known = group.members.get(oldId) ?? { name, oldId, successor: undefined, standIn: undefined, mark };
+    group.members.set(oldId, role === 'standin' ? { ...known, standIn: carrier } : { ...known, successor: carrier });
+  }
+  return [...groups.values()].map(({ journal, members }) => ({
+    id: journal.transaction,
+    members: journal.members.flatMap(({ oldId }) => members.get(oldId) ?? []),
+  }));
+}

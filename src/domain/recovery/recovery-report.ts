@@ -1,0 +1,17 @@
+/** Interrupted updates that a start found, with the result of each. */
+export type RecoveryReport = {
+  readonly transactions: readonly RecoveredTransaction[];
+  /** A helper is at our own container: whoever begins something new waits for its end. */
+  readonly awaitsHelper?: true;
+};
+
+export type RecoveredTransaction = {
+  readonly containers: readonly string[];
+  /** `finished`: the new version runs; `undone`: the old one; `left`: not ours to touch now; `failed`: tried in vain. */
+  readonly result: 'finished' | 'undone' | 'left' | 'failed';
+  readonly reason: string;
+  /** With `left`: it is an update that was interrupted, and still to be repaired. */
+  readonly isPending?: true;
+  /** With `left`: it only looks like an update; the reason says why it is not believed. */
+  readonly looksAlike?: true;
+};

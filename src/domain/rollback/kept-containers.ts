@@ -1,0 +1,65 @@
+import { type ContainerSummary, isAlive } from '../container/container.ts';
+import type { ImageLabelsOf } from '../container/image-index.ts';
+import { type Journal, readJournal, transactionLabel } from '../transaction/journal.ts';
+import { ownLabels } from '../container/label-origin.ts';
+import { type KeptName, parseKeptName, parseStandingName } from '../transaction/transaction-names.ts';
+
+/** A kept container with the content of its name. */
+export type KeptContainer = { readonly container: ContainerSummary; readonly kept: KeptName };
+
+export function keptAmong(containers: readonly ContainerSummary[]): readonly KeptContainer[] {
+  return containers.flatMap((container) => {
+    const kept = parseKeptName(container.name);
+    return kept === undefined ? [] : [{ container, kept }];
+  });
+}
+
+/** The containers without kept ones: only these may be selected, planned and repaired. */
+export function withoutKept(containers: readonly ContainerSummary[]): readonly ContainerSummary[] {
+  return containers.filter(({ name }) => parseKeptName(name) === undefined);
+}
+
+export type KeptWorld = {
+  readonly containers: readonly ContainerSummary[];
+  /** Ids of containers that an update has marked as kept. */
+  readonly marked: Pick<ReadonlyMap<string, unknown>, 'has'>;
+  readonly imageLabelsOf: ImageLabelsOf;
+  /** By the engine's clock. */
+  readonly nowMs: number;
+};
+
+/**
+ * Why a kept container goes now; undefined while it stays. One that somebody has started is theirs,
+ * and while an update of its name is not finished nothing is certain.
+ */
+export function whyOver(one: KeptContainer, world: KeptWorld): string | undefined {
+  const { container, kept } = one;
+  if (isAlive(container.status) || !isProven(one, world)) return undefined;
+  if (kept.untilMs <= world.nowMs) return 'its time is over';
+  if (world.containers.some(({ name }) => parseStandingName(name)?.name === kept.name)) return undefined;
+  const successor = world.containers.find(({ name }) => name === kept.name);
+  const journal = successor && ownJournal(successor, world);
+  if (journal?.role !== 'successor') return undefined;
+  return journal.oldId === container.id ? undefined : 'there has been another update since';
+}
+
+/**
+ * True if an update kept the container, by its mark or its successor's journal. The name alone proves
+ * nothing: anybody may choose it.
+ */
+export function isProven({ container, kept }: KeptContainer, world: Omit<KeptWorld, 'nowMs'>): boolean {
+  if (world.marked.has(container.id)) return true;
+  return world.containers.some((other) => {
+    const journal = ownJournal(other, world);
+    return journal?.oldId === container.id && journal.name === kept.name && journal.keepMs > 0;
+  });
+}
+
+function ownJournal(
+  container: ContainerSummary,
+  { imageLabelsOf }: Pick<KeptWorld, 'imageLabelsOf'>,
+): Journal | undefined {
+  if (!(transactionLabel in container.labels)) return undefined;
+  const reading = readJournal(ownLabels(container.labels, imageLabelsOf(container)));
+  return reading.kind === 'journal' ? reading.journal : undefined;
+}

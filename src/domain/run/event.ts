@@ -1,0 +1,109 @@
+import { type UpdatePhase } from './session.ts';
+import type { ContainerOutcome, Session, Trigger } from './session.ts';
+
+/** Everything the service announces. Log, live table, metrics, history and streams listen; updating code knows none of them. */
+export type ServiceEvent =
+  | {
+      readonly kind: 'scan_started';
+      readonly runId: string;
+      readonly purpose: ScanPurpose;
+      readonly trigger: Trigger;
+      readonly atMs: number;
+    }
+  /** A full update found another one running, and gave way. */
+  | { readonly kind: 'scan_skipped'; readonly trigger: Trigger; readonly reason: string; readonly atMs: number }
+  | {
+      readonly kind: 'containers_selected';
+      readonly runId: string;
+      readonly names: readonly string[];
+      /** By name, the targets of notifications that hear of a container; of those whose label says so. */
+      readonly recipients?: Readonly<Record<string, readonly string[]>>;
+    }
+  | {
+      readonly kind: 'container_checked';
+      readonly runId: string;
+      readonly container: string;
+      /** As people write it. */
+      readonly image: string;
+      readonly status: string;
+      readonly reason: string;
+    }
+  | {
+      readonly kind: 'pull_progress';
+      readonly runId: string;
+      readonly container: string;
+      readonly progress: PullProgress;
+    }
+  | {
+      readonly kind: 'update_started';
+      readonly runId: string;
+      readonly container: string;
+      readonly image: string;
+      readonly from: string;
+      readonly to: string;
+      readonly atMs: number;
+    }
+  | { readonly kind: 'phase_entered'; readonly runId: string; readonly container: string; readonly phase: UpdatePhase }
+  | {
+      readonly kind: 'update_completed';
+      readonly runId: string;
+      readonly outcome: ContainerOutcome;
+      readonly atMs: number;
+    }
+  | {
+      readonly kind: 'update_failed';
+      readonly runId: string;
+      readonly outcome: ContainerOutcome;
+      readonly atMs: number;
+    }
+  /** It was begun and put off before anything was touched, which is no failure. */
+  | {
+      readonly kind: 'update_deferred';
+      readonly runId: string;
+      readonly outcome: ContainerOutcome;
+      readonly atMs: number;
+    }
+  | {
+      readonly kind: 'image_cleanup';
+      readonly runId: string;
+      readonly images: readonly RemovedImage[];
+      readonly atMs: number;
+    }
+  | {
+      readonly kind: 'scan_completed';
+      readonly runId: string;
+      readonly purpose: ScanPurpose;
+      readonly scanned: number;
+      readonly updated: number;
+      /** In a check: containers that could not be checked. */
+      readonly failed: number;
+      readonly restarted: number;
+      readonly skipped: number;
+      /** The whole run; undefined for a check. */
+      readonly session: Session | undefined;
+      readonly atMs: number;
+    }
+  | {
+      readonly kind: 'scan_failed';
+      readonly runId: string;
+      readonly purpose: ScanPurpose;
+      readonly error: string;
+      readonly atMs: number;
+    };
+
+/** A check only asks; an update may replace containers. Both begin with the same look at all of them. */
+export type ScanPurpose = 'check' | 'update';
+
+export type RemovedImage = {
+  readonly imageId: string;
+  readonly imageName: string;
+  readonly containerId: string;
+  readonly containerName: string;
+};
+
+export type PullProgress = {
+  readonly layersDone: number;
+  readonly layers: number;
+  readonly bytes: number;
+  readonly totalBytes: number;
+};

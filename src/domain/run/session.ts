@@ -1,0 +1,89 @@
+/** Cause of a run. */
+export type Trigger = 'command' | 'schedule' | 'start' | 'http';
+
+/**
+ * How a run ended for one container. `restarted`: re-created only because a container it depends on
+ * was replaced. `unknown`: it could not be checked, which is never success.
+ */
+export type OutcomeKind =
+  | 'updated'
+  | 'fresh'
+  | 'failed'
+  | 'rolled_back'
+  | 'restarted'
+  | 'skipped'
+  | 'deferred'
+  | 'unknown';
+
+export type ContainerOutcome = {
+  readonly name: string;
+  /** Of the container that the run found; undefined where it found none. */
+  readonly containerId?: string;
+  /** Of the one that has taken its place; undefined: none has. */
+  readonly newContainerId?: string;
+  /** The image reference it runs, as people write it. */
+  readonly image: string;
+  readonly outcome: OutcomeKind;
+  /** A sentence without a final period; empty only for `updated`, `restarted` and `fresh`. */
+  readonly reason: string;
+  readonly oldImageId: string;
+  readonly newImageId: string;
+  readonly oldDigest: string;
+  readonly newDigest: string;
+  /**
+   * From the moment the old process was told to end, or had ended, to the new one's start, by the
+   * engine's clock; undefined when nothing was stopped.
+   */
+  readonly downtimeMs?: number;
+  /** The part of it in which the old process was ending; in the rest there was none. Undefined when that is not known. */
+  readonly stoppingMs?: number;
+  /** The last log lines of a successor that failed, as `lastWords` shows them. */
+  readonly log?: string;
+  /** How long it was in each phase; undefined when nothing was begun. */
+  readonly phases?: PhaseTimes;
+};
+
+/** Milliseconds. */
+export type PhaseTimes = Readonly<Partial<Record<UpdatePhase, number>>>;
+
+/** One run: its outcome per container, in listing order. */
+export type Session = {
+  readonly runId: string;
+  readonly trigger: Trigger;
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+  readonly containers: readonly ContainerOutcome[];
+};
+
+export type SessionSummary = {
+  readonly scanned: number;
+  readonly updated: number;
+  readonly failed: number;
+  readonly restarted: number;
+  readonly skipped: number;
+};
+
+/** Counts outcomes; a rolled back container counts as failed, one that could not be checked as skipped. */
+export function summarise(session: Session): SessionSummary {
+  const count = (...kinds: OutcomeKind[]) => session.containers.filter(({ outcome }) => kinds.includes(outcome)).length;
+  return {
+    scanned: session.containers.length,
+    updated: count('updated'),
+    failed: count('failed', 'rolled_back'),
+    restarted: count('restarted'),
+    skipped: count('skipped', 'deferred', 'unknown'),
+  };
+}
+
+/** Phases of an update that its progress display shows. */
+export type UpdatePhase =
+  | 'pulling'
+  | 'preparing'
+  | 'stopping'
+  | 'starting'
+  | 'checking health'
+  | 'committing'
+  | 'rolling back';
+
+/** By container id. */
+export type Outcomes = ReadonlyMap<string, ContainerOutcome>;

@@ -1,0 +1,39 @@
+import { type Container, isAlive } from '../container/container.ts';
+import { wishesOf } from './labels.ts';
+import type { ServiceSettings } from './settings.ts';
+import { isRestrained } from './wishes-in-force.ts';
+
+/**
+ * How a successor is left at the end of its update. `running`: and proven; `completed`: it is a job
+ * that has done its work, with code 0; `stopped`: it was never started, so nothing of it is proven.
+ */
+export type Afterwards = (typeof afterwards)[number];
+
+export const afterwards = ['running', 'completed', 'stopped'] as const;
+
+export type AfterwardsSettings = Pick<ServiceSettings, 'noRestart' | 'reviveStopped' | 'labelTakesPrecedence'>;
+
+export type Part = {
+  /**
+   * True for a container that is only re-created because of another one. If it was stopped then, it stays
+   * stopped, whatever the settings.
+   */
+  readonly isLinked: boolean;
+  /** Other containers wait for it to complete. */
+  readonly isJob: boolean;
+};
+
+/**
+ * A running container is started again and a stopped one stays stopped, unless `no-restart` or
+ * `revive-stopped` say otherwise.
+ */
+export function afterwardsOf(
+  container: Container,
+  { isLinked, isJob }: Part,
+  settings: AfterwardsSettings,
+): Afterwards {
+  const wishes = wishesOf(container);
+  const isStarted = isAlive(container.state.status) || (settings.reviveStopped && !isLinked);
+  if (!isStarted || isRestrained(wishes.noRestart, settings.noRestart, settings)) return 'stopped';
+  return isJob ? 'completed' : 'running';
+}

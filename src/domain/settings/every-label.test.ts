@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { dropInPrefix, labelNames, ownPrefix, type LabelName } from '../container/label-names.ts';
+import { type LabelWishes, readLabels } from './labels.ts';
+
+type Row = {
+  readonly text: string;
+  readonly expected: unknown;
+  readonly of: (wishes: LabelWishes) => unknown;
+  /** A text that says nothing. */
+  readonly bad: string;
+  /** Value of a drop-in label with that text, if it differs. */
+  readonly dropIn?: unknown;
+};
+
+const command: Pick<Row, 'text' | 'expected' | 'bad'> = { text: ' /run.sh ', expected: '/run.sh', bad: '' };
+const timeout: Pick<Row, 'text' | 'expected' | 'bad'> = { text: '2', expected: 120_000, bad: 'soon' };
+
+const rows: Readonly<Record<LabelName, Row>> = {
+  enable: { text: 'FALSE', expected: false, of: (wishes) => wishes.enable, bad: 'no' },
+  'monitor-only': { text: '', expected: false, of: (wishes) => wishes.monitorOnly, bad: 'yes' },
+  'no-pull': { text: 't', expected: true, of: (wishes) => wishes.noPull, bad: 'yes' },
+  'no-restart': { text: '1', expected: true, of: (wishes) => wishes.noRestart, bad: 'yes' },
+  'start-first': { text: 'f', expected: false, of: (wishes) => wishes.startFirst, bad: 'yes' },
+  'keep-old': { text: '2d', expected: 172_800_000, of: (wishes) => wishes.keepOldMs, bad: 'long' },
+  'update-auto-remove': { text: 'T', expected: true, of: (wishes) => wishes.updateAutoRemove, bad: 'yes' },
+  'depends-on': { text: 'db, /cache', expected: ['db', 'cache'], of: (wishes) => wishes.dependsOn, bad: 'a b' },
+  scope: { text: 'blue', expected: 'blue', of: (wishes) => wishes.scope, bad: 'a\u0007' },
+  'stop-signal': { text: 'sighup', expected: 'SIGHUP', of: (wishes) => wishes.stopSignal, bad: 'SIGNONE' },
+  'stop-timeout': { text: '1m30s', expected: 90_000, of: (wishes) => wishes.stopTimeoutMs, bad: '-1' },
+  'cooldown-delay': { text: '0', expected: 0, of: (wishes) => wishes.cooldownMs, bad: '3 days' },
+  'health-window': { text: '20', expected: 20_000, of: (wishes) => wishes.gateWindowMs, bad: 'long' },
+  'health-timeout': { text: '5m', expected: 300_000, of: (wishes) => wishes.gateTimeoutMs, bad: 'long' },
+  'health-probe': {
+    text: ' tcp://:80 ',
+    expected: { kind: 'tcp', port: 80 },
+    of: (wishes) => wishes.healthProbe,
+    bad: 'http://other.test:80/',
+  },
+  notify: { text: 'ops, mail', expected: ['ops', 'mail'], of: (wishes) => wishes.notify, bad: '' },
+  'lifecycle.pre-check': { ...command, of: ({ hooks }) => hooks.preCheck?.command },
+  'lifecycle.pre-update': { ...command, of: ({ hooks }) => hooks.preUpdate?.command },
+  'lifecycle.post-update': { ...command, of: ({ hooks }) => hooks.postUpdate?.command },
+  'lifecycle.post-check': { ...command, of: ({ hooks }) => hooks.postCheck?.command },
+  'lifecycle.pre-check-timeout': { ...timeout, of: ({ hooks }) => hooks.preCheck?.timeoutMs },
+  'lifecycle.pre-update-timeout': { ...timeout, of: ({ hooks }) => hooks.preUpdate?.timeoutMs },
+  'lifecycle.post-update-timeout': { ...timeout, of: ({ hooks }) => hooks.postUpdate?.timeoutMs },
+  'lifecycle.post-check-timeout': { ...timeout, of: ({ hooks }) => hooks.postCheck?.timeoutMs },
+  // The Watchtower family takes 0 for "not given".
+  'lifecycle.uid': { text: '0', expected: 0, of: (wishes) => wishes.hookUserId, bad: 'root', dropIn: undefined },
+  'lifecycle.gid': { text: '0', expected: 0, of: (wishes) => wishes.hookGroupId, bad: '-1', dropIn: undefined },
+};
+
+describe.each(labelNames)('the label %s', (name) => {
+  const row = rows[name];
+  // A timeout is nothing without its hook.
+  const hook =
+    name.endsWith('-timeout') && name.startsWith('lifecycle') ? name.slice(0, -'-timeout'.length) : undefined;
+  const others: Readonly<Record<string, string>> = hook === undefined ? {} : { [ownPrefix + hook]: 'true' };
+  const read = (labels: Readonly<Record<string, string>>) => {
+    const { wishes, warnings } = readLabels({ ...others, ...labels }, {});
+    return { said: row.of(wishes), warnings };
+  };
+
+  test('is read, under either prefix', () => {
+    expect(read({ [ownPrefix + name]: row.text })).toEqual({ said: row.expected, warnings: [] });
+    const dropIn = 'dropIn' in row ? row.dropIn : row.expected;
+    expect(read({ [dropInPrefix + name]: row.text })).toEqual({ said: dropIn, warnings: [] });
+  });
+
+  test('counts as not given when it cannot be read, which is warned about', () => {
+    for (const prefix of [ownPrefix, dropInPrefix]) {
+      const { said, warnings } = read({ [prefix + name]: row.bad });
+      expect(said).toBeUndefined();
+      expect(warnings).toEqual([expect.stringContaining(`Label "${prefix}${name}" is ignored: `)]);
+    }
+  });
+
+  test('wins over the drop-in one', () => {
+    const { said } = read({ [ownPrefix + name]: row.text, [dropInPrefix + name]: 'true' });
+    expect(said).toEqual(row.expected);
+  });
+
+  test('is missed when it is mistyped, which is warned about with the name that is meant', () => {
+    const mistyped = `${name.slice(0, 2)}${name.slice(3)}`;
+    const { said, warnings } = read({ [dropInPrefix + mistyped]: row.text });
+    expect(said).toBeUndefined();
+    const question = `did you mean "${dropInPrefix}${name}"?`;
+    expect(warnings).toEqual([`Label "${dropInPrefix}${mistyped}" is not known; ${question}`]);
+  });
+});

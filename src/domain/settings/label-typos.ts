@@ -1,0 +1,41 @@
+import { editDistance, nearest } from '../text/edit-distance.ts';
+import { dropInPrefix, journalPrefix, labelNames, ownPrefix, watchtowerInternals } from '../container/label-names.ts';
+import { quoted } from '../text/printable.ts';
+
+/**
+ * A sentence about a label that looks like ours and is not heard, with the one that was probably
+ * meant; undefined for labels that are heard and for those of other people. A mistyped `enable` has
+ * cost users their data, because nothing said that it was not heard.
+ */
+export function describeUnheard(label: string): string | undefined {
+  const prefix = [ownPrefix, dropInPrefix].find((each) => label.startsWith(each));
+  if (prefix === undefined) return describeStray(label);
+  const name = label.slice(prefix.length);
+  if (known.has(name) || label.startsWith(journalPrefix) || watchtowerInternals.includes(name)) return undefined;
+  const meant = nearest(name, labelNames);
+  return sentence(label, meant === undefined ? undefined : prefix + meant);
+}
+
+const known: ReadonlySet<string> = new Set(labelNames);
+
+/** Longer than every label of ours with a slip of the finger. */
+const longestStray = 100;
+
+/** A known name under a prefix that ends almost like ours: `upkep.enable`, `com.containrrr.watchtower.enable`. */
+function describeStray(label: string): string | undefined {
+  if (label.length > longestStray) return undefined;
+  const lower = label.toLowerCase();
+  const name = labelNames.find((each) => lower.endsWith(each) && /[._-]/.test(lower.at(-each.length - 1) ?? ''));
+  if (name === undefined) return undefined;
+  const word =
+    lower
+      .slice(0, -name.length - 1)
+      .split('.')
+      .at(-1) ?? '';
+  if (editDistance(word, 'upkeep') <= 1) return sentence(label, ownPrefix + name);
+  return editDistance(word, 'watchtower') <= 1 ? sentence(label, dropInPrefix + name) : undefined;
+}
+
+function sentence(label: string, meant: string | undefined): string {
+  return `Label ${quoted(label)} is not known${meant === undefined ? '' : `; did you mean ${quoted(meant)}?`}`;
+}

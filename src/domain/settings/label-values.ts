@@ -1,0 +1,139 @@
+import { type DurationGrammar, parseDuration } from '../text/duration.ts';
+import { acceptedProbes, type HealthProbe, parseHealthProbe } from './health-probe.ts';
+import { readRecipients } from '../notification/routing.ts';
+
+const dayMs = 86_400_000;
+
+/** A kind of label value: its parser, and the text of its error. */
+export type ValueKind<Value> = {
+  /** Completes "… is not". */
+  readonly accepted: string;
+  /** Undefined when the value cannot be read. The text is trimmed and bounded. */
+  readonly parse: (text: string) => Value | undefined;
+  /** A text that says nothing when it stands in a drop-in label. */
+  readonly silentDropIn?: string;
+  /** Upper limit of a duration, in milliseconds; a longer one counts as this. */
+  readonly atMostMs?: number;
+};
+
+/** Booleans as Go reads them (https://pkg.go.dev/strconv#ParseBool), in any case. */
+export const truth: ValueKind<boolean> = {
+  accepted: 'one of true, t, 1, false, f, 0',
+  parse: (text) => truths.get(text.toLowerCase()),
+};
+
+/** A boolean for which an empty value is false. */
+export const truthOrEmpty: ValueKind<boolean> = {
+  accepted: truth.accepted,
+  parse: (text) => (text === '' ? false : truth.parse(text)),
+};
+
+/** The longest that an update waits for one container because its labels, or its image, say so. */
+export const longestWaitMs = 3_600_000;
+
+/** Milliseconds, at most an hour, because all other updates wait as long; a number without unit is seconds. */
+export const wait: ValueKind<number> = {
+  accepted: 'a duration such as 90s, 5m or 1h30m',
+  ...duration({ bareUnit: 's' }, longestWaitMs),
+};
+
+/** The same; a number without unit is minutes, as Watchtower's hook timeouts are. */
+export const hookWait: ValueKind<number> = {
+  accepted: 'a number of minutes or a duration such as 90s or 5m',
+  ...duration({ bareUnit: 'm' }, longestWaitMs),
+};
+
+/** Milliseconds, at most a year; also days, weeks and months (`M`). */
+export const cooldown: ValueKind<number> = {
+  accepted: 'a duration such as 12h, 3d, 1w or 1M',
+  ...duration({ bareUnit: 's', months: true }, 365 * dayMs),
+};
+
+/** A quarter: an old container's image and writable layer take space as long. */
+export const longestKeepMs = 90 * dayMs;
+
+/** Milliseconds, at most that quarter. */
+export const keepTime: ValueKind<number> = {
+  accepted: cooldown.accepted,
+  ...duration({ bareUnit: 's', months: true }, longestKeepMs),
+};
+
+/** Notification targets of the container. */
+export const recipients: ValueKind<readonly string[]> = {
+  accepted: 'names of targets separated by commas, or off',
+  parse: readRecipients,
+};
+
+/** Probe of a new container. */
+export const healthProbe: ValueKind<HealthProbe> = { accepted: acceptedProbes, parse: parseHealthProbe };
+
+/** Container names; an empty value is an empty list, which says "depends on nothing". */
+export const containerNames: ValueKind<readonly string[]> = {
+  accepted: 'a list of at most 100 container names, separated by commas',
+  parse: parseNames,
+};
+
+/** Anything printable and short; `none` and an empty value mean unscoped, an empty string here. */
+export const scope: ValueKind<string> = {
+  accepted: 'a name of at most 255 printable characters',
+  parse: (text) => (text.length <= 255 && !/\p{C}/u.test(text) ? text.replace(/^none$/, '') : undefined),
+};
+
+/** As the engine takes it: `SIGTERM`, `SIGRTMIN+3`, or a number. */
+export const stopSignal: ValueKind<string> = {
+  accepted: 'a signal such as SIGTERM, SIGRTMIN+3 or 15',
+  parse: parseSignal,
+};
+
+/** A line for a shell. */
+export const command: ValueKind<string> = {
+  accepted: 'a command',
+  parse: (text) => (text === '' || text.includes('\0') ? undefined : text),
+};
+
+/** A numeric user or group id. Watchtower takes 0 for "the container's own user", so there it does not mean root. */
+export const userId: ValueKind<number> = {
+  accepted: 'a whole number from 0 to 2147483647',
+  parse: (text) => (/^\d{1,10}$/.test(text) && Number(text) <= 2_147_483_647 ? Number(text) : undefined),
+  silentDropIn: '0',
+};
+
+function duration(grammar: DurationGrammar, atMostMs: number) {
+  return { atMostMs, parse: (text: string) => parseDuration(text, { ...grammar, endless: true }) };
+}
+
+const truths: ReadonlyMap<string, boolean> = new Map([
+  ['1', true],
+  ['t', true],
+  ['true', true],
+  ['0', false],
+  ['f', false],
+  ['false', false],
+]);
+
+const mostNames = 100;
+
+/** https://github.com/moby/moby/blob/v28.0.0/daemon/names/names.go; the length is a DNS name's. */
+const containerName = /^\/?[a-zA-Z0-9][a-zA-Z0-9_.-]{0,254}$/;
+
+function parseNames(text: string): readonly string[] | undefined {
+  const items = text.split(',').map((item) => item.trim());
+  const given = items.filter((item) => item !== '');
+  if (given.length > mostNames || !given.every((item) => containerName.test(item))) return undefined;
+  return [...new Set(given.map((item) => item.replace(/^\//, '')))];
+}
+
+const signals: ReadonlySet<string> = new Set(
+  (
+    'ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS TERM TRAP TSTP TTIN TTOU ' +
+    'UNUSED URG USR1 USR2 VTALRM WINCH XCPU XFSZ RTMIN RTMAX'
+  ).split(' '),
+);
+
+function parseSignal(text: string): string | undefined {
+  if (/^\d{1,2}$/.test(text)) return Number(text) >= 1 && Number(text) <= 64 ? String(Number(text)) : undefined;
+  const name = text.toUpperCase().replace(/^SIG/, '');
+  const realTime = /^(?:RTMIN\+|RTMAX-)(\d{1,2})$/.exec(name);
+  if (realTime !== null) return Number(realTime[1]) <= 15 ? `SIG${name}` : undefined;
+  return signals.has(name) ? `SIG${name}` : undefined;
+}

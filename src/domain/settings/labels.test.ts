@@ -1,0 +1,352 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { anyText } from '../../../test/support/any-text.ts';
+import { labelNames, type Labels } from '../container/label-names.ts';
+import { labelsInEffect, type LabelWishes, readLabels as readLabelsOf, wishesOf } from './labels.ts';
+
+/** Of an image without labels, unless given. */
+const readLabels = (labels: Labels, imageLabels: Labels | undefined = {}) => readLabelsOf(labels, imageLabels);
+
+const nothing: LabelWishes = {
+  enable: undefined,
+  monitorOnly: undefined,
+  noPull: undefined,
+  noRestart: undefined,
+  updateAutoRemove: undefined,
+  startFirst: undefined,
+  keepOldMs: undefined,
+  dependsOn: undefined,
+  scope: undefined,
+  stopSignal: undefined,
+  stopTimeoutMs: undefined,
+  cooldownMs: undefined,
+  gateWindowMs: undefined,
+  gateTimeoutMs: undefined,
+  healthProbe: undefined,
+  notify: undefined,
+  hooks: { preCheck: undefined, preUpdate: undefined, postUpdate: undefined, postCheck: undefined },
+  hookUserId: undefined,
+  hookGroupId: undefined,
+  originalImage: undefined,
+  isWatchtower: false,
+};
+
+const dropIn = 'com.centurylinklabs.watchtower';
+
+describe('readLabels()', () => {
+  test('wishes for nothing, when there are none of ours', () => {
+    expect(readLabels({})).toEqual({ wishes: nothing, warnings: [] });
+    expect(readLabels({ 'com.docker.compose.service': 'web', 'traefik.enable': 'true' })).toEqual({
+      wishes: nothing,
+      warnings: [],
+    });
+  });
+
+  test.each(['upkeep', dropIn])('reads every label under %s', (prefix) => {
+    const { wishes, warnings } = readLabels({
+      [`${prefix}.enable`]: 'true',
+      [`${prefix}.monitor-only`]: 'false',
+      [`${prefix}.no-pull`]: '1',
+      [`${prefix}.no-restart`]: 'true',
+      [`${prefix}.update-auto-remove`]: 'true',
+      [`${prefix}.start-first`]: 'false',
+      [`${prefix}.depends-on`]: '/db, cache,,db',
+      [`${prefix}.scope`]: 'blue',
+      [`${prefix}.stop-signal`]: 'sigint',
+      [`${prefix}.stop-timeout`]: '90',
+      [`${prefix}.cooldown-delay`]: '1M',
+      [`${prefix}.health-window`]: '20s',
+      [`${prefix}.health-timeout`]: '5m',
+      [`${prefix}.lifecycle.pre-check`]: 'true',
+      [`${prefix}.lifecycle.pre-update`]: '/backup.sh "all of it"',
+      [`${prefix}.lifecycle.post-update`]: 'a\nb',
+      [`${prefix}.lifecycle.post-check`]: 'exit 0',
+      [`${prefix}.lifecycle.pre-update-timeout`]: '5',
+      [`${prefix}.lifecycle.post-update-timeout`]: '0',
+      [`${prefix}.lifecycle.post-check-timeout`]: '30s',
+      [`${prefix}.lifecycle.uid`]: '1000',
+      [`${prefix}.lifecycle.gid`]: '100',
+    });
+    expect(warnings).toEqual([]);
+    expect(wishes).toEqual({
+      ...nothing,
+      enable: true,
+      monitorOnly: false,
+      noPull: true,
+      noRestart: true,
+      updateAutoRemove: true,
+      startFirst: false,
+      dependsOn: ['db', 'cache'],
+      scope: 'blue',
+      stopSignal: 'SIGINT',
+      stopTimeoutMs: 90_000,
+      cooldownMs: 2_592_000_000,
+      gateWindowMs: 20_000,
+      gateTimeoutMs: 300_000,
+      hooks: {
+        preCheck: { command: 'true', timeoutMs: undefined },
+        preUpdate: { command: '/backup.sh "all of it"', timeoutMs: 300_000 },
+        postUpdate: { command: 'a\nb', timeoutMs: 0 },
+        postCheck: { command: 'exit 0', timeoutMs: 30_000 },
+      },
+      hookUserId: 1000,
+      hookGroupId: 100,
+    });
+  });
+
+  test('reads the labels of the family that stand outside the prefixes', () => {
+    const { wishes, warnings } = readLabels({
+      [dropIn]: 'true',
+      'com.centurylinklabs.zodiac.original-image': ' nginx:1.27 ',
+    });
+    expect(wishes).toEqual({ ...nothing, isWatchtower: true, originalImage: 'nginx:1.27' });
+    expect(warnings).toEqual([]);
+  });
+
+  test('prefers the own label to the drop-in one', () => {
+    expect(readLabels({ 'upkeep.enable': 'false', [`${dropIn}.enable`]: 'true' }).wishes.enable).toBe(false);
+    expect(readLabels({ [`${dropIn}.enable`]: 'false', 'upkeep.enable': 'true' }).wishes.enable).toBe(true);
+  });
+
+  test('falls back on the drop-in label, when the own one cannot be read', () => {
+    const { wishes, warnings } = readLabels({ 'upkeep.enable': 'nope', [`${dropIn}.enable`]: 'false' });
+    expect(wishes.enable).toBe(false);
+    expect(warnings).toEqual(['Label "upkeep.enable" is ignored: "nope" is not one of true, t, 1, false, f, 0']);
+  });
+
+  test.each([
+    ['enable', 'yes'],
+    ['enable', ''],
+    ['monitor-only', 'on'],
+    ['no-pull', '2'],
+    ['depends-on', 'a b'],
+    ['depends-on', '-db'],
+    ['depends-on', Array.from({ length: 101 }, (_, n) => `c${n}`).join(',')],
+    ['scope', 'x'.repeat(256)],
+    ['scope', 'a\u202eb'],
+    ['stop-signal', 'SIGNOPE'],
+    ['stop-signal', '65'],
+    ['stop-signal', '0'],
+    ['stop-signal', 'SIGRTMIN+16'],
+    ['stop-signal', ''],
+    ['stop-timeout', '-5'],
+    ['stop-timeout', '1M'],
+    ['cooldown-delay', 'soon'],
+    ['health-timeout', '5 minutes'],
+    ['lifecycle.pre-update', ''],
+    ['lifecycle.pre-update', 'a\0b'],
+    ['lifecycle.pre-update', 'x'.repeat(32_769)],
+    ['lifecycle.pre-update-timeout', 'x'],
+    ['lifecycle.uid', 'root'],
+    ['lifecycle.uid', '-1'],
+    ['lifecycle.gid', '2147483648'],
+  ])('counts %s=%j as not given, and warns', (name, value) => {
+    const { wishes, warnings } = readLabels({ [`upkeep.${name}`]: value });
+    expect(wishes).toEqual(nothing);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatch(new RegExp(`^Label "upkeep\\.${name}" is ignored: ".*" is not .+$`));
+    expect(warnings[0]?.length).toBeLessThan(300);
+  });
+
+  test.each([
+    ['9', '9'],
+    ['KILL', 'SIGKILL'],
+    ['SIGQUIT', 'SIGQUIT'],
+    ['sigrtmin+3', 'SIGRTMIN+3'],
+    ['RTMAX-1', 'SIGRTMAX-1'],
+  ])('reads the signal %s as %s', (value, expected) => {
+    expect(readLabels({ 'upkeep.stop-signal': value }).wishes.stopSignal).toBe(expected);
+  });
+
+  test('takes an empty monitor-only or no-pull for false, an empty depends-on for "depends on nothing"', () => {
+    const { wishes, warnings } = readLabels({
+      'upkeep.monitor-only': '',
+      'upkeep.no-pull': ' ',
+      'upkeep.depends-on': '',
+    });
+    expect(wishes).toEqual({ ...nothing, monitorOnly: false, noPull: false, dependsOn: [] });
+    expect(warnings).toEqual([]);
+  });
+
+  test('takes the scope "none" for unscoped, also against a drop-in scope', () => {
+    expect(readLabels({ 'upkeep.scope': 'none', [`${dropIn}.scope`]: 'blue' }).wishes.scope).toBeUndefined();
+    expect(readLabels({ 'upkeep.scope': '' }).warnings).toEqual([]);
+  });
+
+  test('takes 0 for root in an own label, for nothing in a drop-in one', () => {
+    expect(readLabels({ 'upkeep.lifecycle.uid': '0' }).wishes.hookUserId).toBe(0);
+    expect(readLabels({ [`${dropIn}.lifecycle.uid`]: '0' })).toEqual({ wishes: nothing, warnings: [] });
+  });
+
+  test('keeps a hook out, when only its timeout is given', () => {
+    expect(readLabels({ 'upkeep.lifecycle.pre-update-timeout': '5' })).toEqual({ wishes: nothing, warnings: [] });
+  });
+
+  test('warns about a mistyped name, and keeps silent about the journal', () => {
+    expect(readLabels({ 'upkeep.enabel': 'false', 'upkeep.tx.id': 'x', 'upkeep.tx.later': 'x' }).warnings).toEqual([
+      'Label "upkeep.enabel" is not known; did you mean "upkeep.enable"?',
+    ]);
+  });
+
+  test('shows hostile names and values short and escaped', () => {
+    const { warnings } = readLabels({ 'upkeep.enable': `\u001b[2J"${'x'.repeat(2 ** 20)}`, ['upkeep.\n\u202e']: 'x' });
+    expect(warnings[0]).toMatch(/^Label "upkeep\.enable" is ignored: "\\x1b\[2J\\"x+…" is not one of/);
+    expect(warnings[1]).toBe(String.raw`Label "upkeep.\n\u202e" is not known`);
+  });
+
+  test('warns twenty times at most, however many labels are wrong', () => {
+    const { warnings } = readLabels(
+      Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`upkeep.colour-${n}`, 'x'])),
+    );
+    expect(warnings).toHaveLength(20);
+    expect(warnings.at(-1)).toBe('More labels than these are ignored or not known');
+  });
+
+  test('does not take what an object inherits for a label', () => {
+    const labels: Record<string, string> = Object.create({ 'upkeep.enable': 'true' });
+    expect(readLabels(labels)).toEqual({ wishes: nothing, warnings: [] });
+  });
+
+  test('never throws and never says anything unsafe', () => {
+    const key = fc.oneof(
+      fc.constantFrom(...labelNames).map((name) => `upkeep.${name}`),
+      anyText().map((text) => `upkeep.${text}`),
+    );
+    const value = fc.oneof(anyText(), fc.constantFrom('true', '', '0', '1h', 'a,b', 'SIGTERM'));
+    fc.assert(
+      fc.property(fc.dictionary(key, value), fc.boolean(), (labels, areImages) => {
+        for (const warning of readLabelsOf(labels, areImages ? labels : undefined).warnings) {
+          expect(warning).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
+          expect(warning.length).toBeLessThan(1500);
+        }
+      }),
+    );
+  });
+});
+
+describe('readLabels() of what a container has from its image', () => {
+  const everything = {
+    'upkeep.enable': 'true',
+    'upkeep.monitor-only': 'true',
+    'upkeep.no-pull': 'true',
+    'upkeep.no-restart': 'true',
+    'upkeep.update-auto-remove': 'true',
+    'upkeep.start-first': 'true',
+    'upkeep.keep-old': '1d',
+    'upkeep.depends-on': 'db',
+    'upkeep.scope': 'blue',
+    'upkeep.stop-signal': 'INT',
+    'upkeep.stop-timeout': '1m',
+    'upkeep.cooldown-delay': '1h',
+    'upkeep.health-window': '1m',
+    'upkeep.health-timeout': '2m',
+    'upkeep.health-probe': 'exec:id',
+    'upkeep.lifecycle.pre-update': 'dump',
+    'upkeep.lifecycle.pre-update-timeout': '2',
+    'upkeep.lifecycle.uid': '0',
+    'upkeep.lifecycle.gid': '0',
+    'com.centurylinklabs.zodiac.original-image': 'registry.example/app:1',
+    'upkeep.tx.v': '1',
+    'upkeep.tx.id': 'forged',
+  };
+  const heeded: LabelWishes = {
+    ...nothing,
+    ...{ enable: true, monitorOnly: true, noPull: true, keepOldMs: 86_400_000, stopSignal: 'SIGINT' },
+    ...{ stopTimeoutMs: 60_000, cooldownMs: 3_600_000, gateWindowMs: 60_000, gateTimeoutMs: 120_000 },
+    hooks: { ...nothing.hooks, preUpdate: { command: 'dump', timeoutMs: 120_000, isFromImage: true } },
+  };
+
+  test('hears what disposes of the image’s own container only, and names the rest in one line', () => {
+    const { wishes, warnings } = readLabels(everything, everything);
+    expect(wishes).toEqual(heeded);
+    expect(warnings).toHaveLength(1);
+    for (const name of ['no-restart', 'depends-on', 'scope', 'health-probe', 'lifecycle.uid', 'lifecycle.gid', 'tx.*'])
+      expect(warnings[0]).toContain(`"upkeep.${name}"`);
+    expect(warnings[0]).toContain('"com.centurylinklabs.zodiac.original-image"');
+    expect(labelsInEffect(everything, everything)).not.toHaveProperty(['upkeep.lifecycle.uid']);
+  });
+
+  test('hears all of it from the container itself', () => {
+    const { wishes, warnings } = readLabels(everything, { ...everything, ...mapValues(everything, () => 'other') });
+    expect(warnings).toEqual([]);
+    expect(wishes).toMatchObject({
+      scope: 'blue',
+      hookUserId: 0,
+      dependsOn: ['db'],
+      originalImage: expect.any(String),
+    });
+    expect(wishes.hooks.preUpdate).toEqual({ command: 'dump', timeoutMs: 120_000 });
+  });
+
+  test('takes everything for the image’s where that is not known, but for a scope, which keeps others away', () => {
+    const { wishes, warnings } = readLabelsOf(everything, undefined);
+    expect(wishes).toEqual({ ...heeded, scope: 'blue' });
+    expect(warnings).toEqual([expect.stringContaining('gone from the engine')]);
+    expect(wishesOf({ settings: settingsWith(everything) })).toEqual(wishes);
+  });
+
+  test.each([
+    [{ 'upkeep.enable': 'true' }, { [`${dropIn}.enable`]: 'false' }, false],
+    [{ [`${dropIn}.enable`]: 'true' }, { 'upkeep.enable': 'false' }, false],
+  ])('the container’s own word wins over the image’s, in whichever spelling: %j, %j', (image, own, expected) => {
+    expect(readLabels({ ...image, ...own }, image).wishes.enable).toBe(expected);
+  });
+});
+
+describe('readLabels() of a duration that is too long', () => {
+  test.each([
+    ['stop-timeout', '3650d', 'stopTimeoutMs', 3_600_000],
+    ['health-window', '61m', 'gateWindowMs', 3_600_000],
+    ['health-timeout', '9'.repeat(60), 'gateTimeoutMs', 3_600_000],
+    ['cooldown-delay', '366d', 'cooldownMs', 365 * 86_400_000],
+    ['keep-old', '100w', 'keepOldMs', 90 * 86_400_000],
+  ] as const)('takes %s=%s for the longest there is, and says so', (name, text, field, expected) => {
+    const { wishes, warnings } = readLabels({ [`upkeep.${name}`]: text });
+    expect(wishes[field]).toBe(expected);
+    expect(warnings).toEqual([expect.stringContaining(`Label "upkeep.${name}" counts as `)]);
+  });
+
+  test('also for the time that a hook may take', () => {
+    const labels = { 'upkeep.lifecycle.post-check': 'x', 'upkeep.lifecycle.post-check-timeout': '90' };
+    const { wishes, warnings } = readLabels(labels);
+    expect(wishes.hooks.postCheck).toEqual({ command: 'x', timeoutMs: 3_600_000 });
+    expect(warnings).toEqual([expect.stringContaining('"upkeep.lifecycle.post-check-timeout" counts as 1h')]);
+  });
+
+  test.each(['stop-timeout', 'health-window', 'health-timeout'])('takes %s of an hour as it is', (name) => {
+    expect(readLabels({ [`upkeep.${name}`]: '1h' }).warnings).toEqual([]);
+  });
+});
+
+function mapValues(labels: Labels, change: (value: string) => string): Labels {
+  return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, change(value)]));
+}
+
+function settingsWith(labels: Labels) {
+  return { Config: { Image: 'app:1', Labels: labels }, HostConfig: {}, Mounts: [], Networks: {} };
+}
+
+describe('labelsInEffect()', () => {
+  test('tells the labels that are heard, verbatim, and not those that another one wins over', () => {
+    expect(
+      labelsInEffect(
+        {
+          'upkeep.enable': ' True ',
+          [`${dropIn}.enable`]: 'false',
+          [`${dropIn}.scope`]: 'blue',
+          'upkeep.stop-timeout': 'soon',
+          [`${dropIn}.stop-timeout`]: '10s',
+          'upkeep.enabel': 'true',
+          'com.centurylinklabs.zodiac.original-image': 'app:1',
+          'traefik.enable': 'true',
+        },
+        {},
+      ),
+    ).toEqual({
+      'upkeep.enable': ' True ',
+      [`${dropIn}.scope`]: 'blue',
+      [`${dropIn}.stop-timeout`]: '10s',
+      'com.centurylinklabs.zodiac.original-image': 'app:1',
+    });
+  });
+});

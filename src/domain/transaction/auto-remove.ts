@@ -1,0 +1,29 @@
+import type { Container } from '../container/container.ts';
+import { readJournal } from './journal.ts';
+import { ownLabels } from '../container/label-origin.ts';
+
+/** Whether the engine removes the container as soon as it stops (`--rm`). */
+export function removesItself({ settings }: Container): boolean {
+  return settings.HostConfig.AutoRemove === true;
+}
+
+/**
+ * Whether the container's successor is to be one that removes itself: because it is one, or because
+ * it took over from one when an update was rolled back, which left it without `--rm`. Such containers
+ * cannot have a restart policy.
+ */
+export function hasSelfRemovingSuccessor(container: Container): boolean {
+  const { settings, imageLabels } = container;
+  const { Config, HostConfig } = settings;
+  const policy = HostConfig.RestartPolicy?.Name ?? '';
+  if (removesItself(container)) return true;
+  const reading = readJournal(ownLabels(Config.Labels ?? {}, imageLabels ?? {}));
+  return (policy === '' || policy === 'no') && reading.kind === 'journal' && reading.journal.role === 'standin';
+}
+
+/** The same container, as if it had been created with or without `--rm`. */
+export function withAutoRemove(container: Container, AutoRemove: boolean): Container {
+  const { settings } = container;
+  if ((settings.HostConfig.AutoRemove === true) === AutoRemove) return container;
+  return { ...container, settings: { ...settings, HostConfig: { ...settings.HostConfig, AutoRemove } } };
+}

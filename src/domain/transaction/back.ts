@@ -1,0 +1,159 @@
+import { isAlive } from '../container/container.ts';
+import { firstStep, mustNext } from './choose-step.ts';
+import type { Course, MemberFacts, Standing, TransactionFacts } from './facts.ts';
+import {
+  giveItsPolicy,
+  park,
+  remove,
+  rename,
+  restorePolicy,
+  setPolicy,
+  start,
+  startOld,
+  stop,
+  takeName,
+  unmark,
+} from './member-steps.ts';
+import { isEntitled, isFoundInPlace, isTaken, needsStart, wasOursToChange } from './member.ts';
+import { deadManPolicy, noRestart, samePolicy } from './policy.ts';
+import type { Decision, Step } from './step.ts';
+import { failedName } from './transaction-names.ts';
+
+export function back({ members, course, liveRestore }: TransactionFacts, all: readonly MemberFacts[]): Decision {
+  const present = members.filter((member) => member.old !== undefined);
+  const returning = present.filter((member) => isOursToReturn(member, course));
+  const stranded = members.filter((member) => member.old === undefined);
+  const dependentsFirst = present.toReversed();
+  const stopPossible = members.every((member) => member.new?.place !== 'new');
+  const next = (choose: (member: MemberFacts) => Step | false | undefined, order: readonly MemberFacts[] = returning) =>
+    firstStep('rolling back', order, choose, course);
+  return (
+    next(({ old, oldId, isMarked }) => old?.place === 'kept' && !isMarked && { kind: 'mark', oldId }) ??
+    next((member) => member.old?.place === 'kept' && park(member, member.old)) ??
+    next(({ new: successor, old }) => {
+      const isUnproven = successor?.place === 'name' && old?.place === 'old';
+      return isUnproven && !samePolicy(successor.policy, noRestart) && setPolicy(successor, noRestart);
+    }) ??
+    next((member) => awaitReturn(member, liveRestore)) ??
+    next(
+      ({ name, new: successor }) => successor?.place === 'name' && rename(successor, failedName(name)),
+      dependentsFirst,
+    ) ??
+    next(
+      ({ new: successor }) => successor !== undefined && isAlive(successor.status) && stop(successor),
+      dependentsFirst,
+    ) ??
+    mustNext(
+      'rolling back',
+      returning,
+      course,
+      (member) => member.new?.place === 'new' && member.old?.place === 'old' && isEntitled(member) && startOld(member),
+    ) ??
+    next((member) => takeName(member, member.old)) ??
+    mustNext(
+      'rolling back',
+      returning,
+      course,
+      (member) => isEntitled(member) && mayStart(member, course) && startOld(member),
+    ) ??
+    next((member) => stopPossible && isEntitled(member) && outwait(member, course)) ??
+    mustNext(
+      'rolling back',
+      returning,
+      course,
+      (member) => wasOursToChange(member, course) && maySetPolicy(member, course, liveRestore) && restorePolicy(member),
+    ) ??
+    next(giveTagBack, all) ??
+    next((member) => restoreTag(member, course), present) ??
+    next(({ spare }) => spare !== undefined && remove(spare), present) ??
+    mustNext('rolling back', all, course, (member) => !isCarriedOn(member) && unmark(member, course)) ??
+    next((member) => isRemovable(member) && remove(member.new), dependentsFirst) ??
+    carryOn(stranded, course) ??
+    mustNext('rolling back', all, course, (member) => unmark(member, course)) ??
+    mustNext('rolling back', returning, course, (member) => takeName(member, member.old)) ?? {
+      kind: 'end',
+      result: 'undone',
+    }
+  );
+}
+
+/** Only what was parked before has its successor under this name: until then a container at its plain name is its owner's. */
+function mayStart(member: MemberFacts, course: Course): boolean {
+  if (!isFoundInPlace(member, course)) return true;
+  const { old, new: successor, isMarked } = member;
+  return isMarked && (successor === undefined ? old?.startedAt === '' : successor.place === 'bad');
+}
+
+/** Any other policy than the one that an old container waits with has been set by a person. */
+function maySetPolicy(member: MemberFacts, course: Course, liveRestore: boolean): boolean {
+  if (!isFoundInPlace(member, course)) return true;
+  const { old, new: successor, policy, isMarked } = member;
+  if (!isMarked || successor?.place === 'new' || old === undefined || policy === undefined) return false;
+  return samePolicy(old.policy, deadManPolicy(policy, liveRestore));
+}
+
+/** Its old container is gone, so that the successor stays. */
+function isCarriedOn({ old, new: successor }: MemberFacts): boolean {
+  return old === undefined && successor !== undefined;
+}
+
+/** While a copy of it has the name, a successor shows which of the two is ours: without it the next start would take the copy for it. */
+function isRemovable(member: MemberFacts): member is MemberFacts & { readonly new: Standing } {
+  return member.new !== undefined && !(member.nameHeldBy === 'copy' && member.old?.place === 'old');
+}
+
+/**
+ * Restores the kept container's restart policy first: after a power cut it starts by itself, as any old
+ * container does in this phase.
+ */
+function awaitReturn({ old, new: successor, policy, wasRunning }: MemberFacts, liveRestore: boolean): Step | false {
+  if (old?.place !== 'old' || successor?.place !== 'name' || policy === undefined) return false;
+  if (!wasRunning || isAlive(old.status)) return false;
+  const waiting = deadManPolicy(policy, liveRestore);
+  return !samePolicy(old.policy, waiting) && setPolicy(old, waiting);
+}
+
+/** Somebody removed the old container, so that its successor is all there is: it stays, unless the name is taken. */
+function carryOn(stranded: readonly MemberFacts[], course: Course): Decision | undefined {
+  const isForeign = (member: MemberFacts) => member.nameHeldBy === 'rival' || isTaken(member);
+  const next = (choose: (member: MemberFacts) => Step | false | undefined) =>
+    firstStep('rolling back', stranded, choose, course);
+  return (
+    next((member) => member.new !== undefined && isForeign(member) && remove(member.new)) ??
+    next((member) => takeName(member, member.new)) ??
+    next((member) => giveItsPolicy(member, course, false)) ??
+    mustNext('rolling back', stranded, course, (member) => {
+      return member.new !== undefined && needsStart(member) && start(member.new);
+    })
+  );
+}
+
+function isOursToReturn(member: MemberFacts, course: Course): boolean {
+  const { old, nameHeldBy } = member;
+  return old !== undefined && nameHeldBy !== 'rival' && (old.place === 'name' || wasOursToChange(member, course));
+}
+
+export function outwait({ old, wasRunning }: MemberFacts, { stopsInDoubt, outwaited }: Course): Step | false {
+  if (old === undefined || !wasRunning || !isAlive(old.status) || outwaited.has(old.id)) return false;
+  return (stopsInDoubt === 'any' || stopsInDoubt.has(old.id)) && { kind: 'outwait', id: old.id };
+}
+
+/** Where there is no successor, as none could be created, this process alone knows what it has moved the tag away from. */
+function giveTagBack(member: MemberFacts): Step | false {
+  const { new: successor, nameHeldBy, targetImageId, tagMovedFrom, taggedImageId, reference } = member;
+  if (successor !== undefined || tagMovedFrom === undefined || nameHeldBy === 'rival') return false;
+  const isMoved = taggedImageId === targetImageId && taggedImageId !== tagMovedFrom;
+  return isMoved && { kind: 'tag', imageId: tagMovedFrom, reference };
+}
+
+/** In a recovery, a tag goes back only to the image that the engine names for the old container. */
+function restoreTag(member: MemberFacts, course: Course): Step | false {
+  const { old, new: successor, vanishes, standsIn, isMarked, newImageId, taggedImageId, reference } = member;
+  const movedTo = successor?.imageId ?? (vanishes || standsIn || isMarked ? newImageId : '');
+  if (old === undefined || movedTo === '' || taggedImageId !== movedTo || member.nameHeldBy === 'rival') return false;
+  const before = course.isRecovery && member.taggedBefore === '' ? old.imageId : member.taggedBefore;
+  if (before === '' || before === movedTo) return false;
+  const isProven = isMarked || !isFoundInPlace(member, course);
+  if (course.isRecovery && (before !== old.imageId || !isProven)) return false;
+  return { kind: 'tag', imageId: before, reference };
+}

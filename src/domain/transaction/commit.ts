@@ -1,0 +1,78 @@
+import { isAlive } from '../container/container.ts';
+import { firstStep, mustNext } from './choose-step.ts';
+import type { Course, MemberFacts, TransactionFacts } from './facts.ts';
+import {
+  drop,
+  giveItsPolicy,
+  letGo,
+  remove,
+  restorePolicy,
+  setPolicy,
+  start,
+  startOld,
+  stop,
+  takeName,
+  unmark,
+} from './member-steps.ts';
+import { isEntitled, isFoundInPlace, isTaken, needsStart } from './member.ts';
+import { noRestart, samePolicy } from './policy.ts';
+import type { Decision, Step } from './step.ts';
+
+/** Everything here is allowed to find its work done already, by an earlier life of this process. */
+export function commit({ members: all, course }: TransactionFacts): Decision {
+  // A commit parks every old container first: one at its plain name is no part of it, whatever a journal says.
+  const members = all.filter(
+    (member) => !isFoundInPlace(member, course) || (member.isMarked && member.new === undefined),
+  );
+  const replaced = members.filter((member) => member.new !== undefined);
+  const owed = replaced.filter((member) => isOwedMore(member, course));
+  const orphaned = members.filter((member) => member.new === undefined);
+  const next = (choose: (member: MemberFacts) => Step | false | undefined) =>
+    firstStep('committing', replaced, choose, course);
+  return (
+    next((member) => member.old?.place === 'old' && drop(member, member.old)) ??
+    next((member) => takeName(member, member.new)) ??
+    next(({ old }) => old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart)) ??
+    mustNext('committing', owed, course, (member) => giveItsPolicy(member, course, member.old !== undefined)) ??
+    next(({ old }) => old !== undefined && isAlive(old.status) && stop(old)) ??
+    mustNext(
+      'committing',
+      owed,
+      course,
+      (member) => member.new !== undefined && needsStart(member) && start(member.new),
+    ) ??
+    mustNext('committing', replaced, course, (member) => unmark(member, course)) ??
+    next(({ spare }) => spare !== undefined && remove(spare)) ??
+    firstStep(
+      'committing',
+      replaced.toReversed(),
+      (member) => member.old !== undefined && letGo(member, member.old),
+      course,
+    ) ??
+    restoreOrphans(orphaned, course) ??
+    mustNext('committing', orphaned, course, (member) => unmark(member, course)) ?? { kind: 'end', result: 'committed' }
+  );
+}
+
+/**
+ * Whether a committed successor still waits for its policy. Once it has that, the mark goes, and it is its
+ * owner's: who stops it or changes its policy then is not overruled, though the old container may still be there.
+ */
+function isOwedMore({ old, standsIn, isMarked }: MemberFacts, { isRecovery }: Course): boolean {
+  return !isRecovery || isMarked || (old !== undefined && !standsIn && !samePolicy(old.policy, noRestart));
+}
+
+/** Members that lost their successor after the commit: to somebody else, or one that is `--rm` by ending. */
+function restoreOrphans(orphaned: readonly MemberFacts[], course: Course): Decision | undefined {
+  return (
+    firstStep(
+      'committing',
+      orphaned,
+      (member) => member.old?.place === 'drop' && (isTaken(member) || member.standsIn) && remove(member.old),
+      course,
+    ) ??
+    firstStep('committing', orphaned, (member) => takeName(member, member.old), course) ??
+    mustNext('committing', orphaned, course, (member) => isEntitled(member) && startOld(member)) ??
+    firstStep('committing', orphaned, restorePolicy, course)
+  );
+}

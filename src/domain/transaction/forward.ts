@@ -1,0 +1,147 @@
+import { isAlive } from '../container/container.ts';
+import { firstOf, firstStep, stepOf } from './choose-step.ts';
+import type { Course, MemberFacts, Standing, TransactionFacts } from './facts.ts';
+import { drop, park, rename, start, stop } from './member-steps.ts';
+import { isEngaged, isTaken, needsStart } from './member.ts';
+import { deadManPolicy, samePolicy } from './policy.ts';
+import type { Decision, Step, StepArguments } from './step.ts';
+
+export function forward(facts: TransactionFacts): Decision {
+  return (
+    firstOf(facts.members, (member) => whyNotForward(member, facts)) ??
+    prepare(facts) ??
+    askFirst(facts) ??
+    swap(facts) ??
+    prove(facts) ??
+    tellAfterwards(facts) ??
+    firstStep('committing', facts.members, (member) => member.old?.place === 'old' && drop(member, member.old)) ?? {
+      kind: 'end',
+      result: 'committed',
+    }
+  );
+}
+
+function whyNotForward(member: MemberFacts, { members, course }: TransactionFacts): Decision | undefined {
+  const turn = (reason: string, busy = false): Decision => ({ kind: 'turn', reason, busy });
+  if (member.old !== undefined && member.old.place !== 'name' && !isEngaged(member, course)) {
+    return turn(`another update of "${member.name}" is in progress`, true);
+  }
+  if (member.nameHeldBy === 'rival') return turn(`another update of "${member.name}" is in progress`, true);
+  if (isTaken(member)) return turn(`another container has taken the name "${member.name}"`, true);
+  if (member.old?.place === 'name' && member.policy !== undefined && !samePolicy(member.old.policy, member.policy))
+    return turn(`the restart policy of "${member.name}" was changed meanwhile`, true);
+  if (member.old?.place === 'elsewhere') return turn(`somebody renamed "${member.name}" meanwhile`, true);
+  // In a group there is no way back for it: its successor holds on to those of the others.
+  const isCarriedAlong = member.new?.place === 'name' || (member.new !== undefined && members.length > 1);
+  if (member.old === undefined && !isCarriedAlong) return turn(`somebody removed "${member.name}" meanwhile`);
+  if (member.new === undefined) {
+    if (member.old?.place === 'name') return undefined;
+    return turn(
+      member.vanishes
+        ? `the new version of "${member.name}" did not run, so the engine removed it (--rm)`
+        : `somebody removed the successor of "${member.name}"`,
+    );
+  }
+  if (member.targetImageId !== undefined && member.new.imageId !== member.targetImageId) {
+    return turn(`the tag of "${member.reference}" was moved while the successor of "${member.name}" was created`, true);
+  }
+  if (member.spare !== undefined && member.spare.imageId !== member.old?.imageId) {
+    return turn(`the tag of "${member.reference}" was moved while a stand-in for "${member.name}" was created`, true);
+  }
+  const rival = member.rivals[0];
+  return rival === undefined ? undefined : turn(`another update of "${member.name}" is in progress ("${rival}")`, true);
+}
+
+function prepare({ members, course }: TransactionFacts): Decision | undefined {
+  const unmarked = members.find(({ isMarked }) => !isMarked);
+  if (unmarked !== undefined) return stepOf('preparing', { kind: 'mark', oldId: unmarked.oldId });
+  for (const [member, { new: successor }] of members.entries()) {
+    if (successor === undefined) return stepOf('preparing', { kind: 'create', member });
+  }
+  for (const [member, { new: successor, missingNetworks }] of members.entries()) {
+    const [networkId] = missingNetworks;
+    if (successor === undefined || successor.place !== 'new') continue;
+    if (networkId !== undefined) return stepOf('preparing', { kind: 'connect', id: successor.id, networkId, member });
+    if (!course.compared.has(successor.id)) return stepOf('preparing', { kind: 'compare', id: successor.id, member });
+  }
+  for (const [member, { new: successor, lacksStandIn, spare, missingOfStandIn }] of members.entries()) {
+    if (successor?.place !== 'new') continue;
+    if (lacksStandIn) return stepOf('preparing', { kind: 'standIn', member });
+    const [networkId] = missingOfStandIn;
+    if (spare === undefined) continue;
+    if (networkId !== undefined) return stepOf('preparing', { kind: 'connect', id: spare.id, networkId, member });
+    if (!course.compared.has(spare.id)) return stepOf('preparing', { kind: 'compare', id: spare.id, member });
+  }
+  return undefined;
+}
+
+/** Each old may put the update off, and with it that of the whole group: all are asked before any is touched. */
+function askFirst({ members, course }: TransactionFacts): Decision | undefined {
+  return firstStep(
+    'preparing',
+    members.toReversed(),
+    ({ old }) => old?.place === 'name' && runHook('preUpdate', old, course),
+  );
+}
+
+function swap({ members, liveRestore }: TransactionFacts): Decision | undefined {
+  const dependentsFirst = members.toReversed();
+  return (
+    firstStep('stopping', dependentsFirst, ({ old }) => old !== undefined && isBetweenTries(old) && stop(old)) ??
+    firstStep('preparing', dependentsFirst, (member) => member.old?.place === 'name' && park(member, member.old)) ??
+    firstStep(
+      'preparing',
+      dependentsFirst,
+      (member) => member.new?.place === 'new' && rename(member.new, member.name),
+    ) ??
+    firstStep('preparing', members, ({ old, policy, wasRunning, startsFirst }) => {
+      if (old?.place !== 'old' || startsFirst || policy === undefined || !wasRunning || !isAlive(old.status))
+        return undefined;
+      const waiting = deadManPolicy(policy, liveRestore);
+      return !samePolicy(old.policy, waiting) && { kind: 'policy', id: old.id, policy: waiting, afterPause: false };
+    }) ??
+    firstStep(
+      'stopping',
+      dependentsFirst,
+      ({ old, startsFirst }) => old !== undefined && !startsFirst && isAlive(old.status) && stop(old),
+    )
+  );
+}
+
+/** Docker cannot rename what its restart policy is about to start again ("sandbox not found"): that has no network then. */
+function isBetweenTries({ place, status }: Standing): boolean {
+  return place === 'name' && status === 'restarting';
+}
+
+function prove({ members, course }: TransactionFacts): Decision | undefined {
+  const unproven: string[] = [];
+  for (const member of members) {
+    const { new: successor, afterwards, waitsFor } = member;
+    if (afterwards === 'stopped' || successor === undefined || course.proven.has(successor.id)) continue;
+    if (successor.startedAt === '') {
+      const awaited = waitsFor.flatMap((place) => members[place]?.new?.id ?? []).filter((id) => unproven.includes(id));
+      return awaited.length === 0
+        ? stepOf('starting', start(successor))
+        : stepOf('checking health', { kind: 'gate', ids: awaited });
+    }
+    unproven.push(successor.id);
+    if (needsStart(member)) break;
+  }
+  return unproven.length === 0 ? undefined : stepOf('checking health', { kind: 'gate', ids: unproven });
+}
+
+function tellAfterwards({ members, course }: TransactionFacts): Decision | undefined {
+  return firstStep(
+    'checking health',
+    members,
+    ({ new: successor }) => successor !== undefined && runHook('postUpdate', successor, course),
+  );
+}
+
+function runHook(
+  hook: StepArguments['hook']['hook'],
+  { id, status, hasHook }: Standing,
+  { hooked }: Course,
+): Step | false {
+  return hasHook && status === 'running' && !hooked.has(id) && { kind: 'hook', id, hook };
+}

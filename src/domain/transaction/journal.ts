@@ -1,0 +1,172 @@
+import { type Afterwards, afterwards } from '../settings/afterwards.ts';
+import type { RestartPolicy } from '../container/container.ts';
+import { journalPrefix } from '../container/label-names.ts';
+import type { Seal } from '../outside/outside.ts';
+import { parsePolicyCode, policyCode } from './transaction-names.ts';
+
+/**
+ * The plan of a transaction for one container, written once as labels of the successor at its creation.
+ * The containers' names show the progress; plan and names are enough to finish or undo the transaction.
+ */
+export type Journal = {
+  /** The same for all members of a group. */
+  readonly transaction: string;
+  /** The name that old and new contend for. */
+  readonly name: string;
+  readonly oldId: string;
+  readonly oldImageId: string;
+  /** Empty where the old image has none. */
+  readonly oldDigest: string;
+  /** The image that gets the tag back when all is undone. */
+  readonly taggedBefore: string;
+  /** Image of the successor; empty in journals of earlier versions. */
+  readonly newImageId: string;
+  /** The carrier's part: the successor, or the auto-remove replica of the old container. */
+  readonly role: 'successor' | 'standin';
+  /** The engine removes the successor as soon as it stops. */
+  readonly vanishes: boolean;
+  /** `Config.Image` of old and new. */
+  readonly reference: string;
+  readonly policy: RestartPolicy;
+  readonly wasRunning: boolean;
+  readonly afterwards: Afterwards;
+  /** For how long the old container is kept after the commit, milliseconds; 0: it is removed. */
+  readonly keepMs: number;
+  /** See `Instance` in `outside.ts`. */
+  readonly owner: string;
+  /** The container that the owner runs in, where this engine knows it; empty otherwise. */
+  readonly ownerContainer: string;
+  /** All members, dependencies first. The first is the leader: its commit is the commit of all. */
+  readonly members: readonly JournalMember[];
+};
+
+export type JournalMember = { readonly name: string; readonly oldId: string };
+
+/** The label that finds all members of a transaction. */
+export const transactionLabel = `${journalPrefix}id`;
+
+const version = '1';
+
+export function writeJournal(journal: Journal): Record<string, string> {
+  return {
+    [`${journalPrefix}v`]: version,
+    [transactionLabel]: journal.transaction,
+    [`${journalPrefix}name`]: journal.name,
+    [`${journalPrefix}old`]: journal.oldId,
+    [`${journalPrefix}old-image`]: journal.oldImageId,
+    [`${journalPrefix}old-digest`]: journal.oldDigest,
+    [`${journalPrefix}tagged-before`]: journal.taggedBefore,
+    [`${journalPrefix}new-image`]: journal.newImageId,
+    [`${journalPrefix}role`]: journal.role,
+    [`${journalPrefix}rm`]: journal.vanishes ? '1' : '0',
+    [`${journalPrefix}ref`]: journal.reference,
+    [`${journalPrefix}policy`]: policyCode(journal.policy),
+    [`${journalPrefix}run`]: journal.wasRunning ? '1' : '0',
+    [`${journalPrefix}then`]: journal.afterwards,
+    [`${journalPrefix}keep`]: String(journal.keepMs),
+    [`${journalPrefix}owner`]: journal.owner,
+    [`${journalPrefix}owner-container`]: journal.ownerContainer,
+    [`${journalPrefix}members`]: journal.members.map(({ name, oldId }) => `${name}=${oldId}`).join(','),
+  };
+}
+
+/** The part of a journal that a seal covers: all of it. */
+export function sealedText(journal: Journal): string {
+  return JSON.stringify(writeJournal(journal));
+}
+
+/** Holds the seal: see `Seal` in `outside.ts`. */
+export const sealLabel = `${journalPrefix}seal`;
+
+/** Whether a journal carries the seal of our key; without a key every journal does. */
+export function bearsSeal(
+  journal: Journal,
+  labels: Readonly<Record<string, string>>,
+  seal: Pick<Seal, 'verify'> | undefined,
+): boolean {
+  return seal === undefined || seal.verify(sealedText(journal), labels[sealLabel] ?? '');
+}
+
+/** Whether a journal always has this label, or its seal is in it. */
+export function isJournalLabel(label: string): boolean {
+  return fields.has(label.slice(journalPrefix.length)) && label.startsWith(journalPrefix);
+}
+
+const fields: ReadonlySet<string> = new Set(
+  'v id name old old-image old-digest tagged-before new-image role rm ref policy run then keep owner owner-container members seal'.split(
+    ' ',
+  ),
+);
+
+export type JournalReading =
+  | { readonly kind: 'journal'; readonly journal: Journal }
+  /** No journal: an ordinary container. */
+  | { readonly kind: 'none' }
+  /** Written by a version that we do not know, or damaged: not ours to touch. */
+  | { readonly kind: 'foreign'; readonly reason: string };
+
+/** Labels are hostile input: an incomplete or inconsistent journal is `foreign`. */
+export function readJournal(labels: Readonly<Record<string, string>>): JournalReading {
+  const read = (name: string) => labels[`${journalPrefix}${name}`] ?? '';
+  const written = labels[`${journalPrefix}v`];
+  if (written === undefined) return { kind: 'none' };
+  if (written !== version) return { kind: 'foreign', reason: 'the journal was written by another version of Upkeep' };
+  const policy = parsePolicyCode(read('policy'));
+  const members = parseMembers(read('members'));
+  const name = read('name');
+  const oldId = read('old');
+  const transaction = read('id');
+  if (policy === undefined || members === undefined || !isId(oldId) || name === '' || transaction === '') {
+    return { kind: 'foreign', reason: 'the journal labels are incomplete' };
+  }
+  if (!members.some((member) => member.oldId === oldId && member.name === name)) {
+    return { kind: 'foreign', reason: 'the journal does not list its own container' };
+  }
+  return {
+    kind: 'journal',
+    journal: {
+      transaction,
+      name,
+      oldId,
+      oldImageId: read('old-image'),
+      oldDigest: read('old-digest'),
+      taggedBefore: labels[`${journalPrefix}tagged-before`] ?? read('old-image'),
+      newImageId: read('new-image'),
+      role: read('role') === 'standin' ? 'standin' : 'successor',
+      vanishes: read('rm') === '1',
+      reference: read('ref'),
+      policy,
+      wasRunning: read('run') !== '0',
+      afterwards: readAfterwards(read('then'), read('run') !== '0'),
+      keepMs: readKeep(read('keep')),
+      owner: read('owner'),
+      ownerContainer: isId(read('owner-container')) ? read('owner-container') : '',
+      members,
+    },
+  };
+}
+
+/** Journals of earlier versions lack this field; then a container that ran is to run. */
+function readAfterwards(text: string, wasRunning: boolean): Afterwards {
+  return afterwards.find((one) => one === text) ?? (wasRunning ? 'running' : 'stopped');
+}
+
+/** An unreadable or missing value, as in journals of earlier versions, is 0. */
+function readKeep(text: string): number {
+  return /^\d{1,12}$/.test(text) ? Number(text) : 0;
+}
+
+function parseMembers(text: string): readonly JournalMember[] | undefined {
+  const members: JournalMember[] = [];
+  for (const entry of text.split(',')) {
+    const separator = entry.lastIndexOf('=');
+    const member = { name: entry.slice(0, separator), oldId: entry.slice(separator + 1) };
+    if (separator < 1 || !isId(member.oldId)) return undefined;
+    members.push(member);
+  }
+  return members;
+}
+
+function isId(text: string): boolean {
+  return /^[0-9a-f]{64}$/.test(text);
+}

@@ -1,0 +1,39 @@
+import { isAlive } from '../container/container.ts';
+import type { Course, MemberFacts } from './facts.ts';
+
+/** The successor's name is the lock: a member that never had one may be in another updater's hands. */
+export function isEngaged(member: MemberFacts, { engaged }: Course): boolean {
+  return member.new !== undefined || engaged === 'all' || (member.old !== undefined && engaged.has(member.old.id));
+}
+
+/** Whether the successor is not yet, or no longer, what it is to be: a job may have ended, others must run. */
+export function needsStart({ new: successor, afterwards }: MemberFacts): boolean {
+  if (successor === undefined || afterwards === 'stopped') return false;
+  return afterwards === 'completed' ? successor.startedAt === '' : !isAlive(successor.status);
+}
+
+export function isTaken({ nameHeldBy }: MemberFacts): boolean {
+  return nameHeldBy === 'stranger' || nameHeldBy === 'copy';
+}
+
+/** A container whose name somebody else has taken stays parked and stopped: theirs wins. */
+export function isEntitled(member: MemberFacts): boolean {
+  return !isTaken(member);
+}
+
+/**
+ * True if we may change the old container. The plan may be based on another updater's half-done work, so
+ * only a container that we have parked is ours to repair.
+ */
+export function wasOursToChange({ old }: MemberFacts, { parked }: Course): boolean {
+  return parked === 'any' || (old !== undefined && parked.has(old.id));
+}
+
+/**
+ * Whether a recovery finds the old container under its own name, or one that a person gave it, where it may be as its owner wants it. It is on its way
+ * back only when the mark says so, and then only as far as nothing speaks for a person.
+ */
+export function isFoundInPlace({ old }: MemberFacts, { isRecovery, seenParked }: Course): boolean {
+  const isPlain = old?.place === 'name' || old?.place === 'elsewhere';
+  return isRecovery && isPlain && !seenParked.has(old.id);
+}

@@ -1,0 +1,24 @@
+import type { RestartPolicy } from '../container/container.ts';
+
+/**
+ * The policy that an old container waits with while its successor is unproven. Without live-restore
+ * `always` is the one policy that survives every way an engine can die; with live-restore a parked
+ * `always` would be started beside the survivor, so it waits with `no`.
+ */
+export function deadManPolicy(policy: RestartPolicy, liveRestore: boolean): RestartPolicy {
+  const never = policy.Name === '' || policy.Name === 'no';
+  if (never) return policy;
+  if (liveRestore) return policy.Name === 'unless-stopped' ? policy : noRestart;
+  return always;
+}
+
+/** An engine stores an omitted policy as empty or as `no`; they mean the same. */
+export function samePolicy(one: RestartPolicy, other: RestartPolicy): boolean {
+  const name = (policy: RestartPolicy) => (policy.Name === '' ? 'no' : policy.Name);
+  const retries = (policy: RestartPolicy) => (policy.Name === 'on-failure' ? policy.MaximumRetryCount : 0);
+  return name(one) === name(other) && retries(one) === retries(other);
+}
+
+export const noRestart: RestartPolicy = { Name: 'no', MaximumRetryCount: 0 };
+
+const always: RestartPolicy = { Name: 'always', MaximumRetryCount: 0 };

@@ -1,0 +1,45 @@
+import type { RestartPolicy } from '../container/container.ts';
+import type { UpdatePhase } from '../run/session.ts';
+
+export type Decision =
+  | { readonly kind: 'step'; readonly step: Step; readonly phase: UpdatePhase }
+  /** Going forward is no longer possible. */
+  | { readonly kind: 'turn'; readonly reason: string; readonly busy: boolean }
+  | { readonly kind: 'end'; readonly result: 'committed' | 'undone' }
+  /** A step that must not be left out was given up: everything stays as it is, for the next start or a person. */
+  | { readonly kind: 'stuck'; readonly step: Step };
+
+export type Step = { [K in StepKind]: StepOf<K> }[StepKind];
+
+export type StepOf<K extends StepKind> = { readonly kind: K } & StepArguments[K];
+
+export type StepKind = keyof StepArguments;
+
+export type StepArguments = {
+  /** Set or remove the mark of the transaction for one old container. */
+  readonly mark: { readonly oldId: string };
+  readonly unmark: { readonly oldId: string };
+  readonly create: { readonly member: number };
+  readonly standIn: { readonly member: number };
+  readonly connect: { readonly id: string; readonly networkId: string; readonly member: number };
+  /** Hold what the engine made of a successor against what it is to replace. */
+  readonly compare: { readonly id: string; readonly member: number };
+  readonly rename: { readonly id: string; readonly to: string };
+  /** `afterPause`: the engine does not sync its directories, so two writes must not be reordered by a power cut. */
+  readonly policy: { readonly id: string; readonly policy: RestartPolicy; readonly afterPause: boolean };
+  readonly stop: { readonly id: string };
+  readonly start: { readonly id: string };
+  readonly gate: { readonly ids: readonly string[] };
+  readonly hook: { readonly id: string; readonly hook: 'preUpdate' | 'postUpdate' };
+  /** Watch a running container until no stop of an earlier life can end it any more. */
+  readonly outwait: { readonly id: string };
+  readonly tag: { readonly imageId: string; readonly reference: string };
+  readonly remove: { readonly id: string };
+  /** Name an old container that is done with so that it stays for a while. */
+  readonly keep: { readonly id: string };
+};
+
+/** The same for the same step on the same container: attempts are counted by it. */
+export function stepKey(step: Step): string {
+  return JSON.stringify(step);
+}

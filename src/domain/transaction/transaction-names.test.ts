@@ -1,0 +1,122 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { RestartPolicy } from '../container/container.ts';
+import {
+  droppedName,
+  failedName,
+  isParkedName,
+  keptName,
+  parkedName,
+  parseKeptName,
+  parsePolicyCode,
+  parseStandingName,
+  plainName,
+  policyCode,
+  standingPrefix,
+  successorName,
+} from './transaction-names.ts';
+
+const containerName = fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9_.-]{1,60}$/);
+const policy: fc.Arbitrary<RestartPolicy> = fc.oneof(
+  fc.constantFrom('', 'no', 'always', 'unless-stopped').map((Name) => ({ Name, MaximumRetryCount: 0 })),
+  fc.nat(1000).map((MaximumRetryCount) => ({ Name: 'on-failure', MaximumRetryCount })),
+);
+
+test('parseStandingName() reads back every name that a transaction gives', () => {
+  fc.assert(
+    fc.property(containerName, policy, fc.boolean(), (name, restartPolicy, wasRunning) => {
+      expect(parseStandingName(successorName(name))).toEqual({ role: 'new', name });
+      expect(parseStandingName(failedName(name))).toEqual({ role: 'bad', name });
+      expect(parseStandingName(parkedName(name, restartPolicy, wasRunning))).toEqual({
+        role: 'old',
+        name,
+        policy: restartPolicy,
+        wasRunning,
+      });
+      expect(parseStandingName(droppedName(name, restartPolicy, wasRunning))).toEqual({
+        role: 'drop',
+        name,
+        policy: restartPolicy,
+        wasRunning,
+      });
+    }),
+  );
+});
+
+test('parseKeptName() reads back what was kept until when, of names of any length, and no transaction claims it', () => {
+  const until = fc.integer({ min: 0, max: 4e9 }).map((seconds) => seconds * 1000);
+  const longName = fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9_.-]{1,300}$/);
+  fc.assert(
+    fc.property(longName, policy, fc.boolean(), until, (name, restartPolicy, wasRunning, untilMs) => {
+      const kept = { name, policy: restartPolicy, wasRunning, untilMs };
+      const given = keptName(kept);
+      expect(parseKeptName(given)).toEqual(kept);
+      expect(parseStandingName(given)).toBeUndefined();
+      expect(given).toMatch(/^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/);
+      for (const other of [parkedName(name, restartPolicy, wasRunning), droppedName(name, restartPolicy, wasRunning)])
+        expect(parseKeptName(other)).toBeUndefined();
+    }),
+  );
+});
+
+test.each([
+  'web.upkeep-kept',
+  'web.upkeep-kept-u',
+  'web.upkeep-kept-x-1',
+  'web.upkeep-kept-u-',
+  'web.upkeep-kept-u-1A',
+  'web.upkeep-kept-u-1-1',
+  'web.upkeep-kept-u-0123456789',
+  '.upkeep-kept-u-1',
+])('parseKeptName() leaves "%s" to its owner', (name) => expect(parseKeptName(name)).toBeUndefined());
+
+test('a transaction gives only names that an engine accepts, all with one prefix', () => {
+  fc.assert(
+    fc.property(containerName, policy, fc.boolean(), (name, restartPolicy, wasRunning) => {
+      for (const given of [
+        successorName(name),
+        failedName(name),
+        parkedName(name, restartPolicy, wasRunning),
+        droppedName(name, restartPolicy, wasRunning),
+      ]) {
+        expect(given).toMatch(/^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/);
+        expect(given.startsWith(standingPrefix(name))).toBe(true);
+      }
+    }),
+  );
+});
+
+test.each([
+  'web',
+  'web.upkeep',
+  'web.upkeep-',
+  'web.upkeep-older',
+  'web.upkeep-old',
+  'web.upkeep-old-x',
+  'web.upkeep-old-f',
+  '.upkeep-new',
+  'web-upkeep-new',
+])('isParkedName() leaves "%s" to its owner', (name) => expect(isParkedName(name)).toBe(false));
+
+test('policyCode() is read back by parsePolicyCode(), and nothing else is', () => {
+  fc.assert(
+    fc.property(policy, (restartPolicy) => {
+      expect(parsePolicyCode(policyCode(restartPolicy))).toEqual(restartPolicy);
+    }),
+  );
+  expect(parsePolicyCode('constructor')).toBeUndefined();
+  expect(parsePolicyCode('')).toBeUndefined();
+});
+
+test.each([
+  ['web', 'web'],
+  ['web.upkeep-new', 'web'],
+  ['web.upkeep-old-u-s', 'web'],
+  ['web.upkeep-standin', 'web'],
+  ['web.upkeep-kept-u-t5z2kw', 'web'],
+  ['web.upkeep-helper', 'web'],
+  ['web.upkeep-newer', 'web.upkeep-newer'],
+  ['.upkeep-helper', '.upkeep-helper'],
+])('plainName(%j) is %j', (text, expected) => {
+  expect(plainName(text)).toBe(expected);
+});

@@ -1,0 +1,153 @@
+import type { RestartPolicy } from '../container/container.ts';
+
+/**
+ * Where a container stands in a transaction is its *name*, because a name is the one thing of an
+ * existing container that can be changed atomically, durably and with compare-and-set:
+ *
+ * - `web.upkeep-new`: the successor of `web`, created, not yet in its place
+ * - `web.upkeep-old-u`: the container that was `web`, parked; `u` is the code of its restart policy
+ * - `web.upkeep-drop-u`: the same after the commit: the successor is proven, this one may go
+ * - `web.upkeep-bad`: a successor that failed, on its way out
+ * - `web.upkeep-standin`: plays the old one where the engine removes that as soon as it stops (`--rm`)
+ *
+ * Two take no part and stand beside them: in `web.upkeep-helper` Upkeep finishes the update of its own
+ * container `web`, and `web.upkeep-kept-u-t5z2kw` is what was `web` before the last update, stopped and
+ * without a restart policy, until the time at the end of its name.
+ */
+export type StandingName =
+  | { readonly role: 'new' | 'bad'; readonly name: string }
+  | {
+      readonly role: 'old' | 'drop';
+      readonly name: string;
+      readonly policy: RestartPolicy;
+      readonly wasRunning: boolean;
+    };
+
+export function successorName(name: string): string {
+  return `${name}.upkeep-new`;
+}
+
+/** It stands for a container that ran and that, being `--rm`, has no restart policy. */
+export function standInName(name: string): string {
+  return `${name}.upkeep-standin`;
+}
+
+/** Whether a container of this name has not yet taken the place of the one that it stands in for. */
+export function isStandInName(text: string): boolean {
+  return standingPattern.exec(text)?.groups?.['standin'] !== undefined;
+}
+
+export function failedName(name: string): string {
+  return `${name}.upkeep-bad`;
+}
+
+/** The policy and whether it ran go into the name, so that a parked container tells how to restore it even when its successor is gone. */
+export function parkedName(name: string, policy: RestartPolicy, wasRunning: boolean): string {
+  return `${name}.upkeep-old-${policyCode(policy)}${wasRunning ? '' : '-s'}`;
+}
+
+export function droppedName(name: string, policy: RestartPolicy, wasRunning: boolean): string {
+  return `${name}.upkeep-drop-${policyCode(policy)}${wasRunning ? '' : '-s'}`;
+}
+
+/** A container that the last update has replaced, and that may come back as it was. */
+export type KeptName = {
+  readonly name: string;
+  readonly policy: RestartPolicy;
+  readonly wasRunning: boolean;
+  /** Milliseconds since the epoch by the engine's clock, in whole seconds: then it goes. */
+  readonly untilMs: number;
+};
+
+export function keptName({ name, policy, wasRunning, untilMs }: KeptName): string {
+  const until = Math.max(0, Math.ceil(untilMs / 1000)).toString(36);
+  return `${name}.upkeep-kept-${policyCode(policy)}${wasRunning ? '' : '-s'}-${until}`;
+}
+
+/** Seconds in base 36: nine digits last for three million years. */
+const keptPattern = /^(?<name>.+)\.upkeep-kept-(?<policy>[neau]|f\d{1,9})(?<stopped>-s)?-(?<until>[\da-z]{1,9})$/;
+
+/** Undefined for every other name. */
+export function parseKeptName(text: string): KeptName | undefined {
+  const { name, policy: code = '', stopped, until = '' } = keptPattern.exec(text)?.groups ?? {};
+  const policy = parsePolicyCode(code);
+  if (name === undefined || policy === undefined) return undefined;
+  return { name, policy, wasRunning: stopped === undefined, untilMs: Number.parseInt(until, 36) * 1000 };
+}
+
+const standingPattern =
+  /^(?<name>.+)\.upkeep-(?:(?<fresh>new|bad)|(?<standin>standin)|(?<past>old|drop)-(?<policy>[neau]|f\d{1,9})(?<stopped>-s)?)$/;
+
+/** Undefined for every name that no transaction gives. */
+export function parseStandingName(text: string): StandingName | undefined {
+  const groups = standingPattern.exec(text)?.groups;
+  const name = groups?.['name'];
+  if (groups === undefined || name === undefined) return undefined;
+  if (groups['standin'] !== undefined) {
+    return { role: 'old', name, policy: { Name: 'no', MaximumRetryCount: 0 }, wasRunning: true };
+  }
+  if (groups['fresh'] === 'new' || groups['fresh'] === 'bad') return { role: groups['fresh'], name };
+  const policy = parsePolicyCode(groups['policy'] ?? '');
+  if (policy === undefined) return undefined;
+  return {
+    role: groups['past'] === 'drop' ? 'drop' : 'old',
+    name,
+    policy,
+    wasRunning: groups['stopped'] === undefined,
+  };
+}
+
+/** Whether a name belongs to a transaction, so that its container is nobody's to select. */
+export function isParkedName(name: string): boolean {
+  return parseStandingName(name) !== undefined || isHelperName(name);
+}
+
+/** Name of a container outside any update. */
+export function plainName(text: string): string {
+  const own = isHelperName(text) ? text.slice(0, -helperName('').length) : undefined;
+  return own ?? parseStandingName(text)?.name ?? parseKeptName(text)?.name ?? text;
+}
+
+export function helperName(name: string): string {
+  return `${name}.upkeep-helper`;
+}
+
+export function isHelperName(text: string): boolean {
+  return text.length > helperName('').length && text.endsWith(helperName(''));
+}
+
+/** Prefix of all names that a transaction on `name` gives. */
+export function standingPrefix(name: string): string {
+  return `${name}.upkeep-`;
+}
+
+/** `n` no, `e` empty (how 20.10 stores an omitted policy), `a` always, `u` unless-stopped, `f3` on-failure with 3 retries. */
+export function policyCode(policy: RestartPolicy): string {
+  switch (policy.Name) {
+    case '':
+      return 'e';
+    case 'always':
+      return 'a';
+    case 'unless-stopped':
+      return 'u';
+    case 'on-failure':
+      return `f${policy.MaximumRetryCount}`;
+    default:
+      return 'n';
+  }
+}
+
+/** Undefined for a code that no version has written. */
+export function parsePolicyCode(code: string): RestartPolicy | undefined {
+  const name = policyNames.get(code);
+  if (name !== undefined) return { Name: name, MaximumRetryCount: 0 };
+  const retries = /^f(\d{1,9})$/.exec(code)?.[1];
+  return retries === undefined ? undefined : { Name: 'on-failure', MaximumRetryCount: Number(retries) };
+}
+
+const policyNames: ReadonlyMap<string, string> = new Map([
+  ['n', 'no'],
+  ['e', ''],
+  ['a', 'always'],
+  ['u', 'unless-stopped'],
+]);

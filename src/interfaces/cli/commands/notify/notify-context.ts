@@ -1,0 +1,22 @@
+import type { Target } from '../../../../domain/notification/message.ts';
+import type { OutboxRecord } from '../../../../domain/notification/outbox/record.ts';
+import type { Composer } from '../../../../domain/notification/run-facts.ts';
+import type { LookContext } from '../../context/context.ts';
+
+/** Configured notifications. */
+export type NotifySetup = {
+  readonly targets: readonly Target[];
+  /** Home Assistants, as they may be printed: they show containers and get no messages. */
+  readonly homes: readonly string[];
+  /** Why URLs, or parts of them, cannot be used; without secrets. */
+  readonly problems: readonly string[];
+  /** Of those that can be used all the same. */
+  readonly warnings: readonly string[];
+  readonly composer: Composer;
+  /** Messages that wait in --state-dir; empty without it. */
+  readonly outbox: () => Promise<readonly OutboxRecord[]>;
+  readonly newId: () => string;
+  readonly version: string;
+};
+
+export type NotifyContext = LookContext & { readonly setup: NotifySetup; readonly names: readonly string[] };

@@ -1,0 +1,45 @@
+import type { NotifyContext } from './notify-context.ts';
+import { printable } from '../../../../domain/text/printable.ts';
+import type { Draft } from '../../../../domain/notification/run-facts.ts';
+import { exitCodes } from '../../context/context.ts';
+import { printDocument, printLines, styleFor } from '../../render/print.ts';
+import { madeUpRun, madeUpStart, quietRun } from '../../../../domain/notification/made-up-run.ts';
+
+/** `upkeep notify preview`: the messages of a made-up start, a run with something of everything, and a quiet one. */
+export async function preview({ setup, settings, terminal, clock }: NotifyContext): Promise<number> {
+  const { composer, version } = setup;
+  const { level } = settings.notifications;
+  const atMs = clock.nowMs();
+  const drafts: readonly (readonly [string, Draft | undefined])[] = [
+    ['At the start', composer.start(madeUpStart(atMs, version), level)],
+    ['After an update', composer.run(madeUpRun(atMs), level)],
+    ['After a run that found nothing new', composer.run(quietRun(atMs), level)],
+  ];
+  if (settings.output.json) {
+    const documents = drafts.map(([when, draft]) => ({
+      when,
+      message: draft === undefined ? null : documentOf(draft),
+    }));
+    printDocument(terminal, { messages: documents });
+    return exitCodes.done;
+  }
+  const style = styleFor(terminal.out, settings);
+  for (const [when, draft] of drafts) {
+    printLines(terminal.out, [style.grey(`--- ${when} ---`)]);
+    if (draft === undefined || draft.text === '') printLines(terminal.out, ['Nothing is sent']);
+    else printLines(terminal.out, [...titleLines(draft, style.bold), ...shown(draft.text)]);
+  }
+  return exitCodes.done;
+}
+
+function documentOf({ title, text, markdown, level }: Draft) {
+  return { title, text, ...(markdown !== undefined && { markdown }), level };
+}
+
+function titleLines({ title }: Draft, bold: (text: string) => string): readonly string[] {
+  return title === '' ? [] : [bold(printable(title, 500)), ''];
+}
+
+function shown(text: string): readonly string[] {
+  return text.split('\n').map((line) => printable(line, 10_000));
+}

@@ -1,0 +1,24 @@
+import type { NotifyContext } from './notify-context.ts';
+import { exitCodes } from '../../context/context.ts';
+import { printDocument, printLines } from '../../render/print.ts';
+import { problemLines } from './chosen-targets.ts';
+
+/** `upkeep notify upgrade`: the URLs that stand for options of old, whole, with their secrets, a line for each. */
+export async function upgrade(context: NotifyContext): Promise<number> {
+  const { settings, terminal } = context;
+  const { legacyUrls: urls } = settings.notifications;
+  if (settings.output.json) {
+    printDocument(terminal, { urls });
+    return exitCodes.done;
+  }
+  printLines(terminal.err, problemLines(context));
+  if (urls.length === 0) {
+    printLines(terminal.err, ['Nothing to convert: --notifications names no kind, nor does its variable']);
+    return exitCodes.done;
+  }
+  printLines(terminal.err, [
+    'Give these in UPKEEP_NOTIFICATION_URL, or in a file that it names, in place of the options of old. They hold secrets.',
+  ]);
+  printLines(terminal.out, urls);
+  return exitCodes.done;
+}

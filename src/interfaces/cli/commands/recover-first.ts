@@ -1,0 +1,41 @@
+import { printable } from '../../../domain/text/printable.ts';
+import type { RecoveryReport } from '../context/application-types.ts';
+import type { CommandContext } from '../context/context.ts';
+import { codesOfRecovery, type FindingCode } from '../context/exit-code.ts';
+
+/** Finishes or undoes interrupted updates before a new one, and logs them. Returns their part of the exit code. */
+export async function recoverFirst({ application, log, signal }: CommandContext): Promise<readonly FindingCode[]> {
+  const report = await application.recover(signal);
+  tellRecovered(log, report.transactions, 'an interrupted update');
+  return codesOfRecovery(report);
+}
+
+/** One line for each, which says what became of it. */
+export function tellRecovered(
+  log: CommandContext['log'],
+  transactions: RecoveryReport['transactions'],
+  what: string,
+): void {
+  for (const transaction of transactions) {
+    const { containers, result } = transaction;
+    log[tellings[result].level](recoveryLine(transaction, what), { containers, result });
+  }
+}
+
+export function recoveryLine(
+  { containers, result, reason, looksAlike }: RecoveryReport['transactions'][number],
+  what: string,
+): string {
+  const which = containers.map((name) => printable(name, 300)).join(', ');
+  const why = reason === '' ? '' : `: ${printable(reason, 1000)}`;
+  return `${tellings[result].verb} ${looksAlike ? '' : `${what} of `}${which}${why}`;
+}
+
+type Result = RecoveryReport['transactions'][number]['result'];
+
+const tellings: Readonly<Record<Result, { readonly level: 'info' | 'warn' | 'error'; readonly verb: string }>> = {
+  finished: { level: 'info', verb: 'Finished' },
+  undone: { level: 'info', verb: 'Undid' },
+  left: { level: 'warn', verb: 'Left alone' },
+  failed: { level: 'error', verb: 'Cannot repair' },
+};

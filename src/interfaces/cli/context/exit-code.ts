@@ -1,0 +1,42 @@
+import type { OutcomeKind, Session } from '../../../domain/run/session.ts';
+import type { CheckReport, RecoveryReport } from './application-types.ts';
+import { exitCodes } from './context.ts';
+
+/** Of several findings the gravest one is the exit code: a failure before what is unsettled, that before success. */
+export function gravest(codes: Iterable<FindingCode>): FindingCode {
+  const found = new Set(codes);
+  return byGravity.find((code) => found.has(code)) ?? exitCodes.done;
+}
+
+/** For each container of a run. */
+export function codesOfSession({ containers }: Session): readonly FindingCode[] {
+  return containers.map(({ outcome }) => codeOfOutcome[outcome]);
+}
+
+/** For each container of a check. */
+export function codesOfCheck({ containers }: CheckReport): readonly FindingCode[] {
+  return containers.map(({ status }) => (status === 'unknown' ? exitCodes.unsettled : exitCodes.done));
+}
+
+/** For each interrupted update; what only looks like one means nothing. */
+export function codesOfRecovery({ transactions }: RecoveryReport): readonly FindingCode[] {
+  return transactions.map(({ result, isPending }) => {
+    if (result === 'failed') return exitCodes.failed;
+    return isPending ? exitCodes.unsettled : exitCodes.done;
+  });
+}
+
+export type FindingCode = (typeof byGravity)[number];
+
+const byGravity = [exitCodes.failed, exitCodes.unsettled, exitCodes.done] as const;
+
+const codeOfOutcome: Readonly<Record<OutcomeKind, FindingCode>> = {
+  updated: exitCodes.done,
+  fresh: exitCodes.done,
+  restarted: exitCodes.done,
+  skipped: exitCodes.done,
+  deferred: exitCodes.done,
+  failed: exitCodes.failed,
+  rolled_back: exitCodes.failed,
+  unknown: exitCodes.unsettled,
+};

@@ -1,0 +1,16 @@
+import { ServiceError } from '../../../domain/errors.ts';
+import { quoted } from '../../../domain/text/printable.ts';
+import type { CheckReport } from './application-types.ts';
+
+/** Throws `not-found` when a name or an image of the request means no watched container: a slip must not pass as "all is well". */
+export function refuseUnmatched({ unmatched }: CheckReport, verb: 'check' | 'update'): void {
+  if (unmatched.length === 0) return;
+  const message = unmatched
+    .map(({ filter, reason }) => `Cannot ${verb} ${quoted(filter)}: ${lowerFirst(reason)}`)
+    .join('\n');
+  throw new ServiceError('not-found', message, { remedy: '"upkeep check" without names lists what is watched' });
+}
+
+function lowerFirst(sentence: string): string {
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1);
+}

@@ -1,0 +1,94 @@
+import { shortDigest } from '../../../domain/reference/digest.ts';
+import type { ServiceEvent } from '../../../domain/run/event.ts';
+import type { LogFields } from '../../../domain/outside/outside.ts';
+import { printable } from '../../../domain/text/printable.ts';
+import { sayDowntime } from './downtime.ts';
+import { outcomeWording, wordingOfStatus } from './wording.ts';
+
+/** An event as a line for people, and as data for machines. */
+export type Announcement = {
+  readonly level: Level;
+  /** A sentence without a final period, safe to print. */
+  readonly message: string;
+  readonly fields: LogFields;
+};
+
+type Level = 'debug' | 'info' | 'warn' | 'error';
+
+/** Undefined for events that are too many to be lines. */
+export function announce(event: ServiceEvent): Announcement | undefined {
+  const said = say(event);
+  return said && { level: said[0], message: printable(said[1], longestMessage), fields: fieldsOf(event) };
+}
+
+function say(event: ServiceEvent): readonly [Level, string] | undefined {
+  switch (event.kind) {
+    case 'scan_started':
+      return ['info', 'Checking for updates'];
+    case 'scan_skipped':
+      return ['warn', event.reason];
+    case 'containers_selected':
+      return ['debug', `${countOf(event.names.length, 'container')} to check`];
+    case 'container_checked':
+      return [
+        levelOfStatus(event.status),
+        `${event.container}: ${withReason(wordingOfStatus(event.status).text, event.reason)}`,
+      ];
+    case 'pull_progress':
+      return undefined;
+    case 'update_started':
+      return [
+        'info',
+        `${event.container}: updating ${event.image}${event.to === '' ? '' : ` to ${shortDigest(event.to)}`}`,
+      ];
+    case 'phase_entered':
+      return ['debug', `${event.container}: ${event.phase}`];
+    case 'update_completed':
+    case 'update_deferred':
+      return ['info', sayOutcome(event)];
+    case 'update_failed':
+      return ['error', sayOutcome(event)];
+    case 'image_cleanup':
+      return ['info', `${countOf(event.images.length, 'old image')} removed`];
+    case 'scan_completed':
+      return [event.failed > 0 ? 'warn' : 'info', sayCounts(event)];
+    case 'scan_failed':
+      return ['error', event.error];
+  }
+}
+
+const longestMessage = 2000;
+
+function levelOfStatus(status: string): Level {
+  if (status === 'unknown') return 'warn';
+  return status === 'stale' || status === 'held' ? 'info' : 'debug';
+}
+
+function sayOutcome({
+  outcome: { name, outcome, reason, downtimeMs, stoppingMs },
+}: Extract<ServiceEvent, { outcome: object }>): string {
+  const down = sayDowntime(downtimeMs, stoppingMs);
+  const what = outcomeWording[outcome].text;
+  return `${name}: ${withReason(down === '' ? what : `${what} (${down})`, reason)}`;
+}
+
+function sayCounts({ scanned, updated, failed, purpose }: ServiceEvent & { kind: 'scan_completed' }): string {
+  const checked = `${countOf(scanned, 'container')} checked`;
+  return purpose === 'check' ? checked : `${checked}, ${updated} updated, ${failed} failed`;
+}
+
+function withReason(what: string, reason: string): string {
+  return reason === '' ? what : `${what}: ${reason}`;
+}
+
+function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** All that the event holds, but for what the line itself or other events say. */
+function fieldsOf(event: ServiceEvent): LogFields {
+  const fields = Object.entries(event).filter(([name]) => !unsaid.has(name));
+  return { event: event.kind, ...Object.fromEntries<unknown>(fields), ...('outcome' in event ? event.outcome : {}) };
+}
+
+const unsaid: ReadonlySet<string> = new Set(['kind', 'atMs', 'session', 'outcome', 'recipients']);

@@ -1,0 +1,62 @@
+import { shortDigest } from '../../../domain/reference/digest.ts';
+import { printable } from '../../../domain/text/printable.ts';
+import { isJsonObject, type JsonObject } from '../../../domain/run/running-service.ts';
+import { sayDowntime } from './downtime.ts';
+import { numberOf, textOf } from './fields.ts';
+import type { Style, StyleName } from '../terminal/style.ts';
+
+/** An event of the stream as a line for people: when, and what. */
+export function eventLine(event: JsonObject, style: Style): string {
+  const type = textOf(event, 'type', 60);
+  const data = isJsonObject(event['data']) ? event['data'] : {};
+  const { say, colour } = Object.hasOwn(tellings, type) ? (tellings[type] ?? other) : other;
+  const time = style.grey(textOf(event, 'timestamp', 40).replace(/\.\d+/, ''));
+  return `${time} ${style[colour](say(data, type))}`;
+}
+
+type Telling = { readonly say: (data: JsonObject, type: string) => string; readonly colour: StyleName };
+
+const tellings: Readonly<Record<string, Telling>> = {
+  scan_started: { say: () => 'Checking for updates', colour: 'plain' },
+  scan_completed: {
+    say: (data) =>
+      `${numberOf(data, 'scanned')} checked, ${numberOf(data, 'updated')} updated, ${numberOf(data, 'failed')} failed`,
+    colour: 'bold',
+  },
+  scan_failed: { say: (data) => `The update failed: ${textOf(data, 'error', longestWhy)}`, colour: 'red' },
+  update_started: { say: sayStarted, colour: 'plain' },
+  update_completed: { say: (data) => `${textOf(data, 'container')}: updated${downOf(data)}`, colour: 'green' },
+  update_deferred: {
+    say: (data) => `${textOf(data, 'container')}: deferred: ${textOf(data, 'reason', longestWhy)}`,
+    colour: 'cyan',
+  },
+  update_failed: { say: sayFailed, colour: 'red' },
+  image_cleanup: {
+    say: ({ images }) => `Old images removed: ${Array.isArray(images) ? images.length : 0}`,
+    colour: 'plain',
+  },
+};
+
+/** A kind that a newer service knows and we do not. */
+const other: Telling = {
+  say: (data, type) => `${type} ${printable(JSON.stringify(data), longestWhy)}`,
+  colour: 'plain',
+};
+
+const longestWhy = 2000;
+
+function sayStarted(data: JsonObject): string {
+  const to = textOf(data, 'to');
+  return `${textOf(data, 'container')}: updating ${textOf(data, 'image')}${to === '' ? '' : ` to ${shortDigest(to)}`}`;
+}
+
+function sayFailed(data: JsonObject): string {
+  const outcome = data['rolled_back'] === true ? 'rolled back' : 'failed';
+  return `${textOf(data, 'container')}: ${outcome}${downOf(data)}: ${textOf(data, 'error', longestWhy)}`;
+}
+
+function downOf(data: JsonObject): string {
+  const ms = (name: string) => (typeof data[name] === 'number' ? data[name] : undefined);
+  const down = sayDowntime(ms('downtime_ms'), ms('stopping_ms'));
+  return down === '' ? '' : ` (${down})`;
+}

@@ -1,0 +1,25 @@
+import { ServiceError } from '../../../domain/errors.ts';
+import { isJsonObject, type JsonObject } from '../../../domain/run/running-service.ts';
+import { printable, quoted } from '../../../domain/text/printable.ts';
+
+/** The objects of a list in a document; throws `service-invalid` where there is no such list. */
+export function listOf(document: JsonObject, name: string): readonly JsonObject[] {
+  const list = document[name];
+  if (Array.isArray(list) && list.every(isJsonObject)) return list;
+  throw new ServiceError(
+    'service-invalid',
+    `Cannot read the answer of the service: it holds no list of ${quoted(name)}`,
+  );
+}
+
+/** Safe to print; empty for what is no text and no number. */
+export function textOf(object: JsonObject, name: string, maxLength = 300): string {
+  const value = object[name];
+  return typeof value === 'string' || typeof value === 'number' ? printable(String(value), maxLength) : '';
+}
+
+/** 0 for what is no number. */
+export function numberOf(object: JsonObject, name: string): number {
+  const value = object[name];
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+}

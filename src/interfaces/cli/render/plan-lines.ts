@@ -1,0 +1,82 @@
+import { shortDigest } from '../../../domain/reference/digest.ts';
+import { printable } from '../../../domain/text/printable.ts';
+import type { PlannedMember, PlannedTransaction, UpdatePlan } from '../../../domain/plan/update-plan.ts';
+import type { PlanReport, RehearsalReport } from '../context/application-types.ts';
+import type { Style } from '../terminal/style.ts';
+
+/** Steps of an update, in order and with the reasons. */
+export function planLines({ report, plan }: PlanReport, style: Style): readonly string[] {
+  const reasons = new Map(report.containers.map(({ id, reason }) => [id, reason]));
+  const { transactions, refused, restarts } = plan;
+  const unknown = report.containers.filter(({ status }) => status === 'unknown');
+  const groups = transactions.length === 1 ? 'one group' : `${transactions.length} groups`;
+  const head =
+    transactions.length === 0 ? 'Nothing would be updated' : `An update would replace ${groups} of containers`;
+  return [
+    style.bold(head),
+    ...transactions.flatMap((transaction, index) => transactionLines(transaction, index + 1, plan, reasons, style)),
+    ...(restarts.length === 0 ? [] : ['', style.bold(restartsHead)]),
+    ...restarts.map(({ container, because }) => {
+      const names = because.map(({ name }) => shown(name));
+      return `  ${style.bold(shown(container.name))}: after ${names.join(', ')}`;
+    }),
+    ...(refused.length === 0 ? [] : ['', style.bold('It would leave alone')]),
+    ...refused.map(({ name, reason }) => `  ${style.bold(shown(name))}: ${shown(reason)}`),
+    ...(unknown.length === 0 ? [] : ['', style.bold('It could not be checked whether there is something newer for')]),
+    ...unknown.map(({ name, reason }) => `  ${style.bold(shown(name))}: ${shown(reason)}`),
+    '',
+    style.grey('Nothing was changed'),
+  ];
+}
+
+/** Results of the rehearsal. */
+export function rehearsalLines({ rehearsals }: RehearsalReport, style: Style): readonly string[] {
+  return rehearsals.map(({ containers, faithful, reason }) => {
+    const names = style.bold(containers.map(shown).join(', '));
+    if (faithful)
+      return `${style.green('verified')}  ${names}: created aside, the same as now but for the image, and removed`;
+    return `${style.red('refused')}   ${names}: ${shown(reason)}`;
+  });
+}
+
+const restartsHead = 'Then it would restart, because they ask for it (depends_on with restart: true)';
+
+function transactionLines(
+  { members, after }: PlannedTransaction,
+  number: number,
+  { transactions }: UpdatePlan,
+  reasons: ReadonlyMap<string, string>,
+  style: Style,
+): readonly string[] {
+  const first = after
+    .map((id) => transactions.findIndex((other) => other.id === id) + 1)
+    .filter((other) => other > 0)
+    .join(', ');
+  const title = members.length === 1 ? `${number}.` : `${number}. together or not at all:`;
+  return [
+    '',
+    first === '' ? title : `${title} ${style.grey(`(after ${first}, if that succeeds)`)}`,
+    ...members.map((member) => memberLine(member, members, reasons, style)),
+  ];
+}
+
+function memberLine(
+  { container, cause, reference, digest, holdsOnTo, afterwards }: PlannedMember,
+  members: readonly PlannedMember[],
+  reasons: ReadonlyMap<string, string>,
+  style: Style,
+): string {
+  const name = style.bold(shown(container.name));
+  if (cause === 'linked') {
+    const targets = members.filter((other) => holdsOnTo.includes(other.container.id));
+    return `   ${name}: created anew from the same image, because it holds on to ${targets.map((target) => shown(target.container.name)).join(', ')}`;
+  }
+  const to = digest === undefined ? '' : ` to ${shortDigest(digest)}`;
+  const reason = reasons.get(container.id) ?? '';
+  const how = afterwards === 'stopped' ? ', left stopped' : '';
+  return `   ${name}: ${shown(reference)}${to}${how}${reason === '' ? '' : style.grey(` (${shown(reason)})`)}`;
+}
+
+function shown(text: string): string {
+  return printable(text, 1000);
+}

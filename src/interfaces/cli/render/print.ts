@@ -1,0 +1,30 @@
+import type { Settings } from '../../../config/read/settings.ts';
+import { printableJson } from '../../../domain/text/printable.ts';
+import type { Document } from '../context/documents.ts';
+import { createStyle, type Style } from '../terminal/style.ts';
+import { layoutTable, type Table } from '../terminal/table.ts';
+import type { Terminal, TextOutput } from '../terminal/terminal.ts';
+
+export function printLines(output: TextOutput, lines: readonly string[]): void {
+  if (lines.length > 0) output.write(`${lines.join('\n')}\n`);
+}
+
+export function printDocument({ out }: Terminal, document: Document): void {
+  out.write(`${printableJson(JSON.stringify(document, undefined, 2))}\n`);
+}
+
+/** In the terminal's width, long reasons in several lines; in a pipe one line per row, however long. */
+export function printTable({ out }: Terminal, table: Table, style: Style): void {
+  const width = out.isTerminal ? Math.max(1, out.columns() - 1) : Number.POSITIVE_INFINITY;
+  printLines(out, layoutTable(table, { width, overflow: out.isTerminal ? 'wrap' : 'cut', style }));
+}
+
+/** Colours are for terminals that can show them and users who want them. */
+export function styleFor(output: TextOutput, settings: Settings): Style {
+  return createStyle(output.isTerminal && settings.output.colour);
+}
+
+/** Whether the result is watched by a person while it comes about. */
+export function isWatched({ out }: Terminal, { output }: Settings): boolean {
+  return out.isTerminal && output.live && !output.json;
+}

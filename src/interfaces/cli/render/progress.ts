@@ -1,0 +1,42 @@
+import type { Application } from '../../../application/application.ts';
+import type { ServiceEvent } from '../../../domain/run/event.ts';
+import { announce } from './announcement.ts';
+import type { CommandContext } from '../context/context.ts';
+import { showLiveTable } from './live-table.ts';
+import { logEvents } from './log-events.ts';
+import { isWatched, styleFor } from './print.ts';
+import type { TextOutput } from '../terminal/terminal.ts';
+
+/**
+ * Shows the application's progress: a live table on a terminal, lines in a pipe, the log if standard
+ * output is reserved for a document. Returns the function that ends it.
+ */
+export function tellProgress(context: CommandContext): () => void {
+  const { application, settings, terminal, clock, log } = context;
+  if (settings.output.json) return logEvents(application, log, settings.log);
+  if (!isWatched(terminal, settings)) return writeEventLines(application, terminal.out);
+  return showLiveTable(application, { terminal, clock, style: styleFor(terminal.out, settings) }).end;
+}
+
+/** One line for each event that is news, until the returned function is called. */
+export function writeEventLines(application: Application, output: TextOutput): () => void {
+  return application.subscribe((event) => {
+    const announcement = isNews(event) ? announce(event) : undefined;
+    if (announcement !== undefined) output.write(`${announcement.message}\n`);
+  });
+}
+
+/** Unchanged containers are left out here; the final table lists them. */
+function isNews(event: ServiceEvent): boolean {
+  if (event.kind === 'container_checked') return event.status === 'stale' || event.status === 'unknown';
+  return newsKinds.has(event.kind);
+}
+
+const newsKinds: ReadonlySet<string> = new Set<ServiceEvent['kind']>([
+  'update_started',
+  'phase_entered',
+  'update_completed',
+  'update_failed',
+  'update_deferred',
+  'image_cleanup',
+]);

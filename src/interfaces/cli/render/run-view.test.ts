@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import { containerOutcome } from '../../../../test/support/fake-application.ts';
+import { createFakeClock } from '../../../../test/support/fake-clock.ts';
+import type { ServiceEvent } from '../../../domain/run/event.ts';
+import { createRunView } from './run-view.ts';
+
+const runId = 'run-1';
+
+describe('createRunView()', () => {
+  test('follows a container from waiting to updated', async () => {
+    const clock = createFakeClock();
+    const view = createRunView(clock);
+    const hear = (event: ServiceEvent) => {
+      view.hear(event);
+      return view.rows()[0]?.cells.map(({ text }) => text);
+    };
+    const container = 'web';
+    const outcome = containerOutcome('web', { image: 'nginx:1.27', outcome: 'updated' });
+    const progress = { layersDone: 1, layers: 3, bytes: 4_500_000, totalBytes: 9_000_000 };
+    expect(hear({ kind: 'containers_selected', runId, names: ['web'] })).toEqual(['web', '', 'waiting', '']);
+    expect(
+      hear({ kind: 'container_checked', runId, container, image: 'nginx:1.27', status: 'stale', reason: 'Newer' }),
+    ).toEqual(['web', 'nginx:1.27', 'update available', 'Newer']);
+    expect(hear({ kind: 'update_started', runId, container, image: 'nginx:1.27', from: '', to: '', atMs: 0 })).toEqual([
+      'web',
+      'nginx:1.27',
+      'preparing',
+      '',
+    ]);
+    expect(hear({ kind: 'pull_progress', runId, container, progress })?.[2]).toBe('pulling 50% of 9.0 MB');
+    expect(hear({ kind: 'pull_progress', runId, container, progress: { ...progress, totalBytes: 0 } })?.[2]).toBe(
+      'pulling 1/3 layers',
+    );
+    expect(hear({ kind: 'phase_entered', runId, container, phase: 'checking health' })?.[2]).toBe('checking health');
+    await clock.advance(7400);
+    expect(hear({ kind: 'phase_entered', runId, container, phase: 'checking health' })?.[2]).toBe('checking health 7s');
+    expect(hear({ kind: 'update_completed', runId, outcome, atMs: 0 })?.[2]).toBe('updated');
+  });
+
+  test('says which rows are worth a look when there is no room for all', () => {
+    const view = createRunView(createFakeClock());
+    const checked = (container: string, status: string) =>
+      view.hear({ kind: 'container_checked', runId, container, image: '', status, reason: '' });
+    checked('a', 'fresh');
+    checked('b', 'unknown');
+    checked('c', 'stale');
+    view.hear({ kind: 'phase_entered', runId, container: 'c', phase: 'rolling back' });
+    expect(view.rows().map(({ interest }) => interest)).toEqual(['quiet', 'told', 'busy']);
+  });
+
+  test('shows no control character of a name, an image or a reason', () => {
+    const view = createRunView(createFakeClock());
+    const evil = '\u001b[2Jx\n';
+    view.hear({ kind: 'container_checked', runId, container: evil, image: evil, status: evil, reason: evil });
+    // oxlint-disable-next-line no-control-regex -- looking for them is the point
+    for (const { text } of view.rows()[0]?.cells ?? []) expect(text).not.toMatch(/[\u0000-\u001f]/);
+  });
+});

@@ -1,0 +1,117 @@
+import type { Cell } from '../terminal/cell.ts';
+import { formatDuration } from '../../../domain/text/duration.ts';
+import type { ServiceEvent, PullProgress } from '../../../domain/run/event.ts';
+import type { Clock } from '../../../domain/outside/outside.ts';
+import { printable } from '../../../domain/text/printable.ts';
+import type { OutcomeKind, UpdatePhase } from '../../../domain/run/session.ts';
+import { shortImage } from './container-table.ts';
+import { outcomeWording, wordingOfStatus } from './wording.ts';
+
+/** Progress of a run, one row per container. */
+export type RunView = {
+  readonly hear: (event: ServiceEvent) => void;
+  /** In the order in which the containers were named first. */
+  readonly rows: () => readonly ViewRow[];
+};
+
+export type ViewRow = {
+  /** Name, image, state, reason. */
+  readonly cells: readonly Cell[];
+  /** `busy`: it changes while one looks. `told`: there is something to know. `quiet`: all is as it was. */
+  readonly interest: 'busy' | 'told' | 'quiet';
+};
+
+export function createRunView(clock: Clock): RunView {
+  const rows = new Map<string, Row>();
+  const change = (name: string, parts: Partial<Row>) => rows.set(name, { ...(rows.get(name) ?? newRow), ...parts });
+  const enter = (name: string, phase: UpdatePhase, progress?: PullProgress) => {
+    const state = rows.get(name)?.state;
+    const sinceMs = state?.kind === 'busy' && state.phase === phase ? state.sinceMs : clock.monotonicMs();
+    change(name, { state: { kind: 'busy', phase, sinceMs, progress } });
+  };
+  return {
+    hear: (event) => {
+      if (event.kind === 'containers_selected') for (const name of event.names) change(name, {});
+      if (event.kind === 'container_checked') {
+        const { container, image, reason, status } = event;
+        change(container, { image, reason, state: { kind: 'checked', status } });
+      }
+      if (event.kind === 'update_started') {
+        change(event.container, { image: event.image, reason: '' });
+        enter(event.container, 'preparing');
+      }
+      if (event.kind === 'pull_progress') enter(event.container, 'pulling', event.progress);
+      if (event.kind === 'phase_entered') enter(event.container, event.phase);
+      if ('outcome' in event) {
+        const { name, image, reason, outcome } = event.outcome;
+        change(name, { image, reason, state: { kind: 'done', outcome } });
+      }
+    },
+    rows: () => [...rows].map(([name, row]) => viewOf(name, row, clock.monotonicMs())),
+  };
+}
+
+type Row = { readonly image: string; readonly state: RowState; readonly reason: string };
+
+type RowState =
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'checked'; readonly status: string }
+  | {
+      readonly kind: 'busy';
+      readonly phase: UpdatePhase;
+      readonly sinceMs: number;
+      readonly progress: PullProgress | undefined;
+    }
+  | { readonly kind: 'done'; readonly outcome: OutcomeKind };
+
+const newRow: Row = { image: '', state: { kind: 'waiting' }, reason: '' };
+
+function viewOf(name: string, { image, state, reason }: Row, nowMs: number): ViewRow {
+  const text = (of: string): Cell => ({ text: printable(of, 500), style: 'plain' });
+  const cells = [
+    { ...text(name), style: 'bold' as const },
+    { text: shortImage(image), style: 'plain' as const },
+    stateCell(state, nowMs),
+    text(reason),
+  ];
+  return { cells, interest: interestOf(state) };
+}
+
+function stateCell(state: RowState, nowMs: number): Cell {
+  switch (state.kind) {
+    case 'waiting':
+      return { text: 'waiting', style: 'grey' };
+    case 'checked':
+      return wordingOfStatus(state.status);
+    case 'busy':
+      return {
+        text: `${state.phase}${detailOf(state, nowMs)}`,
+        style: state.phase === 'rolling back' ? 'red' : 'cyan',
+      };
+    case 'done':
+      return outcomeWording[state.outcome];
+  }
+}
+
+/** How far a pull is; of other phases how long they last, once that is worth a word. */
+function detailOf({ sinceMs, progress }: RowState & { kind: 'busy' }, nowMs: number): string {
+  if (progress !== undefined && progress.layers > 0) return ` ${progressText(progress)}`;
+  const seconds = Math.floor((nowMs - sinceMs) / 1000);
+  return seconds < 2 ? '' : ` ${formatDuration(seconds * 1000)}`;
+}
+
+function progressText({ bytes, totalBytes, layersDone, layers }: PullProgress): string {
+  if (totalBytes <= 0) return `${layersDone}/${layers} layers`;
+  const percent = Math.min(100, Math.floor((100 * bytes) / totalBytes));
+  return `${percent}% of ${megabytes(totalBytes)} MB`;
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(bytes < 10e6 ? 1 : 0);
+}
+
+function interestOf(state: RowState): ViewRow['interest'] {
+  if (state.kind === 'busy') return 'busy';
+  if (state.kind === 'done') return 'told';
+  return state.kind === 'checked' && /^(?:stale|unknown)$/.test(state.status) ? 'told' : 'quiet';
+}

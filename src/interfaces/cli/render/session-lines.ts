@@ -1,0 +1,36 @@
+import { formatDuration } from '../../../domain/text/duration.ts';
+import { printable } from '../../../domain/text/printable.ts';
+import type { ContainerOutcome, Session } from '../../../domain/run/session.ts';
+import type { Style } from '../terminal/style.ts';
+import { countsOf, outcomeWording } from './wording.ts';
+
+/** Lines below the table of a session: the last log lines of failed versions, and the counts. */
+export function sessionLines({ containers, durationMs }: Session, style: Style): readonly string[] {
+  const counts = countsOf(
+    containers.map(({ outcome }) => outcome),
+    outcomeWording,
+  );
+  return [
+    ...containers.flatMap((container) => lastWords(container, style)),
+    ...(containers.length === 0 ? [] : ['']),
+    `${counts} in ${formatDuration(coarse(durationMs))}`,
+  ];
+}
+
+/** More than a health check or a stack trace usually needs. */
+const mostLogLines = 20;
+
+function lastWords({ name, log }: ContainerOutcome, style: Style): readonly string[] {
+  if (log === undefined || log.trim() === '') return [];
+  const lines = log.trimEnd().split(/\r?\n/).slice(-mostLogLines);
+  return [
+    '',
+    `The last log lines of the new ${printable(name, 300)}:`,
+    ...lines.map((line) => style.grey(`  | ${printable(line, 500)}`)),
+  ];
+}
+
+/** Tenths of a second are enough for people. */
+function coarse(ms: number): number {
+  return ms < 1000 ? Math.round(ms) : Math.round(ms / 100) * 100;
+}

@@ -1,0 +1,13 @@
+import type { StyleName } from './style.ts';
+
+export type Column = {
+  readonly title: string;
+  /** It is not made narrower than this while another column can give. */
+  readonly min: number;
+  /** Which end of a text stays when it is cut. */
+  readonly keep: 'start' | 'end';
+  /** Where there is no room for all columns the one with the highest number goes first; 0 stays. */
+  readonly expendable: number;
+};
+
+export type Cell = { readonly text: string; readonly style: StyleName };

@@ -1,0 +1,68 @@
+import type { Cell, Column } from './cell.ts';
+import { displayWidth } from './width.ts';
+
+/**
+ * How wide each column may be so that all fit: undefined for one that has to go, which also frees
+ * its gap. The widest gives first, so that short ones stay whole.
+ */
+export function columnWidths(
+  columns: readonly Column[],
+  rows: readonly (readonly Cell[])[],
+  room: number,
+  gap: number,
+): readonly (number | undefined)[] {
+  const natural = columns.map((_, index) => naturalWidth(rows, index));
+  const widths: (number | undefined)[] = [...natural];
+  let left = room;
+  for (;;) {
+    shrink(widths, columns, left);
+    if (sum(widths) <= left) return widths;
+    const going = mostExpendable(columns, widths);
+    if (going === undefined) return widths.map((width) => (width === undefined ? undefined : Math.max(1, left)));
+    widths[going] = undefined;
+    left += gap;
+    for (const [index, width] of natural.entries()) if (widths[index] !== undefined) widths[index] = width;
+  }
+}
+
+/** One by one: a call takes some hundred thousand arguments at most. */
+function naturalWidth(rows: readonly (readonly Cell[])[], column: number): number {
+  let width = 0;
+  for (const row of rows) width = Math.max(width, displayWidth(row[column]?.text ?? ''));
+  return width;
+}
+
+function shrink(widths: (number | undefined)[], columns: readonly Column[], room: number): void {
+  while (sum(widths) > room) {
+    const giving = widestAboveItsMinimum(widths, columns);
+    if (giving === undefined) return;
+    widths[giving] = (widths[giving] ?? 0) - 1;
+  }
+}
+
+function widestAboveItsMinimum(
+  widths: readonly (number | undefined)[],
+  columns: readonly Column[],
+): number | undefined {
+  let widest: number | undefined;
+  for (const [index, width = 0] of widths.entries()) {
+    if (width <= (columns[index]?.min ?? 0)) continue;
+    if (widest === undefined || width > (widths[widest] ?? 0)) widest = index;
+  }
+  return widest;
+}
+
+function mostExpendable(columns: readonly Column[], widths: readonly (number | undefined)[]): number | undefined {
+  let going: number | undefined;
+  for (const [index, { expendable }] of columns.entries()) {
+    if (widths[index] === undefined || expendable === 0) continue;
+    if (going === undefined || expendable > (columns[going]?.expendable ?? 0)) going = index;
+  }
+  return going;
+}
+
+function sum(widths: readonly (number | undefined)[]): number {
+  let total = 0;
+  for (const width of widths) total += width ?? 0;
+  return total;
+}

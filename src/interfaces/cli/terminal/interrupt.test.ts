@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { createFakeClock } from '../../../../test/support/fake-clock.ts';
+import { createInterrupt, type InterruptOptions, type SignalName } from './interrupt.ts';
+
+describe('createInterrupt()', () => {
+  test('the first Ctrl-C asks to stop and says so, another one after 2 s quits', async () => {
+    const { interrupt, clock, said, quits } = scene({ hasSafePoints: true });
+    expect([interrupt.signal.aborted, interrupt.exitCode()]).toEqual([false, undefined]);
+    interrupt.hear('SIGINT');
+    expect(interrupt.signal.reason).toMatchObject({ code: 'cancelled' });
+    expect(interrupt.exitCode()).toBe(130);
+    expect(said).toEqual([
+      'Stopping at the next point where nothing is left half done; Ctrl-C again after 2 s quits at once',
+    ]);
+    await clock.advance(2000);
+    expect(quits).toEqual([]);
+    interrupt.hear('SIGINT');
+    expect(quits).toEqual([[130, expect.stringContaining('the next start of Upkeep finishes or undoes')]]);
+  });
+
+  test.each<readonly [SignalName, SignalName]>([
+    ['SIGTERM', 'SIGTERM'],
+    ['SIGINT', 'SIGINT'],
+    ['SIGINT', 'SIGTERM'],
+    ['SIGTERM', 'SIGINT'],
+    ['SIGTERM', 'SIGHUP'],
+  ])('%s and %s within 2 s are one wish, however often they come', async (first, next) => {
+    const { interrupt, clock, said, quits } = scene({ hasSafePoints: true });
+    interrupt.hear(first);
+    const code = interrupt.exitCode();
+    interrupt.hear(next);
+    await clock.advance(1999);
+    interrupt.hear(next);
+    interrupt.hear(first);
+    expect([said.length, quits, interrupt.exitCode()]).toEqual([1, [], code]);
+    await clock.advance(1);
+    interrupt.hear(next);
+    expect(quits).toHaveLength(1);
+  });
+
+  test('what is left for the next start is named, ten at most', async () => {
+    const some = scene({ hasSafePoints: true, underWay: () => ['web', 'db'] });
+    some.interrupt.hear('SIGTERM');
+    await some.clock.advance(2001);
+    some.interrupt.hear('SIGTERM');
+    expect(some.quits).toEqual([
+      [143, 'Quit at once: the next start of Upkeep finishes or undoes what was under way, the update of web, db'],
+    ]);
+    const many = scene({ hasSafePoints: true, underWay: () => Array.from({ length: 13 }, (_, index) => `c${index}`) });
+    many.interrupt.hear('SIGTERM');
+    await many.clock.advance(3000);
+    many.interrupt.hear('SIGINT');
+    expect(many.quits).toEqual([[130, expect.stringMatching(/ the update of c0, .*, c9 and 3 more$/)]]);
+  });
+
+  test.each([
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('%s ends with %i', (name, code) => {
+    const { interrupt, said } = scene({ hasSafePoints: true });
+    interrupt.hear(name);
+    expect(interrupt.exitCode()).toBe(code);
+    expect(said).toEqual(['Stopping at the next point where nothing is left half done']);
+  });
+
+  test('has nothing to say where nothing can be left half done', async () => {
+    const { interrupt, clock, said, quits } = scene({ hasSafePoints: false });
+    interrupt.hear('SIGINT');
+    await clock.advance(2000);
+    interrupt.hear('SIGINT');
+    expect([said, quits]).toEqual([[], [[130, '']]]);
+  });
+});
+
+function scene({
+  hasSafePoints,
+  underWay = () => [],
+}: Pick<InterruptOptions, 'hasSafePoints'> & Partial<InterruptOptions>) {
+  const clock = createFakeClock();
+  const said: string[] = [];
+  const quits: (readonly [number, string])[] = [];
+  const interrupt = createInterrupt({
+    hasSafePoints,
+    say: (line) => void said.push(line),
+    quit: (code, lastWords) => void quits.push([code, lastWords]),
+    monotonicMs: clock.monotonicMs,
+    underWay,
+  });
+  return { interrupt, clock, said, quits };
+}

@@ -1,0 +1,64 @@
+import { ServiceError } from '../../../domain/errors.ts';
+
+/** Handling of Ctrl-C and other stop signals. */
+export type Interrupt = {
+  /** Aborts with the first of them. */
+  readonly signal: AbortSignal;
+  readonly hear: (name: SignalName) => void;
+  /** The exit code once one was heard, 128 and the signal's number; undefined before. */
+  readonly exitCode: () => number | undefined;
+};
+
+/** A terminal that is closed sends SIGHUP; Node makes of SIGPIPE an error of the stream. */
+export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGPIPE';
+
+export type InterruptOptions = {
+  /** Told at the first one. */
+  readonly say: (line: string) => void;
+  /** Must end the process. */
+  readonly quit: (exitCode: number, lastWords: string) => void;
+  /** Whether what is running could be left half done. */
+  readonly hasSafePoints: boolean;
+  readonly monotonicMs: () => number;
+  /** The containers whose update has been begun and is not over, safe to print. */
+  readonly underWay: () => readonly string[];
+};
+
+/**
+ * The first signal asks for a stop at a safe point. Further ones within two seconds count as the same:
+ * process managers and GNU `timeout` send two. Later ones end the process at once.
+ */
+export function createInterrupt({ say, quit, hasSafePoints, monotonicMs, underWay }: InterruptOptions): Interrupt {
+  const controller = new AbortController();
+  let heard: { readonly exitCode: number; readonly atMs: number } | undefined;
+  return {
+    signal: controller.signal,
+    exitCode: () => heard?.exitCode,
+    hear: (name) => {
+      if (heard === undefined) {
+        heard = { exitCode: codes[name], atMs: monotonicMs() };
+        if (hasSafePoints) say(name === 'SIGINT' ? `${stopLine}; Ctrl-C again after 2 s quits at once` : stopLine);
+        controller.abort(new ServiceError('cancelled', `Cannot go on: stopped by ${name}`));
+      } else if (monotonicMs() - heard.atMs >= sameWishMs) {
+        quit(codes[name], hasSafePoints ? quitLine(underWay()) : '');
+      }
+    },
+  };
+}
+
+/** https://tldp.org/LDP/abs/html/exitcodes.html */
+const codes: Readonly<Record<SignalName, number>> = { SIGHUP: 129, SIGINT: 130, SIGPIPE: 141, SIGTERM: 143 };
+
+const sameWishMs = 2000;
+
+const stopLine = 'Stopping at the next point where nothing is left half done';
+
+function quitLine(underWay: readonly string[]): string {
+  const line = 'Quit at once: the next start of Upkeep finishes or undoes what was under way';
+  if (underWay.length === 0) return line;
+  const more = underWay.length > mostNamed ? ` and ${underWay.length - mostNamed} more` : '';
+  return `${line}, the update of ${underWay.slice(0, mostNamed).join(', ')}${more}`;
+}
+
+/** A line that people read at a glance. */
+const mostNamed = 10;

@@ -1,0 +1,105 @@
+import type { Clock } from '../../../domain/outside/outside.ts';
+import type { Terminal } from './terminal.ts';
+import { displayWidth } from './width.ts';
+
+/** The lowest lines of a terminal, drawn anew when they change. */
+export type LiveRegion = {
+  /** Says that the lines are no longer what is drawn. */
+  readonly changed: () => void;
+  /** Takes the lines away for good; what is written next begins where they were. */
+  readonly end: () => void;
+};
+
+/** Size of the drawing area; lines must fit in it. */
+export type Room = { readonly columns: number; readonly rows: number };
+
+/**
+ * Keeps the lines at the bottom of the terminal. Draws them after a change, every second if they show
+ * time, and after a resize, but at most ten times a second.
+ */
+export function createLiveRegion(
+  terminal: Terminal,
+  clock: Clock,
+  lines: (room: Room) => readonly string[],
+): LiveRegion {
+  const { out } = terminal;
+  const ending = new AbortController();
+  let drawn: readonly string[] = [];
+  let drawnAtMs = Number.NEGATIVE_INFINITY;
+  let waiting = false;
+
+  const draw = () => {
+    if (ending.signal.aborted) return;
+    const next = lines({ columns: Math.max(1, out.columns() - 1), rows: Math.max(1, out.rows() - 1) });
+    lease.write(`${upTo(drawn, out.columns())}${next.map((line) => `${line}${clearLine}\n`).join('')}${clearBelow}`);
+    drawn = next;
+    drawnAtMs = clock.monotonicMs();
+  };
+  const erase = () => {
+    lease.write(`${upTo(drawn, out.columns())}${clearBelow}`);
+    drawn = [];
+  };
+  const changed = () => {
+    if (waiting || ending.signal.aborted) return;
+    const waitMs = drawnAtMs + shortestPauseMs - clock.monotonicMs();
+    if (waitMs <= 0) {
+      draw();
+      return;
+    }
+    waiting = true;
+    void sleptWell(clock, waitMs, ending.signal).then(() => {
+      waiting = false;
+      draw();
+    });
+  };
+  const tick = async () => {
+    while (await sleptWell(clock, tickMs, ending.signal)) changed();
+  };
+
+  const lease = terminal.lease({ stepAside: erase, comeBack: draw });
+  const ignoreResizes = out.onResize(draw);
+  draw();
+  void tick();
+  return {
+    changed,
+    end: () => {
+      if (ending.signal.aborted) return;
+      erase();
+      ending.abort();
+      ignoreResizes();
+      lease.release();
+    },
+  };
+}
+
+const shortestPauseMs = 100;
+const tickMs = 1000;
+
+/** https://en.wikipedia.org/wiki/ANSI_escape_code#Control_Sequence_Introducer_commands */
+const clearLine = '\u001b[K';
+const clearBelow = '\u001b[J';
+
+/**
+ * To the first of the lines that are drawn. A terminal that has become narrower since has broken
+ * them into more rows than there are lines.
+ */
+function upTo(drawn: readonly string[], columns: number): string {
+  let rows = 0;
+  for (const line of drawn) rows += Math.max(1, Math.ceil(displayWidth(withoutColours(line)) / columns));
+  return rows === 0 ? '' : `\u001b[${rows}A\r`;
+}
+
+function withoutColours(line: string): string {
+  // oxlint-disable-next-line no-control-regex -- that is what a colour is
+  return line.replaceAll(/\u001b\[\d*m/g, '');
+}
+
+/** False when it was woken by the end. */
+async function sleptWell(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await clock.sleep(ms, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,30 @@
+import type { RunOptions } from '../service/parts.ts';
+import { payloadOf } from './event-payload.ts';
+import type { LoggedEvent } from '../service/service.ts';
+import { toTimestamp } from '../../json/timestamps.ts';
+
+/**
+ * One event as it is sent: https://html.spec.whatwg.org/multipage/server-sent-events.html. Its id
+ * begins with the stream's epoch, because numbers begin anew with every process. Kinds are ours and
+ * JSON escapes line ends, so nothing can end a line early. Undefined for what is not streamed.
+ */
+export function frameOf({ id, event, atMs }: LoggedEvent, epoch: string, options: RunOptions): string | undefined {
+  const data = payloadOf(event, options);
+  if (data === undefined) return undefined;
+  const json = JSON.stringify({ type: event.kind, timestamp: toTimestamp(atMs), data });
+  return `id: ${epoch}-${id}\nevent: ${event.kind}\ndata: ${json.replace(otherLineEnds, escaped)}\n\n`;
+}
+
+/** JSON leaves them as they are, and some clients end a line there: https://docs.python.org/3/library/stdtypes.html#str.splitlines */
+const otherLineEnds = /[\u0085\u2028\u2029]/g;
+
+function escaped(character: string): string {
+  return String.raw`\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/** The number of an id of this epoch; 0, before the first, for another epoch's; undefined for what is no id. */
+export function numberOf(lastEventId: string | undefined, epoch: string): number | undefined {
+  const [, itsEpoch, number = ''] = /^([a-z\d]{1,16})-(\d{1,15})$/.exec(lastEventId ?? '') ?? [];
+  if (itsEpoch === undefined) return undefined;
+  return itsEpoch === epoch ? Number(number) : 0;
+}

@@ -1,0 +1,72 @@
+import type { ServiceEvent } from '../../../domain/run/event.ts';
+import type { ContainerOutcome } from '../../../domain/run/session.ts';
+import { downtimeEntry } from '../../json/entries.ts';
+import type { RunOptions } from '../service/parts.ts';
+
+/** Data of an event for stream clients; undefined for an internal event. */
+export function payloadOf(event: ServiceEvent, options: RunOptions): Readonly<Record<string, unknown>> | undefined {
+  switch (event.kind) {
+    case 'scan_started':
+      return { run_id: event.runId, trigger: event.trigger, ...shownOptions(options) };
+    case 'scan_completed': {
+      const { runId, scanned, updated, failed, restarted, skipped } = event;
+      return { run_id: runId, scanned, updated, failed, restarted, skipped };
+    }
+    case 'scan_failed':
+      return { run_id: event.runId, error: event.error };
+    case 'update_started': {
+      const { runId, container, image, from, to } = event;
+      return { run_id: runId, container, image, from, to };
+    }
+    case 'update_completed':
+      return { run_id: event.runId, ...shownOutcome(event.outcome) };
+    case 'update_deferred':
+      return { run_id: event.runId, ...shownOutcome(event.outcome), reason: event.outcome.reason };
+    case 'update_failed': {
+      const { reason, outcome } = event.outcome;
+      return {
+        run_id: event.runId,
+        ...shownOutcome(event.outcome),
+        error: reason,
+        rolled_back: outcome === 'rolled_back',
+      };
+    }
+    case 'image_cleanup':
+      return {
+        run_id: event.runId,
+        images: event.images.map(({ imageId, imageName, containerId, containerName }) => ({
+          image_id: imageId,
+          image_name: imageName,
+          container_id: containerId,
+          container_name: containerName,
+        })),
+      };
+    case 'scan_skipped':
+    case 'containers_selected':
+    case 'container_checked':
+    case 'pull_progress':
+    case 'phase_entered':
+      return undefined;
+  }
+}
+
+function shownOutcome(outcome: ContainerOutcome) {
+  const { name, image, oldImageId, newImageId } = outcome;
+  return { container: name, image, from: oldImageId, to: newImageId, ...downtimeEntry(outcome) };
+}
+
+function shownOptions(options: RunOptions) {
+  return {
+    cleanup: options.cleanup,
+    no_restart: options.noRestart,
+    monitor_only: options.monitorOnly,
+    lifecycle_hooks: options.lifecycleHooks,
+    rolling_restart: options.rollingRestart,
+    label_precedence: options.labelPrecedence,
+    no_pull: options.noPull,
+    run_once: options.runOnce,
+    use_compose_depends_on: options.useComposeDependsOn,
+    skip_self_update: options.skipSelfUpdate,
+    revive_stopped: options.reviveStopped,
+  };
+}

@@ -1,0 +1,80 @@
+import type { IncomingMessage } from 'node:http';
+import {
+  formatIpAddress,
+  type IpRange,
+  isInRange,
+  parseIpAddress,
+  parseIpRange,
+} from '../../../domain/settings/ip-range.ts';
+import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
+
+/** Client of a request, direct or behind trusted proxies. */
+export type Caller = {
+  /** The one spelling of its IP address; empty for a socket that has none any more. */
+  readonly address: string;
+  readonly scheme: 'http' | 'https';
+};
+
+/**
+ * The socket's peer, unless that is a trusted proxy: then the last address in its header that is not
+ * a trusted proxy too, and the scheme that it reports. What others write into such headers counts
+ * for nothing, and neither does what cannot be read.
+ */
+export function createCallerReader(
+  settings: Pick<HttpSettings, 'trustedProxies' | 'proxyHeader'>,
+): (request: IncomingMessage) => Caller {
+  const trusted = settings.trustedProxies.flatMap((text) => parseIpRange(text) ?? []);
+  const header = settings.proxyHeader.toLowerCase();
+  if (trusted.length === 0) return (request) => ({ address: peerOf(request), scheme: ownScheme(request) });
+
+  return (request) => {
+    const peer = peerOf(request);
+    if (!isTrusted(peer, trusted)) return { address: peer, scheme: ownScheme(request) };
+    return {
+      address: firstStranger(textOf(request.headers[header]), trusted) ?? peer,
+      scheme: forwardedScheme(textOf(request.headers['x-forwarded-proto'])) ?? ownScheme(request),
+    };
+  };
+}
+
+function peerOf({ socket }: IncomingMessage): string {
+  const { remoteAddress = '' } = socket;
+  if (!remoteAddress.includes(':')) return remoteAddress;
+  const address = parseIpAddress(remoteAddress);
+  return address === undefined ? remoteAddress : formatIpAddress(address);
+}
+
+function ownScheme({ socket }: IncomingMessage): Caller['scheme'] {
+  return 'encrypted' in socket && socket.encrypted === true ? 'https' : 'http';
+}
+
+function textOf(value: string | readonly string[] | undefined): string {
+  return typeof value === 'string' ? value : (value ?? []).join(',');
+}
+
+/** From the right, because each proxy appends whom it heard; where all are trusted, the first of them. */
+function firstStranger(chain: string, trusted: readonly IpRange[]): string | undefined {
+  let last: string | undefined;
+  for (const hop of chain.split(',').toReversed()) {
+    const address = parseIpAddress(withoutPort(hop.trim()));
+    if (address === undefined) return undefined;
+    last = formatIpAddress(address);
+    if (!trusted.some((range) => isInRange(address, range))) return last;
+  }
+  return last;
+}
+
+/** Some proxies write `192.0.2.1:4711` or `[2001:db8::1]:4711`. */
+function withoutPort(hop: string): string {
+  return /^\[([^\]]*)\](?::\d+)?$/.exec(hop)?.[1] ?? /^([^:]*):\d+$/.exec(hop)?.[1] ?? hop;
+}
+
+function isTrusted(text: string, trusted: readonly IpRange[]): boolean {
+  const address = parseIpAddress(text);
+  return address !== undefined && trusted.some((range) => isInRange(address, range));
+}
+
+function forwardedScheme(value: string): Caller['scheme'] | undefined {
+  const scheme = value.split(',')[0]?.trim().toLowerCase();
+  return scheme === 'http' || scheme === 'https' ? scheme : undefined;
+}

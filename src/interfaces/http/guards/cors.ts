@@ -1,0 +1,57 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isAllowedOrigin, type OriginPattern, parseOriginPattern } from '../../../domain/settings/web-origin.ts';
+
+/** Tells browsers which pages may read our replies. */
+export type Cors = {
+  /** Sets the headers of a reply; says `preflight` when it is one, which wants nothing else. */
+  readonly apply: (request: IncomingMessage, response: ServerResponse) => 'preflight' | 'request';
+  /** Whether a page of this origin may follow the events: its own pages always may. */
+  readonly admits: (request: IncomingMessage) => boolean;
+};
+
+/** Allowed origins are echoed, with credentials; `*` allows all, without. https://fetch.spec.whatwg.org/#http-cors-protocol */
+export function createCors(origins: readonly string[]): Cors {
+  const patterns = origins.flatMap((origin) => parseOriginPattern(origin) ?? []);
+  const allowsAny = patterns.some(({ kind }) => kind === 'any');
+
+  return {
+    apply(request, response) {
+      if (patterns.length === 0) return 'request';
+      const { origin } = request.headers;
+      if (!allowsAny) response.setHeader('Vary', 'Origin');
+      const allowed = origin !== undefined && isAllowedOrigin(origin, patterns);
+      const preflight = isPreflight(request);
+      if (!allowed) return preflight ? 'preflight' : 'request';
+      response.setHeader('Access-Control-Allow-Origin', allowsAny ? '*' : origin);
+      if (!allowsAny) response.setHeader('Access-Control-Allow-Credentials', 'true');
+      if (!preflight) {
+        response.setHeader('Access-Control-Expose-Headers', readableHeaders);
+        return 'request';
+      }
+      response.setHeader('Access-Control-Allow-Methods', 'GET, HEAD, POST');
+      response.setHeader('Access-Control-Allow-Headers', sendableHeaders);
+      response.setHeader('Access-Control-Max-Age', '3600');
+      return 'preflight';
+    },
+    admits: (request) => {
+      const { origin } = request.headers;
+      return origin === undefined || isOwn(origin, request.headers.host ?? '') || isAllowedOrigin(origin, patterns);
+    },
+  };
+}
+
+const sendableHeaders = 'Authorization, Content-Type, Accept, Cache-Control, Last-Event-ID, X-Request-Id';
+const readableHeaders = 'X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After';
+
+function isPreflight({ method, headers }: IncomingMessage): boolean {
+  return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
+}
+
+/** The host that the request was sent to; the scheme may differ, since TLS may end before us. */
+function isOwn(origin: string, host: string): boolean {
+  const [scheme = ''] = origin.split('://', 1);
+  const own: readonly OriginPattern[] = [parseOriginPattern(`${scheme}://${host}`)].flatMap((pattern) =>
+    pattern?.kind === 'exact' ? pattern : [],
+  );
+  return isAllowedOrigin(origin, own);
+}

@@ -1,0 +1,42 @@
+import { readFileSync, statSync } from 'node:fs';
+import type { Log } from '../../../domain/outside/outside.ts';
+import { describeError } from '../../../domain/errors.ts';
+
+/**
+ * Content of one or more files, read again when one of them changes. Each call compares the files, which
+ * costs microseconds, so a rotated secret counts from the next request. If the new content is unusable,
+ * the last good content stays, with a warning. Throws when the first reading fails.
+ */
+export function watchFiles<Content>(
+  paths: readonly string[],
+  { read, log }: { readonly read: (texts: readonly string[]) => Content; readonly log: Log },
+): () => Content {
+  let seen = versionOf(paths);
+  let content = read(paths.map((path) => readFileSync(path, 'utf8')));
+
+  return () => {
+    const version = versionOf(paths);
+    if (version === seen) return content;
+    seen = version;
+    try {
+      content = read(paths.map((path) => readFileSync(path, 'utf8')));
+      log.info('Read again, because it has changed', { files: paths });
+    } catch (error) {
+      log.warn('A changed file cannot be used; its former content stays in effect', {
+        files: paths,
+        error: describeError(error),
+      });
+    }
+    return content;
+  };
+}
+
+/** Changes when a file is written, replaced, or what its links lead to is. */
+function versionOf(paths: readonly string[]): string {
+  return paths
+    .map((path) => {
+      const stat = statSync(path, { throwIfNoEntry: false });
+      return stat === undefined ? 'none' : `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`;
+    })
+    .join(' ');
+}

@@ -1,0 +1,26 @@
+import { matchesReference, tryParseImageReference } from '../../../domain/reference/image-reference.ts';
+import { text } from './query.ts';
+
+/** Which containers of a list are wanted. */
+export const containerParameters = {
+  name: text('Only the container with exactly this name'),
+  image: text('Only containers of this image; without a tag, any tag'),
+} as const;
+
+type Wanted = { readonly name: string | undefined; readonly image: string | undefined };
+
+/** Undefined when all of them are. */
+export function containerFilter({
+  name,
+  image,
+}: Wanted): ((container: { readonly name: string; readonly image: string }) => boolean) | undefined {
+  if (name === undefined && image === undefined) return undefined;
+  return (container) =>
+    (name === undefined || container.name === name) && (image === undefined || isOfImage(container.image, image));
+}
+
+/** Whether a person's filter means the image reference that is shown; a malformed one means none. */
+export function isOfImage(shown: string, filter: string): boolean {
+  const reference = tryParseImageReference(shown);
+  return reference !== undefined && matchesReference(filter, reference);
+}

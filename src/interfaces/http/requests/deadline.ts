@@ -1,0 +1,41 @@
+import type { Clock } from '../../../domain/outside/outside.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+
+/** A signal that aborts after a while, or when somebody calls it off. */
+export type Deadline = {
+  readonly signal: AbortSignal;
+  readonly hasPassed: () => boolean;
+  /** Aborts the signal with the reason, unless it has been aborted already. */
+  readonly abort: (reason: ServiceError) => void;
+  /** Rejects when the time has passed; never settles otherwise. */
+  readonly passed: Promise<never>;
+  /** Stops the clock: for when the work has ended. */
+  readonly clear: () => void;
+};
+
+/** `what` is the late action, for the message: `update`. */
+export function startDeadline(clock: Clock, ms: number, what: string): Deadline {
+  const controller = new AbortController();
+  const timer = new AbortController();
+  let isPassed = false;
+  const passed = new Promise<never>((_, reject) => {
+    clock.sleep(ms, timer.signal).then(
+      () => {
+        isPassed = true;
+        const error = new ServiceError('timeout', `Cannot ${what}: it did not end in time`);
+        controller.abort(error);
+        reject(error);
+      },
+      () => undefined,
+    );
+  });
+  // Without a race against it, the rejection must not count as unhandled.
+  passed.catch(() => undefined);
+  return {
+    signal: controller.signal,
+    hasPassed: () => isPassed,
+    abort: (reason) => controller.abort(reason),
+    passed,
+    clear: () => timer.abort(new ServiceError('cancelled', 'Cannot wait: the work has ended')),
+  };
+}

@@ -1,0 +1,83 @@
+import type { Caller } from '../guards/client-address.ts';
+import type { ParameterDocumentation } from '../requests/query.ts';
+import type { Route } from '../service/route.ts';
+import { errorSchema } from '../replies/schemas.ts';
+
+/** The description of the enabled endpoints: https://swagger.io/specification/v2/ */
+export function describeApi(routes: readonly Route[], version: string, scheme: Caller['scheme']): object {
+  return {
+    swagger: '2.0',
+    info: {
+      title: 'Upkeep',
+      version,
+      description: 'Updates containers, tells what could be updated, and streams what happens.',
+    },
+    basePath: '/',
+    schemes: [scheme],
+    consumes: [],
+    produces: ['application/json'],
+    tags: [...new Set(routes.map(({ group }) => group))].map((name) => ({ name })),
+    paths: Object.fromEntries(routes.flatMap(pathsOf)),
+    definitions: { Error: errorSchema },
+    securityDefinitions: {
+      BearerAuth: token('The API token, without the word Bearer'),
+      EventsToken: token('The events token, without the word Bearer'),
+    },
+  };
+}
+
+function token(description: string): object {
+  return { type: 'apiKey', in: 'header', name: 'Authorization', description };
+}
+
+function pathsOf(route: Route): readonly (readonly [string, object])[] {
+  const paths = route.describedAs ?? [route.path];
+  return paths.map((path) => [
+    path,
+    Object.fromEntries(route.methods.map((method) => [method.toLowerCase(), operation(route, method, path)])),
+  ]);
+}
+
+function operation(route: Route, method: string, path: string): object {
+  const { group, summary, description, produces = 'application/json', query, access } = route;
+  const parameters = Object.entries(query)
+    .filter(([, { documentation }]) => documentation.hidden !== true)
+    .map(([name, { documentation }]) => parameter(name, documentation));
+  const inUrl = { type: 'string', description: 'The events token, for clients that cannot set headers' } as const;
+  return {
+    tags: [group],
+    operationId: `${method.toLowerCase()}${path.replaceAll(/[^a-z\d]+(.)?/gi, (_, next = '') => String(next).toUpperCase())}`,
+    summary,
+    description,
+    produces: [produces],
+    parameters: access === 'events token' ? [...parameters, parameter('access_token', inUrl)] : parameters,
+    responses: responses(route),
+    ...security[access],
+  };
+}
+
+const security: Readonly<Record<Route['access'], object>> = {
+  'api token': { security: [{ BearerAuth: [] }] },
+  'events token': { security: [{ EventsToken: [] }] },
+  open: {},
+};
+
+function parameter(name: string, { type, description, format, minimum }: ParameterDocumentation): object {
+  const details = { ...(format && { format }), ...(minimum !== undefined && { minimum }) };
+  return { name, in: 'query', required: false, type, ...details, description };
+}
+
+function responses({ replies, access }: Route): object {
+  const own = Object.entries(replies).map(([status, { description, schema }]): readonly [string, object] => [
+    status,
+    { description, ...(schema !== undefined && { schema }), ...(Number(status) >= 400 && { schema: error }) },
+  ]);
+  return {
+    ...(access !== 'open' && { 401: { description: 'Invalid or missing authentication token', schema: error } }),
+    413: { description: 'The request body is larger than 1 MiB', schema: error },
+    429: { description: 'Too many requests; without a body' },
+    ...Object.fromEntries<object>(own),
+  };
+}
+
+const error = { $ref: '#/definitions/Error' } as const;

@@ -1,0 +1,41 @@
+import type { Cors } from '../guards/cors.ts';
+import type { EventStreams } from '../events/event-streams.ts';
+import type { HttpParts } from '../service/parts.ts';
+import type { Route } from '../service/route.ts';
+import { checkRoute } from './check.ts';
+import { configRoute } from './config.ts';
+import { containerDetailsRoute } from './container-details.ts';
+import { containersRoute } from './containers.ts';
+import { eventsRoute } from './events.ts';
+import { healthRoutes } from './health.ts';
+import { historyRoute } from './history.ts';
+import { imagesRoute } from './images.ts';
+import { metricsRoute } from './metrics.ts';
+import { notificationMetricsRoute } from './notification-metrics.ts';
+import { statusRoute } from './status.ts';
+import { swaggerRoute } from './swagger.ts';
+import { updateRoute } from './update.ts';
+import type { UpdateRuns } from '../service/update-runs.ts';
+
+export type RouteParts = HttpParts & { readonly cors: Cors; readonly streams: EventStreams; readonly runs: UpdateRuns };
+
+/** The endpoints of the groups that are switched on. */
+export function enabledRoutes(parts: RouteParts): readonly Route[] {
+  const routes: Route[] = [
+    updateRoute(parts, parts.runs),
+    checkRoute(parts),
+    containersRoute(parts),
+    containerDetailsRoute(parts),
+    historyRoute(parts),
+    imagesRoute(parts),
+    configRoute(parts),
+    eventsRoute(parts.cors, parts.streams),
+    statusRoute(parts),
+    metricsRoute(parts),
+    notificationMetricsRoute(parts),
+    swaggerRoute(parts, () => enabled),
+    ...healthRoutes(parts),
+  ];
+  const enabled = routes.filter(({ group }) => parts.settings.groups.includes(group));
+  return enabled;
+}

@@ -1,0 +1,55 @@
+import { STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../../../domain/outside/outside.ts';
+import type { Connections } from './connections.ts';
+import { errorBody, jsonType, type Problem } from '../replies/errors.ts';
+import type { JudgeRequest } from './gate.ts';
+import { normalTarget } from '../requests/request-target.ts';
+
+type ClientError = Error & { readonly code?: string; readonly rawPacket?: Buffer };
+
+export type ClientErrorParts = {
+  readonly clock: Clock;
+  readonly judge: JudgeRequest;
+  readonly connections: () => Pick<Connections, 'isAnswering' | 'isOwed' | 'isRefused'>;
+};
+
+/** Answers what is not HTTP, or stops in the middle of it, where an answer can still be read. */
+export function answerClientError(error: ClientError, socket: Duplex, parts: ClientErrorParts): void {
+  const { clock, judge, connections } = parts;
+  const isGone = error.code === 'ECONNRESET' || !socket.writable;
+  // In the middle of a reply another one would be taken for its rest.
+  if (isGone || connections().isAnswering(socket)) {
+    socket.destroy(error);
+    return;
+  }
+  const { status, message, headers = {} } = unknownMethod(error, judge) ?? problems[error.code ?? ''] ?? malformed;
+  const body = errorBody(message, clock.nowMs());
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    `Content-Type: ${jsonType}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'X-Content-Type-Options: nosniff',
+    'Connection: close',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+/** Node's parser knows the registered methods only; another one is as unsupported as those. */
+function unknownMethod({ code, rawPacket }: ClientError, judge: JudgeRequest): Problem | undefined {
+  if (code !== 'HPE_INVALID_METHOD') return undefined;
+  const begin = rawPacket?.toString('latin1', 0, 4096) ?? '';
+  // https://www.rfc-editor.org/rfc/rfc9112#section-3
+  const [, method, target] = /^([\w!#$%&'*+.^`|~-]{1,64}) (\S+) HTTP\/1\.[01]\r?\n/.exec(begin) ?? [];
+  return method === undefined || target === undefined ? undefined : judge(method, normalTarget(target));
+}
+
+const malformed: Problem = { status: 400, message: 'the request is malformed' };
+
+/** https://nodejs.org/api/http.html#event-clienterror */
+const problems: Readonly<Record<string, Problem>> = {
+  HPE_HEADER_OVERFLOW: { status: 431, message: 'the request headers are too large' },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, message: 'the chunk extensions are too large' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'the request did not come in time' },
+};

@@ -1,0 +1,155 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { anyText } from '../../../../test/support/any-text.ts';
+import { parseIpAddress } from '../../../domain/settings/ip-range.ts';
+import { parseTimestamp } from '../../json/timestamps.ts';
+import { createCallerReader } from '../guards/client-address.ts';
+import { createCors } from '../guards/cors.ts';
+import { HttpError } from '../replies/errors.ts';
+import { numberOf } from '../events/event-frame.ts';
+import { count, flag, list, moment, readQuery, text } from '../requests/query.ts';
+import { requestIdOf } from '../requests/request-id.ts';
+import { normalTarget, pathOf } from '../requests/request-target.ts';
+
+const pieces = [
+  'a',
+  '1',
+  '.',
+  ':',
+  '::',
+  '/',
+  '-',
+  ',',
+  ' ',
+  '[',
+  ']',
+  '%',
+  '"',
+  '\\',
+  '\u0080',
+  'https://',
+  '10.0.0.1',
+];
+const morePieces = [
+  'example.com',
+  '*',
+  '@',
+  'null',
+  '2026-11-20T12:30:17Z',
+  '+',
+  'epoch-',
+  '?',
+  '#',
+  'http://x',
+  '=',
+  '&',
+];
+const texts = fc.oneof(
+  anyText(),
+  fc.array(fc.constantFrom(...pieces, ...morePieces), { maxLength: 12 }).map((parts) => parts.join('')),
+);
+
+function requestWith(headers: IncomingHttpHeaders): IncomingMessage {
+  const request: Pick<IncomingMessage, 'headers' | 'method'> & { readonly socket: object } = {
+    headers,
+    method: 'GET',
+    socket: { remoteAddress: '127.0.0.1' },
+  };
+  return request as IncomingMessage;
+}
+
+test('an X-Request-Id is echoed only where it can stand in a header and a log', () => {
+  fc.assert(
+    fc.property(texts, (given) => {
+      expect(requestIdOf(given)).toMatch(/^[\x20-\x7e]{1,256}$/);
+    }),
+  );
+});
+
+test('whatever proxies write, a caller is an address and a scheme', () => {
+  const readCaller = createCallerReader({
+    trustedProxies: ['127.0.0.0/8', '10.0.0.0/8'],
+    proxyHeader: 'X-Forwarded-For',
+  });
+  fc.assert(
+    fc.property(texts, (given) => {
+      const caller = readCaller(requestWith({ 'x-forwarded-for': given, 'x-forwarded-proto': given }));
+      expect(parseIpAddress(caller.address)).toBeDefined();
+      expect(caller.scheme).toMatch(/^https?$/);
+    }),
+  );
+});
+
+test('an Origin is echoed only where it is one of those that are allowed, as it was allowed', () => {
+  const cors = createCors(['https://example.com', 'https://*.example.org:8443']);
+  const origins = fc.oneof(
+    texts,
+    texts.map((part) => `https://${part}.example.org:8443`),
+    texts.map((part) => `https://example.com${part}`),
+  );
+  fc.assert(
+    fc.property(origins, (origin) => {
+      const headers = new Map<string, string>();
+      const response = { setHeader: (name: string, value: string) => headers.set(name, value) };
+      cors.apply(requestWith({ origin }), response as unknown as ServerResponse);
+      const allowed = headers.get('Access-Control-Allow-Origin');
+      if (allowed === undefined) return;
+      expect(new URL(allowed).origin).toMatch(/^https:\/\/(?:example\.com|[a-z\d.-]+\.example\.org:8443)$/);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('a Last-Event-ID is a number of this stream, its beginning, or none', () => {
+  fc.assert(
+    fc.property(texts, (given) => {
+      expect(numberOf(given, 'epoch') ?? 0).toSatisfy((id: number) => Number.isSafeInteger(id) && id >= 0);
+    }),
+  );
+});
+
+test('a query is read, or refused with 400', () => {
+  const table = { list: list(''), text: text(''), flag: flag(''), moment: moment(''), count: count('') };
+  const raw = fc.dictionary(fc.constantFrom(...Object.keys(table), '__proto__'), fc.oneof(texts, fc.jsonValue()));
+  fc.assert(
+    fc.property(raw, (query) => {
+      try {
+        const values = readQuery(table, query);
+        expect(values.list.every((item) => item.trim() === item && item !== '')).toBe(true);
+        expect(Number.isSafeInteger(values.count ?? 0)).toBe(true);
+        expect(Number.isFinite(values.moment ?? 0)).toBe(true);
+      } catch (error) {
+        if (!(error instanceof HttpError)) throw error;
+        expect(error.problem.status).toBe(400);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('a path has no query, and a normal one stays as it is', () => {
+  fc.assert(
+    fc.property(texts, (target) => {
+      expect(pathOf(`/${target}`)).not.toMatch(/[?#]/);
+      const normal = normalTarget(`/v1/${target}/`);
+      expect(pathOf(normal).length).toBeLessThanOrEqual(`/v1/${target}/`.length);
+    }),
+  );
+});
+
+test('headers of a megabyte are soon read', () => {
+  const readCaller = createCallerReader({ trustedProxies: ['0.0.0.0/0', '::/0'], proxyHeader: 'X-Forwarded-For' });
+  const cors = createCors(['https://*.example.org']);
+  const startedAtMs = performance.now();
+  for (const piece of [...pieces, ...morePieces, 'a-', '1:', '10.0.0.1,']) {
+    const given = piece.repeat(1_000_000 / piece.length);
+    readCaller(requestWith({ 'x-forwarded-for': given, 'x-forwarded-proto': given }));
+    cors.admits(requestWith({ origin: `https://${given}!`, host: given }));
+    requestIdOf(given);
+    numberOf(given, 'epoch');
+    parseTimestamp(given);
+    pathOf(given);
+  }
+  expect(performance.now() - startedAtMs).toBeLessThan(15_000);
+});

@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto';
+import { createServer, IncomingMessage, type Server, type ServerOptions } from 'node:http';
+import { createAccessLog } from '../guards/access-log.ts';
+import { answerConnect } from './connect-request.ts';
+import { trackConnections } from './connections.ts';
+import { createCors } from '../guards/cors.ts';
+import { createEventStreams } from '../events/event-streams.ts';
+import { answerClientError, type ClientErrorParts } from './client-error.ts';
+import { createFront, type Front } from './front.ts';
+import { FrontResponse } from '../replies/front-response.ts';
+import { createGate, createJudge } from './gate.ts';
+import { limitsOf } from '../guards/limits.ts';
+import type { HttpParts } from '../service/parts.ts';
+import { createRouter } from './router.ts';
+import { enabledRoutes } from '../routes/routes.ts';
+import { createTlsServer } from './tls.ts';
+import { createUpdateRuns } from '../service/update-runs.ts';
+
+/** The HTTP interface, built and not yet listening. */
+export type HttpServer = {
+  readonly server: Server;
+  readonly streams: { readonly count: () => number };
+  /** Takes no more connections, ends the event streams, lets running requests finish, then the updates they began. */
+  readonly stop: () => Promise<void>;
+};
+
+/** Builds the HTTP interface with the groups that its settings name. */
+export async function createHttpServer(parts: HttpParts): Promise<HttpServer> {
+  const { settings, service, clock, log } = parts;
+  const limits = limitsOf(parts);
+  const cors = createCors(settings.corsOrigins);
+  const runs = createUpdateRuns(service, clock);
+  const streams = createEventStreams({
+    eventLog: service.eventLog,
+    runOptions: parts.runOptions,
+    limits,
+    log,
+    epoch: randomBytes(6).toString('hex'),
+  });
+  const accessLog = createAccessLog(clock, log);
+  const routes = enabledRoutes({ ...parts, cors, streams, runs });
+  const judge = createJudge(routes);
+  const router = createRouter({
+    routes,
+    ...{ settings, clock, log },
+    createServer: (route) => {
+      const gate = createGate(judge, clock, route);
+      const tracked = { clock, connections: () => connections };
+      return serverFor(createFront(settings, { ...tracked, accessLog, cors }, gate), { ...tracked, judge }, parts);
+    },
+  });
+  await router.ready();
+  const server = router.server;
+  const connections = trackConnections(server, limits.mostConnections);
+  let stopping: Promise<void> | undefined;
+
+  return {
+    server,
+    streams,
+    stop: () => (stopping ??= stop()),
+  };
+
+  async function stop(): Promise<void> {
+    streams.close();
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    const updatesStopped = runs.stop();
+    connections.closeIdle();
+    const grace = new AbortController();
+    await Promise.race([closed, clock.sleep(limits.graceMs, grace.signal).catch(() => undefined)]);
+    grace.abort();
+    connections.closeAll();
+    await Promise.all([closed, updatesStopped]);
+    await router.close();
+    accessLog.close();
+  }
+}
+
+function serverFor(listener: Front, clientErrors: ClientErrorParts, { settings, log }: HttpParts): Server {
+  const server =
+    settings.tls === undefined
+      ? createServer(serverOptions, listener)
+      : createTlsServer(settings.tls, serverOptions, { listener, log });
+  server.on('checkContinue', listener);
+  server.on('checkExpectation', listener);
+  server.on('connect', answerConnect(listener, clientErrors.connections));
+  server.on('clientError', (error, socket) => answerClientError(error, socket, clientErrors));
+  return server;
+}
+
+const serverOptions: ServerOptions<typeof IncomingMessage, typeof FrontResponse> = {
+  IncomingMessage,
+  ServerResponse: FrontResponse,
+  requireHostHeader: false,
+  /** A request's headers, then the whole of it, must come within. */
+  headersTimeout: 20_000,
+  requestTimeout: 60_000,
+  connectionsCheckingInterval: 5000,
+  /** Longer than the idle time of usual proxies, so that they are the ones to close: https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive_timeout */
+  keepAliveTimeout: 72_000,
+};

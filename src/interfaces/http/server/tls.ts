@@ -1,0 +1,45 @@
+import type { Server } from 'node:https';
+import { createServer } from 'node:https';
+import type { IncomingMessage, ServerOptions } from 'node:http';
+import { createSecureContext } from 'node:tls';
+import { ServiceError } from '../../../domain/errors.ts';
+import type { Log } from '../../../domain/outside/outside.ts';
+import { quoted } from '../../../domain/text/printable.ts';
+import type { TlsFiles } from '../../../domain/settings/http-settings.ts';
+import type { Front } from './front.ts';
+import type { FrontResponse } from '../replies/front-response.ts';
+import { watchFiles } from '../guards/watched-file.ts';
+
+/** An HTTPS server whose certificate follows its files: a new one counts from the next connection on. */
+export function createTlsServer(
+  { certFile, keyFile }: TlsFiles,
+  options: ServerOptions<typeof IncomingMessage, typeof FrontResponse>,
+  { listener, log }: { readonly listener: Front; readonly log: Log },
+): Server {
+  const pair = watchPair({ certFile, keyFile }, log);
+  let inForce = pair();
+  const server = createServer({ ...options, ...inForce }, listener);
+  server.prependListener('connection', () => {
+    const current = pair();
+    if (current === inForce) return;
+    inForce = current;
+    server.setSecureContext(current);
+  });
+  return server;
+}
+
+function watchPair({ certFile, keyFile }: TlsFiles, log: Log) {
+  try {
+    return watchFiles([certFile, keyFile], {
+      read: ([cert = '', key = '']) => {
+        // Half of a new pair must not take the place of the old one.
+        createSecureContext({ cert, key });
+        return { cert, key, minVersion: 'TLSv1.2' as const };
+      },
+      log,
+    });
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new ServiceError('invalid-input', `Cannot use the TLS certificate ${quoted(certFile)}: ${why}`, { cause });
+  }
+}

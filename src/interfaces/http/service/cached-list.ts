@@ -1,0 +1,67 @@
+import type { FastifyReply } from 'fastify';
+import type { Inventory } from '../../../domain/inventory/inventory.ts';
+import type { Clock } from '../../../domain/outside/outside.ts';
+import { HttpError, jsonType } from '../replies/errors.ts';
+import type { Service } from './service.ts';
+import { stamp } from '../replies/stamp.ts';
+
+export type ListOf<Item> = {
+  /** Field name of the list in the reply. */
+  readonly name: string;
+  readonly items: (view: Inventory) => readonly Item[];
+  readonly entry: (item: Item) => object;
+  /** Fields beside the list, where there is something to tell. */
+  readonly beside?: (view: Inventory) => object;
+};
+
+/** Replies with the list: all of it without a filter. Throws 503 before there is one, and 500 while it cannot be believed. */
+export type CachedList<Item> = (reply: FastifyReply, keep?: (item: Item) => boolean) => FastifyReply;
+
+/** Serves large lists from text that is made once for each change of the inventory and each second: a reader costs no more than copying it. */
+export function createCachedList<Item>(
+  { name, items, entry, beside = () => ({}) }: ListOf<Item>,
+  { inventory, inventoryFailure }: Pick<Service, 'inventory' | 'inventoryFailure'>,
+  clock: Clock,
+): CachedList<Item> {
+  let revision = -1;
+  let entries = '';
+  let madeInSecond = -1;
+  let body = Buffer.alloc(0);
+
+  const known = (): Inventory => {
+    const view = inventory();
+    if (!view.known) throw new HttpError(503, 'the container engine has not been listed yet', { 'Retry-After': '5' });
+    const failure = inventoryFailure();
+    if (failure !== undefined) throw failure;
+    return view;
+  };
+  const write = (view: Inventory, chosen: readonly Item[]): string => {
+    const fields = JSON.stringify(beside(view)).slice(1, -1);
+    const more = fields === '' ? '' : `,${fields}`;
+    return `{"${name}":${JSON.stringify(chosen.map(entry))},"count":${chosen.length}${more}`;
+  };
+  const finish = (text: string): string => `${text},${JSON.stringify(stamp(clock)).slice(1)}`;
+
+  const all = (): Buffer => {
+    const view = known();
+    const second = Math.floor(clock.nowMs() / 1000);
+    if (view.revision === revision && second === madeInSecond) return body;
+    if (view.revision !== revision) entries = write(view, items(view));
+    revision = view.revision;
+    madeInSecond = second;
+    body = Buffer.from(finish(entries));
+    return body;
+  };
+  return (reply, keep) =>
+    keep === undefined
+      ? sendBytes(reply, all())
+      : reply.header('Content-Type', jsonType).send(finish(write(known(), items(known()).filter(keep))));
+}
+
+/** Past the framework, which would look for what it could still do to bytes that are finished. */
+function sendBytes(reply: FastifyReply, bytes: Buffer): FastifyReply {
+  reply.hijack();
+  reply.raw.writeHead(200, { 'Cache-Control': 'no-store', 'Content-Type': jsonType, 'Content-Length': bytes.length });
+  reply.raw.end(bytes);
+  return reply;
+}

@@ -1,0 +1,64 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { EndpointGroup } from '../../../domain/settings/http-settings.ts';
+import { type QueryTable, type RawQuery, readQuery, type ValuesOf } from '../requests/query.ts';
+import type { JsonSchema } from '../replies/schemas.ts';
+
+/** One endpoint: what it is for, who may ask, and its answer. The description is made from the same. */
+export type Route = {
+  readonly group: EndpointGroup;
+  readonly path: string;
+  readonly methods: readonly ('GET' | 'POST')[];
+  readonly access: 'api token' | 'events token' | 'open';
+  readonly summary: string;
+  readonly description: string;
+  readonly query: QueryTable;
+  readonly replies: Readonly<Record<number, ReplyDescription>>;
+  /** False where a `HEAD` is refused, though `GET` is not. */
+  readonly answersHead: boolean;
+  /** Remedy for a refused method, by method. */
+  readonly remedies?: Readonly<Record<string, string>>;
+  /** Media type of the reply, unless it is JSON. */
+  readonly produces?: string;
+  /** Under another path in the description; empty: under several of its own, or none. */
+  readonly describedAs?: readonly string[];
+  readonly answer: (request: FastifyRequest, reply: FastifyReply) => unknown;
+};
+
+export type ReplyDescription = {
+  readonly description: string;
+  /** Of a JSON reply. */
+  readonly schema?: JsonSchema;
+};
+
+type RouteParts<Table extends QueryTable> = Omit<Route, 'query' | 'answer' | 'answersHead' | 'methods'> & {
+  readonly methods?: Route['methods'];
+  readonly answersHead?: boolean;
+  readonly query: Table;
+  readonly answer: (asked: Asked<Table>, reply: FastifyReply) => unknown;
+};
+
+export type Asked<Table extends QueryTable> = {
+  readonly query: ValuesOf<Table>;
+  readonly request: FastifyRequest;
+};
+
+/** Methods of a route; `HEAD` goes with `GET` unless `answersHead` is false. */
+export function methodsOf({ methods, answersHead }: Route): readonly ('GET' | 'HEAD' | 'POST')[] {
+  return answersHead && methods.includes('GET') ? [...methods, 'HEAD'] : methods;
+}
+
+/** Ties a route's answer to the parameters that it declares; a `GET` unless it says otherwise. */
+export function defineRoute<Table extends QueryTable>(parts: RouteParts<Table>): Route {
+  const { query: table, answer, methods = ['GET'], answersHead = true, ...rest } = parts;
+  return {
+    ...rest,
+    methods,
+    answersHead,
+    query: table,
+    answer: (request, reply) => {
+      // The framework's query parser returns a record.
+      const query = readQuery(table, request.query as RawQuery);
+      return answer({ query, request }, reply);
+    },
+  };
+}

@@ -1,0 +1,11 @@
+import type { Application } from '../../../application/application.ts';
+
+/** Part of the application that the HTTP interface uses. */
+export type Service = Pick<
+  Application,
+  'check' | 'update' | 'inventory' | 'inventoryFailure' | 'history' | 'status' | 'eventLog' | 'ready'
+>;
+
+export type HistoryEntry = ReturnType<Service['history']>[number];
+export type EventLog = Service['eventLog'];
+export type LoggedEvent = ReturnType<EventLog['since']>[number];

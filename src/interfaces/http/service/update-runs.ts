@@ -1,0 +1,92 @@
+import type { ServerResponse } from 'node:http';
+import { formatDuration } from '../../../domain/text/duration.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+import type { Clock } from '../../../domain/outside/outside.ts';
+import type { Session } from '../../../domain/run/session.ts';
+import { startDeadline } from '../requests/deadline.ts';
+import { HttpError } from '../replies/errors.ts';
+import type { Service } from './service.ts';
+
+/** The updates that requests have asked for, also those whose requests have been answered. */
+export type UpdateRuns = {
+  readonly start: (request: RunRequest) => UpdateRun;
+  /** Asks all of them to stop at the next safe point, and resolves when they have. */
+  readonly stop: () => Promise<void>;
+};
+
+export type RunRequest = {
+  readonly images: readonly string[];
+  readonly containers: readonly string[];
+  /** For waiting, the run and the reply together. */
+  readonly timeoutMs: number;
+  readonly response: ServerResponse;
+};
+
+export type UpdateRun = {
+  /** The run's id, once it has its turn. */
+  readonly begun: Promise<string>;
+  /** Rejects with 408 as soon as time has run out, though the run may still be on its way to a safe point. */
+  readonly finished: Promise<Session>;
+};
+
+/**
+ * A client that goes while its update waits takes it out of the queue. Once it has begun it goes on
+ * without its client: people's scripts give up after seconds, and half an update helps nobody.
+ */
+export function createUpdateRuns(service: Pick<Service, 'update'>, clock: Clock): UpdateRuns {
+  const running = new Map<Promise<unknown>, (reason: ServiceError) => void>();
+
+  return {
+    start({ images, containers, timeoutMs, response }) {
+      const isTargeted = images.length > 0 || containers.length > 0;
+      const deadline = startDeadline(clock, timeoutMs, 'update');
+      let hear: (runId: string) => void = () => undefined;
+      const began = new Promise<string>((resolve) => (hear = resolve));
+      const onClose = (): void => deadline.abort(new ServiceError('cancelled', 'Cannot wait: the client has gone'));
+      response.once('close', onClose);
+      const onBegin = (runId: string): void => {
+        response.off('close', onClose);
+        hear(runId);
+      };
+      const work = service.update({ images, containers, trigger: 'http', onBegin }, deadline.signal);
+      running.set(work, deadline.abort);
+      const orLate = async <Result>(result: Promise<Result>): Promise<Result> => {
+        try {
+          return await Promise.race([result, deadline.passed]);
+        } catch (error) {
+          if (deadline.hasPassed()) throw tooLate(timeoutMs);
+          throw isTargeted && isBusy(error) ? tooManyWait() : error;
+        }
+      };
+      const finished = orLate(work);
+      const begun = orLate(Promise.race([began, work.then(() => began)]));
+      for (const promise of [begun, finished]) promise.catch(() => undefined);
+      void end(work).then(deadline.clear);
+      return { begun, finished };
+    },
+    stop: async () => {
+      const reason = new ServiceError('cancelled', 'Cannot go on: the service is stopping');
+      const works = [...running.keys()];
+      for (const abort of running.values()) abort(reason);
+      await Promise.allSettled(works);
+    },
+  };
+
+  async function end(work: Promise<unknown>): Promise<void> {
+    await Promise.allSettled([work]);
+    running.delete(work);
+  }
+}
+
+function tooLate(timeoutMs: number): HttpError {
+  return new HttpError(408, `the update did not end within ${formatDuration(timeoutMs)}`);
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === 'busy';
+}
+
+/** No 429: that would say that another update runs, for which a targeted one waits. */
+function tooManyWait(): HttpError {
+  return new HttpError(503, 'too many updates are waiting already', { 'Retry-After': '30' });
+}

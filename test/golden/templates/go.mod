@@ -1,0 +1,3 @@
+module upkeep-golden
+
+go 1.19

@@ -1,0 +1,20 @@
+import { existsSync } from 'node:fs';
+import { describe } from 'vitest';
+
+/** Of Debian's packages mosquitto, mosquitto-clients and python3-aiosmtpd: test/lab/install.mjs. */
+const needs = [
+  '/usr/sbin/mosquitto',
+  '/usr/bin/mosquitto_sub',
+  '/usr/bin/python3',
+  '/usr/lib/python3/dist-packages/aiosmtpd/smtp.py',
+];
+
+/** Fails in CI and is skipped elsewhere, with a notice, where there is no mail server or broker. */
+export const describeWithReceivers = needs.every((path) => existsSync(path)) ? describe : describeWithout();
+
+function describeWithout() {
+  const missing = needs.filter((path) => !existsSync(path)).join(', ');
+  if (process.env['CI'] === 'true') throw new Error(`there is no mail server or no broker: ${missing}`);
+  console.log(`NOTICE: tests with a mail server and a broker are skipped: missing ${missing}`);
+  return describe.skip;
+}

@@ -1,0 +1,50 @@
+import { dirname } from 'node:path';
+
+export type DrawnModule = { readonly path: string; readonly imports: readonly string[] };
+
+export type House = {
+  /** By folder: how many modules are beside each other in it. */
+  readonly rooms: ReadonlyMap<string, { readonly size: number }>;
+  /** Modules, and folders, each of which reaches all the others of its line: `a → b → a`. */
+  readonly circles: readonly string[];
+};
+
+/** Rooms and circles of modules; imports of what is not among them are left out. */
+export function drawHouse(modules: readonly DrawnModule[]): House {
+  const known = new Set(modules.map(({ path }) => path));
+  const files = new Map(modules.map(({ path, imports }) => [path, imports.filter((target) => known.has(target))]));
+  const rooms = new Map<string, string[]>();
+  const sizes = new Map<string, { size: number }>();
+  for (const [path, imports] of files) {
+    const room = dirname(path);
+    rooms.set(room, [...(rooms.get(room) ?? []), ...imports.map(dirname).filter((other) => other !== room)]);
+    sizes.set(room, { size: (sizes.get(room)?.size ?? 0) + 1 });
+  }
+  return { rooms: sizes, circles: [...circlesOf(files), ...circlesOf(rooms)] };
+}
+
+/** For each node that can come back to itself a shortest way to do so; the same circle is named once. */
+function circlesOf(arrows: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const circles = new Map<string, string>();
+  for (const start of arrows.keys()) {
+    const way = wayBack(arrows, start);
+    if (way === undefined) continue;
+    const key = way.toSorted().join();
+    if (!circles.has(key)) circles.set(key, [...way, start].join(' → '));
+  }
+  return [...circles.values()];
+}
+
+function wayBack(arrows: ReadonlyMap<string, readonly string[]>, start: string): readonly string[] | undefined {
+  const ways: (readonly string[])[] = [[start]];
+  const seen = new Set<string>();
+  for (let way = ways.shift(); way; way = ways.shift()) {
+    for (const next of arrows.get(way.at(-1) ?? start) ?? []) {
+      if (next === start) return way;
+      if (seen.has(next)) continue;
+      seen.add(next);
+      ways.push([...way, next]);
+    }
+  }
+  return undefined;
+}
