@@ -4,7 +4,7 @@ import type { MessageLevel } from './message.ts';
 export type NotificationSettings = {
   /** Each with its name before it, where it has one: `ops=discord://…`. Secrets. */
   readonly urls: readonly string[];
-  /** URLs from the legacy options, a subset of the targets. */
+  /** URLs made from the legacy options, a subset of `urls`. */
   readonly legacyUrls: readonly string[];
   /** Other secrets of the options of old. */
   readonly legacySecrets: readonly string[];

@@ -3,7 +3,10 @@ import { stepOf } from './choose-step.ts';
 import type { TransactionFacts } from './facts.ts';
 import { type Decision, type Step, stepKey } from './step.ts';
 
-/** Creates a pruned successor again. A prune is meant for unused containers, not for one that was about to start. */
+/**
+ * Creates a missing or half-connected auto-remove replica again: a prune is meant for unused containers,
+ * not for one about to start.
+ */
 export function remake({ members, course }: TransactionFacts, phase: UpdatePhase): Decision | undefined {
   const steps = members.flatMap(({ old, standsIn, lacksStandIn, missingOfStandIn }, member): Step[] => {
     if (old === undefined) return lacksStandIn ? [{ kind: 'standIn', member }] : [];

@@ -1,5 +1,5 @@
 import type { Image } from '../../../domain/container/container.ts';
-import { recipeFor } from '../../../domain/container/recipe/container-recipe.ts';
+import type { ContainerRecipe } from '../../../domain/container/recipe/request/recipe.ts';
 import type { PreparedMember } from '../facts/prepare.ts';
 import type { StepContext } from './step-context.ts';
 
@@ -12,7 +12,7 @@ export async function createUnderTag(
   { outside: { engine }, transaction: { tagsBefore } }: StepContext,
   { image, parts: { planned, tag }, keepsTag }: TaggedOrder,
   name: string,
-  recipe: ReturnType<typeof recipeFor>,
+  recipe: ContainerRecipe,
 ) {
   if (tag === undefined) return engine.createContainer(name, recipe);
   const tagged = (await engine.inspectImage(planned.reference))?.id;

@@ -35,7 +35,7 @@ type Parser = {
   readonly ranges: number;
 };
 
-/** An element of a list: a node, its end, or an element without output. */
+/** An element of a list: a node, the end of the list, or a definition, which leaves nothing in it. */
 type Item =
   | Node
   | { readonly kind: 'else'; readonly at: number }
