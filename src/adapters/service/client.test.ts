@@ -32,7 +32,14 @@ describe('read()', () => {
   test.each([
     ['401', 401, ours({ error: 'unauthorized' }), 'service-denied', 'the token is missing or wrong', /--token/],
     ['401 of a proxy', 401, '<html>', 'service-denied', 'the token is missing or wrong', /--token/],
-    ['404', 404, ours({ error: 'not found' }), 'not-found', 'it does not serve that', /--http-api-endpoints history/],
+    [
+      '404',
+      404,
+      ours({ error: 'not found' }),
+      'not-found',
+      'it does not serve that',
+      /history to --http-api-endpoints/,
+    ],
     ['404 of another', 404, '<html>', 'service-invalid', '/v1/history answers with status 404', /Check the address/],
     ['429', 429, '', 'busy', 'too many requests; try again in 30s', undefined],
     [

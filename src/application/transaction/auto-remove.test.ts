@@ -140,7 +140,10 @@ describe('a container that removes itself (--rm)', () => {
   test('with another one in its network namespace is left alone', async () => {
     const scene = await setScene();
     scene.sandbox.control.runContainer('side', { Image: image, HostConfig: { NetworkMode: 'container:web' } });
-    expect(await update(scene)).toMatchObject({ outcome: 'skipped', reason: expect.stringContaining('hold on to') });
+    expect(await update(scene)).toMatchObject({
+      outcome: 'skipped',
+      reason: expect.stringContaining('could not join its replacement'),
+    });
   });
 
   test('that has ended by itself before its turn is gone, as it was to be', async () => {

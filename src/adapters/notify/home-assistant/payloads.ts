@@ -1,4 +1,4 @@
-import type { ContainerEntity, Fleet } from '../../../domain/notification/container-entity.ts';
+import type { ContainerEntity, Fleet } from '../../../domain/home-assistant/container-entity.ts';
 import type { Publication } from '../mqtt/packets.ts';
 import { slugsOf, type Topics } from './names.ts';
 
