@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 const results = new URL('../test/faults/results/', import.meta.url);
 const page = new URL('../docs/reliability.md', import.meta.url);
 
-/** What was measured, as tables; nothing where nothing was kept yet. */
+/** Writes the measurements as tables; does nothing before the first. */
 export function writeReliabilityPage() {
   if (!existsSync(results)) return;
   const files = readdirSync(results).filter((name) => name.endsWith('.json'));

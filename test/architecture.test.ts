@@ -105,7 +105,7 @@ type Floor = {
   readonly pure?: true;
 };
 
-/** What reaches around `Outside` without an import. */
+/** Access to the outside without an import. */
 const impure: readonly (readonly [RegExp, string])[] = [
   [/\bDate\.now\b|\bnew Date\(\s*\)|\bDate\(\)|\bperformance\b/, 'time comes from Clock'],
   [/\b(?:setTimeout|setInterval|setImmediate)\b|\bAbortSignal\.timeout\b/, 'waiting comes from Clock'],

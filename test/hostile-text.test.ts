@@ -53,7 +53,7 @@ const events: readonly ServiceEvent[] = [
   { kind: 'scan_failed', runId, purpose: 'update', error: evil, atMs: 0 },
 ];
 
-/** What no text of ours may hold beside its own line ends. */
+/** Characters that no text of ours may contain, besides its own line ends. */
 const unsafe = /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 const plain = createStyle(false);
@@ -149,7 +149,7 @@ describe('a container that is called and says the worst', () => {
   });
 });
 
-/** What stands outside of quotes. */
+/** The text outside of quotes. */
 function withoutQuoted(line: string): string {
   return line.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""');
 }

@@ -20,7 +20,7 @@ export const suites = [
   { name: 'built files on Node 24', ciOnly: true, node: 'node-24', command: ['scripts/test/smoke.mjs'] },
 ];
 
-/** Those that were asked for by name; without names those that fit, in which `files` is what is run of a drawn suite. */
+/** Suites that were named; without names all that fit. `files` lists the drawn part of a drawn suite. */
 export function chooseSuites({ names, isCi, all, seed }) {
   const chosen = suites.filter(({ name, ciOnly }) => (names.length > 0 ? names.includes(name) : isCi || !ciOnly));
   return chosen.flatMap((suite) => inShards(all ? suite : drawFiles(suite, seed)));

@@ -1,8 +1,8 @@
-// What test/bench/check.bench.ts measures, bundled and in a process of its own, as people run it:
-// `check-times.mjs PORT CONTAINERS IMAGES WARM_UPS RUNS` watches so many fresh containers of so many distinct
-// images, checks them, and prints the milliseconds of each run after the warm-ups, as JSON; `alone` are those of
-// a request that a bare client sends with nothing else in flight. They come first: in between they would have the
-// compiler start anew, during the checks, with the code that both run through.
+// The measurement of test/bench/check.bench.ts, bundled and in its own process. `check-times.mjs PORT
+// CONTAINERS IMAGES WARM_UPS RUNS` watches so many new containers of so many distinct images and checks
+// them. It prints the milliseconds of each run after the warm-ups, as JSON; `alone` are times of a bare
+// client's request with nothing else in flight. These come first: in between, they would make the compiler
+// start anew during the checks, for the shared code.
 import { Agent, request } from 'node:http';
 import { createOciRegistry } from '../../src/adapters/oci/registry.ts';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';

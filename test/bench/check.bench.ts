@@ -17,7 +17,7 @@ import { median, reportRatio } from './ratios.ts';
 const latencyMs = 50;
 const inFlight = defaultSettings.checkConcurrency;
 const runs = 15;
-/** What a service has behind it after two weeks of hourly checks of 58 images, and what the compiler needs to have seen. */
+/** Requests of two weeks of hourly checks of 58 images, so that the compiler has optimised the code. */
 const warmUpRequests = 20_000;
 
 const checkTimes = bundled(new URL('check-times.mjs', import.meta.url));

@@ -43,7 +43,7 @@ export async function openBrowser(): Promise<{
   };
 }
 
-/** What a page complains about, and whom it asks. */
+/** A page's errors, and the hosts of its requests. */
 export function watchPage(page: Page): { readonly complaints: string[]; readonly hosts: Set<string> } {
   const complaints: string[] = [];
   const hosts = new Set<string>();

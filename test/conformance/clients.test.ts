@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apiToken, eventsToken } from '../support/http-scene.ts';
 import { startWholeService, type WholeService } from '../support/whole-service.ts';
 
-/** What people have in use already, as it asks and as it reads the answer. */
+/** Existing clients: their requests, and their reading of the answers. */
 let scene: WholeService;
 beforeAll(async () => {
   scene = await startWholeService({ service: { gateWindowMs: 50 } });

@@ -100,7 +100,7 @@ function readReply(text: string) {
   return { status: Number(line.split(' ')[1]), headers, body: body.join('\n\n') };
 }
 
-/** What there is and of which type, without the values; of a list, its first entry. */
+/** Fields and their types without the values; for a list, its first entry. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf);
   if (typeof value !== 'object' || value === null) return typeof value;

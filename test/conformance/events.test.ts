@@ -22,7 +22,7 @@ async function start(options: SceneOptions = {}): Promise<void> {
   scene = await startHttp(service, options);
 }
 
-/** What every event of the update that is told of here says. */
+/** Fields of every event of this update. */
 const updateOfWeb = { run_id: 'run-1', container: 'web', image: 'nginx:1', from: 'sha256:1', to: 'sha256:2' };
 
 describe('GET /v1/events', () => {

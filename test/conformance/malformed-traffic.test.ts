@@ -254,7 +254,7 @@ function exchange(port: number, text: string | Buffer): Promise<string> {
     socket.on('data', (chunk) => (received += chunk.toString('latin1')));
     socket.on('close', () => resolve(received));
     socket.on('error', reject);
-    // What is but the beginning of a request would be waited for.
+    // The server would wait for the rest of an incomplete request.
     setTimeout(() => socket.end(), 300);
   });
 }

@@ -47,7 +47,7 @@ describeInLab('Sandbox and Docker', (lab) => {
     return JSON.parse(JSON.stringify(value, (key, item: unknown) => (hidden.includes(key) ? '' : item)));
   }
 
-  /** What goes on by itself may take the real one a moment. */
+  /** Waits for agreement: the real engine may need a moment. */
   async function agree(story: string): Promise<void> {
     const look = async () => [comparable(await facts(docker)), comparable(await facts(sandbox))] as const;
     const areAlike = async () => {
@@ -130,10 +130,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /**
- * What cannot be compared. A container in its own network, which one gets by joining a name that is
- * not there yet: linking to it never answers (Docker 20.10). One that is linked to another outside of
- * the default network: its address leaks. And one that is restarted for ever never comes to rest.
- * A bad policy for nobody is refused for one reason or the other, depending on the version.
+ * Steps that cannot be compared. Docker 20.10 never answers a link to a container in its own network,
+ * which comes from joining a missing name. The address of a container with a link outside the default
+ * network leaks. A container with endless restarts never comes to rest. A bad policy for a missing
+ * container is refused for one reason or the other, depending on the version.
  */
 async function isTrap({ engine }: EngineFixture, step: Step): Promise<boolean> {
   if (step.kind === 'policy') return /^$|\/crash:/.test(await imageOf(engine, step.name));
@@ -151,7 +151,7 @@ async function imageOf(engine: Engine, name: string): Promise<string> {
 async function perform(fixture: EngineFixture, step: Step): Promise<object> {
   const { engine, image } = fixture;
   const outcome = await act();
-  // What an engine did by itself just then is not ours to compare: a process may have ended.
+  // The engine's own actions of that moment are not compared: a process may have ended.
   return anonymous(await namesOf(fixture), outcome.kind === 'done' ? { kind: 'done' } : outcome) as object;
 
   async function act() {

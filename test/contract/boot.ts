@@ -10,7 +10,7 @@ export type BootFixture = EngineFixture & {
 /** `graceful`: SIGTERM. `crash`: SIGKILL to the engine alone. `power-cut`: nothing on the host survives. */
 export type RestartKind = 'graceful' | 'crash' | 'power-cut';
 
-/** What an engine does with its containers when it comes up again, which decides what a crash can cost. */
+/** Contract of an engine's boot: its treatment of containers decides the cost of a crash. */
 export function bootContract(name: string, setup: (options: { liveRestore: boolean }) => Promise<BootFixture>): void {
   describe.each([
     { liveRestore: false, expected: statusAfter },

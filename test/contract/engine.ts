@@ -10,7 +10,10 @@ import { readingRows } from './engine/reading.ts';
 import { runningRows } from './engine/running.ts';
 import { skipBecause } from '../lab/skip-because.ts';
 
-/** What every `Engine` does, whatever is behind it: the same rows for the sandbox and for a real one, but for those that it cannot keep. */
+/**
+ * Contract of every `Engine`: the same rows for the sandbox and the real one, except rows that the sandbox
+ * cannot keep.
+ */
 export function engineContract(
   name: string,
   setup: () => Promise<EngineFixture>,

@@ -1,7 +1,7 @@
 import type { Prober } from '../../src/domain/outside/prober.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-/** What listens: over HTTP with a status, or accepting connections and saying nothing. */
+/** The listener: HTTP with a status, or a silent connection. */
 export type ProbedPort = 'ok' | 'redirecting' | 'failing' | 'silent' | 'closed';
 
 export type ProberFixture = {
@@ -13,7 +13,7 @@ export type ProberFixture = {
   readonly close: () => Promise<void>;
 };
 
-/** What every `Prober` does, whatever is behind it. */
+/** Contract of every `Prober`. */
 export function proberContract(name: string, setup: () => Promise<ProberFixture>): void {
   describe(`${name} is a Prober`, { timeout: 30_000 }, () => {
     let fixture: ProberFixture;

@@ -22,7 +22,7 @@ const username = 'reader';
 async function registryFixture(lab: Lab, auth: NonNullable<RegistryOptions['auth']>): Promise<RegistryFixture> {
   const registry = await lab.startRegistry({ auth });
   const { hostname, port } = new URL(registry.url);
-  // What we ask comes through here, so that it can be counted and sent away; pushes go straight on.
+  // Our requests pass here, to be counted and refused; pushes go straight on.
   let proxy = await createFaultProxy({ listen: { port: 0 }, upstream: { host: hostname, port: Number(port) } });
   const proxyPort = proxy.port;
   const host = `127.0.0.1:${proxyPort}`;
@@ -82,7 +82,7 @@ function isAnswered({ path, status = 0 }: ProxiedCall): boolean {
   return path.includes('/manifests/') && (status === 200 || status === 304);
 }
 
-/** What `docker login` leaves behind. */
+/** Writes a config file as `docker login` does. */
 function writeLogin(dir: string, host: string, password: string): string {
   const path = join(mkdtempSync(join(dir, 'login-')), 'config.json');
   const auth = Buffer.from(`${username}:${password}`).toString('base64');

@@ -4,14 +4,14 @@ import type { Digest } from '../../src/domain/reference/digest.ts';
 import { parseImageReference, type ImageReference } from '../../src/domain/reference/image-reference.ts';
 import type { Platform } from '../../src/domain/reference/platform.ts';
 
-/** What the rows need, by means that are not the registry under test. */
+/** Fixture of the rows, without the registry under test. */
 export type RegistryFixture = {
   readonly registry: Registry;
   /** The same registries for another process: nothing is remembered from before. */
   readonly connect: () => Registry;
   /** As `connect`, without credentials and with wrong ones; undefined where anybody may come in. */
   readonly strangers: { readonly nobody: Registry; readonly impostor: Registry } | undefined;
-  /** What an engine needs to pull from here. */
+  /** Login for an engine's pull. */
   readonly credentials: RegistryCredentials | undefined;
   /** Host and port. */
   readonly host: string;
@@ -47,7 +47,7 @@ const arm64 = { os: 'linux', architecture: 'arm64', variant: '' };
 const arm64v8 = { ...arm64, variant: 'v8' };
 const unknown = `sha256:${'0'.repeat(64)}` as const;
 
-/** What every `Registry` does, whatever is behind it. */
+/** Contract of every `Registry`. */
 export function registryContract(name: string, setup: () => Promise<RegistryFixture>): void {
   describe(`${name} is a Registry`, { timeout: 30_000 }, () => {
     let fixture: RegistryFixture;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../sandbox/engine/faults.ts';
 import { everything, inNetworkOf, reportOf, restart, setStage } from './rig/stage.ts';
 
-/** What goes wrong with a single call that changes something. */
+/** Failures of a single changing call. */
 
 const refuse = (status: number, message: string): Fault => ({ kind: 'refuse', status, message });
 const unlessStopped = { HostConfig: restart('unless-stopped') };

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { SandboxCall } from '../../sandbox/engine/faults.ts';
 import { setStage, type Stage } from './rig/stage.ts';
 
-/** What goes wrong around old images. */
+/** Failures around old images. */
 
 /** The removal of an image, and not of a tag that Upkeep keeps a note in. */
 function isCleanUp({ kind, target }: Pick<SandboxCall, 'kind' | 'target'>): boolean {

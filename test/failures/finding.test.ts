@@ -4,7 +4,7 @@ import { ServiceError } from '../../src/domain/errors.ts';
 import { countCalls } from '../support/counted-engine.ts';
 import { dependsOn, everything, setStage } from './rig/stage.ts';
 
-/** What goes wrong while the service looks at the engine, before it changes anything. */
+/** Failures while the service reads the engine, before it changes anything. */
 
 describe('looking at the engine', () => {
   test('failure 1: the engine is unreachable while containers are listed: the run fails and says so, the next one works', async () => {

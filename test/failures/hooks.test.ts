@@ -3,7 +3,7 @@ import type { CommandBehaviour } from '../../sandbox/base/behaviour.ts';
 import { summarise } from '../../src/domain/run/session.ts';
 import { dependsOn, everything, setStage } from './rig/stage.ts';
 
-/** What goes wrong with the commands that containers want run around their update. */
+/** Failures of containers' hooks around their update. */
 
 const commands: Readonly<Record<string, CommandBehaviour>> = {
   good: {},

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../sandbox/engine/faults.ts';
 import { type Cast, inNetworkOf, restart, setStage, type Stage } from './rig/stage.ts';
 
-/** What goes wrong because the updater, the engine or whoever waits goes away in the middle. */
+/** Failures in the middle: the updater, the engine or a client goes away. */
 
 const always = { HostConfig: restart('always') };
 const batch: Cast = {
@@ -22,7 +22,7 @@ async function countCalls(): Promise<number> {
   return connection.calls.length;
 }
 
-/** What is harmed when a fault strikes at each call in turn, and the service is started once after it. */
+/** Harm after a fault at each call in turn, and one more start of the service. */
 async function harmAtEveryCall(fault: Fault, run: (stage: Stage, at: number) => Promise<void>): Promise<string[]> {
   const harm: string[] = [];
   const calls = await countCalls();

@@ -6,7 +6,7 @@ import { apiToken, ask } from '../support/http-scene.ts';
 import { startUpkeep } from '../support/run-upkeep.ts';
 import { setRealStage } from './rig/real-stage.ts';
 
-/** What dies in the middle: the executable that people run, and the engine under it. */
+/** Deaths in the middle of an update: the shipped executable, and the engine. */
 describeInLab('in the middle of an update of many', (lab) => {
   afterEach(() => lab.engine.clear());
   /** Takes three seconds to stop. */

@@ -8,7 +8,7 @@ import { pushImage } from '../lab/push.ts';
 import { runUpkeep } from '../support/run-upkeep.ts';
 import { setRealStage } from './rig/real-stage.ts';
 
-/** What only a real engine refuses so, on the executable that people run. */
+/** Refusals of a real engine, with the shipped executable. */
 describeInLab('a real engine refuses', (lab) => {
   afterEach(() => lab.engine.clear());
 

@@ -14,7 +14,7 @@ import { createRequestLimit } from '../lab/request-limit.ts';
 import { users } from '../lab/token-server.ts';
 import { dockerConfigFolder, loginEntry, upkeepScene } from '../support/upkeep-scene.ts';
 
-/** What goes wrong at registries, with a real one and a real engine that pulls. */
+/** Failures of a real registry, with a real engine that pulls. */
 describeInLab('a registry', (lab) => {
   const closing: (() => Promise<unknown> | void)[] = [];
   afterEach(async () => {

@@ -6,7 +6,7 @@ import { at, createOciRig } from '../support/oci-rig.ts';
 import { dockerList, emptyContent, putImage, putIndex, serveContent } from '../support/registry-content.ts';
 import { setStage } from './rig/stage.ts';
 
-/** What goes wrong at registries, and in pulls from them. */
+/** Failures of registries, and of pulls. */
 
 const rig = createOciRig();
 

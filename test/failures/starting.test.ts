@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runUpkeep } from '../support/run-upkeep.ts';
 
-/** What goes wrong with the options, at the start. */
+/** Errors in the options, at the start. */
 
 describe('starting', () => {
   test.each([

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { dataOf, followEvents } from '../support/event-reader.ts';
 import { startWholeService, type WholeService, type WholeServiceOptions } from '../support/whole-service.ts';
 
-/** What clients of the API are told, over real HTTP, and what their leaving does. */
+/** Error replies to API clients over real HTTP, and the effect of clients that leave. */
 
 describe('the HTTP API', () => {
   let service: WholeService;

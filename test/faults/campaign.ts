@@ -6,7 +6,7 @@ import { describeRaces, racedShapes } from './rig/describe-races.ts';
 import { moreShapes, shapes } from './rig/shapes.ts';
 import { describeSoak } from './soak/describe-soak.ts';
 
-/** What `npm run test:faults` runs: scripts/faults.mjs says what the variables hold. */
+/** The campaign of `npm run test:faults`; scripts/faults.mjs documents the variables. */
 const { UPKEEP_CAMPAIGN: letter = 'A', UPKEEP_SHAPE: shape = '', UPKEEP_POINT: only, UPKEEP_REPORT } = process.env;
 const { UPKEEP_ROUNDS: rounds = '200', UPKEEP_SEED: seed = '1', UPKEEP_FAKETIME: library = '' } = process.env;
 

@@ -73,7 +73,7 @@ describe.each(shapes)('an update of a container: $name', (shape) => {
       await runKilled(stage, [{ at: index + 1, fault: { kind: 'third-party', when: 'before', act: fillDisk } }]);
       freeDisk();
       await startAgain(stage);
-      // What may come up by itself is not kept.
+      // A container that may start by itself is not kept.
       const faults = faultsIn(stage, shape).filter((fault) => fault !== '0 containers are kept');
       const again = await startAgain(stage);
       if (again.changes > 0) faults.push(`a second start made ${again.changes} more changes`);

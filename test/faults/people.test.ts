@@ -87,7 +87,7 @@ async function startOnce({ scene }: Stage): Promise<Start> {
   return { said: JSON.stringify(transactions), changes: life.connection.calls.length, results };
 }
 
-/** What is said to have been finished is of the new image, what to have been undone is not, unless somebody else made it so. */
+/** Errors in the report: a finished container has the new image, an undone one has not, unless a person changed it. */
 function untruths({ results }: Start, { scene, newImageId }: Stage, before: readonly Resident[]): string[] {
   const now = scene.sandbox.control.snapshot().containers['web'];
   return results.flatMap((result) => {

@@ -5,7 +5,7 @@ import { faultsAfter, lookBefore } from './rig/inspection.ts';
 import { shapes } from './rig/shapes.ts';
 import { type Circumstances, setStage } from './rig/stage.ts';
 
-/** Whoever died in another PID namespace cannot be asked whether they live: nobody is to think that all is well. */
+/** A process in another PID namespace cannot be checked for life: the report must not call that well. */
 
 const shape = shapes.find(({ name }) => name.startsWith('always'))!;
 const elsewhere: Circumstances = { within: ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc'] };

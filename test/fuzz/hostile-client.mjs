@@ -43,7 +43,7 @@ const headers = () =>
 const request = () =>
   `${pick(['GET', 'GET', 'GET', 'POST', 'HEAD', 'OPTIONS', 'PUT', 'FETCH', 'CONNECT'])} ${pick(paths)} HTTP/1.1\r\nHost: x\r\n${headers()}\r\n`;
 
-/** What is sent, and how long the connection is left open when nobody closes it. */
+/** Bytes of each attack, and the time until the client closes. */
 const attacks = [
   () => [Buffer.from(request()), 2000],
   () => [Buffer.from(request()), 2000],

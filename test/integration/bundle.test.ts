@@ -75,7 +75,7 @@ async function sourcesLoadedBy(args: readonly string[]): Promise<string[]> {
   return files.flatMap((path) => sourcesOf(`${path.slice(dist.length + 1)}.map`));
 }
 
-/** What the bundler adds of its own has no map. */
+/** Sources in a map; the bundler's own code has none. */
 function sourcesOf(map: string): string[] {
   if (map === 'rolldown-runtime.js.map') return [];
   const { sources } = JSON.parse(readFileSync(join(dist, map), 'utf8')) as { readonly sources: readonly string[] };

@@ -10,7 +10,7 @@ import { upkeepScene } from '../support/upkeep-scene.ts';
 
 type LogLine = { readonly level: string; readonly msg: string; readonly container?: string; readonly line?: string };
 
-/** What containers have run inside of them around an update, on a real engine. */
+/** Hooks of containers around an update, on a real engine. */
 describeInLab('lifecycle hooks', (lab) => {
   const { engine, registry } = lab;
   afterEach(() => engine.clear());

@@ -17,7 +17,7 @@ import { pushImage } from '../lab/push.ts';
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** What the inventory must do on a real engine: follow what others do to it. */
+/** The inventory on a real engine follows the changes of others. */
 describeInLab('the inventory of a real engine', (lab) => {
   const { engine, registry } = lab;
   const image = (tag: string) => `${registry.host}/inventory:${tag}`;

@@ -16,7 +16,7 @@ describeInLab('a container that is kept after its update', (lab) => {
   const run = (...args: string[]) => runUpkeep(args, { socket: engine.socket });
   const keptName = async () => (await scene.names()).filter((name) => name.startsWith('web.upkeep-kept-'));
 
-  /** What only the writable layer of the container has. */
+  /** Content that only the container's writable layer has. */
   async function read(path: string): Promise<string> {
     const { body } = await engine.call('POST', '/containers/web/exec', {
       Cmd: ['cat', path],

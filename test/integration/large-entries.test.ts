@@ -7,7 +7,7 @@ import { runUpkeep, startUpkeep } from '../support/run-upkeep.ts';
 /** An engine takes a second for each list with such a label in it, on a busy machine several. */
 const patient = { timeout: 240_000 };
 
-/** What one container carries must not decide about the others. */
+/** One container's labels must not decide about the others. */
 describeInLab('containers that are too large to be read', (lab) => {
   const { engine, registry } = lab;
   const image = `${registry.host}/large/web:stable`;

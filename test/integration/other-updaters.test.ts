@@ -4,7 +4,7 @@ import { describeInLab } from '../lab/describe-in-lab.ts';
 import { pushImage } from '../lab/push.ts';
 import { runUpkeep } from '../support/run-upkeep.ts';
 
-/** What is said of other updaters that run on the same engine. */
+/** Warnings about other updaters on the same engine. */
 describeInLab('other updaters on a real engine', (lab) => {
   const { engine, registry } = lab;
   afterEach(() => engine.clear());

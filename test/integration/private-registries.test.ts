@@ -48,7 +48,7 @@ describeInLab('private registries', (lab) => {
     /** Where to push to, and which repository. */
     readonly target: PushTarget;
     readonly repository: string;
-    /** What containers are created from. */
+    /** Reference of the containers. */
     readonly image: string;
     /** The key of the login in config.json. */
     readonly key: string;

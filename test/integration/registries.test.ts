@@ -11,7 +11,7 @@ import { describeInLab } from '../lab/describe-in-lab.ts';
 import { createFaultProxy } from '../lab/fault-proxy.ts';
 import { pushImage } from '../lab/push.ts';
 
-/** What the contract does not ask of every registry: TLS, mirrors, conditional requests, tokens that end. */
+/** Behaviour outside the contract: TLS, mirrors, conditional requests, tokens that expire. */
 describeInLab('the registry adapter', (lab) => {
   const closing: (() => Promise<void>)[] = [];
   afterEach(async () => {

@@ -25,7 +25,7 @@ type Outcome = {
   readonly downtime_ms?: number;
 };
 
-/** What the main job is: on a real engine and a real registry, with the executable that people run. */
+/** The main task, on a real engine and a real registry, with the shipped executable. */
 describeInLab('upkeep on a real engine', (lab) => {
   const { engine, registry } = lab;
   afterEach(() => engine.clear());

@@ -11,7 +11,7 @@ export type EngineClient = {
   readonly run: (name: string, image: string, config?: object) => Promise<string>;
   /** Creates a container and leaves it so; resolves to its id. */
   readonly create: (name: string, image: string, config?: object) => Promise<string>;
-  /** What `GET /containers/{id}/json` says; undefined when there is none. */
+  /** `GET /containers/{id}/json`; undefined without such a container. */
   readonly inspect: (idOrName: string) => Promise<Inspected | undefined>;
   /** Resolves with the container once it passes; throws when it has not in time (10 s). */
   readonly waitFor: (

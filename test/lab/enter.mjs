@@ -74,7 +74,7 @@ function run(dir, command, { stdio, onChild, environment }) {
   });
 }
 
-/** What a killed run could not clean itself. */
+/** Removes the leftovers of killed runs. */
 function removeLeftovers() {
   for (const name of readdirSync(temporary)) {
     const pid = /^upk-(\d+)-/.exec(name)?.[1];

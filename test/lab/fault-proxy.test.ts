@@ -13,7 +13,7 @@ describe('createFaultProxy()', () => {
   let dir: string;
   let upstream: http.Server;
   let proxy: FaultProxy;
-  /** What the upstream has seen to its end. */
+  /** Requests that the upstream has read to the end. */
   let seen: string[];
   let answers: http.ServerResponse[];
 

@@ -7,9 +7,9 @@ import { passRequest } from './pass-request.ts';
 import { passUpgrade } from './pass-upgrade.ts';
 
 /**
- * What goes wrong with one request. `before`: it never reaches the upstream. `during`: the upstream
- * has it and is at work, and its connection is cut, as when a client dies. `after`: the upstream has
- * done it and answered, and the answer is lost.
+ * A fault of one request. `before`: it never reaches the upstream. `during`: the upstream works on it and
+ * its connection is cut, as when a client dies. `after`: the upstream has answered, and the answer is
+ * lost.
  */
 export type Fault =
   /** The connection is reset. */
@@ -54,7 +54,7 @@ export type ProxiedCall = {
   readonly host: string | undefined;
   /** Came while another change had not been answered yet. */
   readonly overlaps: boolean;
-  /** What struck it, if anything. */
+  /** Its fault, if any. */
   readonly fault: Fault['kind'] | undefined;
   /** The upstream's status, once it has answered. */
   readonly status: number | undefined;

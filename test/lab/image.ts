@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { tar } from './tar.ts';
 import type { TarEntry } from './tar.ts';
 
-/** What an image is made of. Fields of `config` keep the words of the image config. */
+/** Parts of an image. Fields of `config` keep the names of the image config. */
 export type ImageSpec = {
   /** https://github.com/opencontainers/image-spec/blob/main/config.md#properties, plus Docker's `Healthcheck`. */
   readonly config?: ImageConfig;

@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, chmodSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs';
 
-/** What must be there: a program by name or a file by path, and the Debian package that brings it. */
+/** Requirements of the lab: a program by name or a file by path, with its Debian package. */
 const labNeeds = [
   ['dockerd', 'docker.io'],
   ['docker-registry', 'docker-registry'],

@@ -10,7 +10,7 @@ import type { PushTarget } from './push.ts';
 import { startRegistry } from './registry.ts';
 import type { LabRegistry, RegistryOptions } from './registry.ts';
 
-/** What a test finds in the lab. Images come from `push.ts` and `catalogue.ts`, faults from `fault-proxy.ts`. */
+/** The lab of a test. Images come from `push.ts` and `catalogue.ts`, faults from `fault-proxy.ts`. */
 export type Lab = {
   /** A place for files, short enough for sockets; removed with the lab. */
   readonly dir: string;

@@ -22,8 +22,8 @@ export async function passRequest({
 }: Passage & { response: ServerResponse }): Promise<void> {
   if (fault && 'when' in fault && fault.when === 'before' && (await strikeBefore(fault, request, response))) return;
 
-  // What may be sent again, or must be cut at a known moment, is collected first, and what is short: an engine that
-  // refuses may close before the second of two writes. The rest streams through.
+  // Short bodies, and those that a fault repeats or cuts, are collected first: a refusing engine may close
+  // before the second of two writes. The rest streams through.
   const isShort = Number(request.headers['content-length'] ?? Infinity) < 1_000_000;
   const collected = fault || isShort ? await readAll(request) : undefined;
   if (fault?.kind === 'duplicate') await readAll(await send({ request, upstream, body: collected }).reply);

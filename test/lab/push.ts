@@ -13,7 +13,7 @@ export type PushTarget = {
 };
 
 export type Pushed = {
-  /** What the tag points at: of the index where there is one. */
+  /** Digest behind the tag: the index's, if there is one. */
   readonly digest: string;
   /** The image id in Docker's classic store; of the first platform of an index. */
   readonly configDigest: string;

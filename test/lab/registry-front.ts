@@ -13,13 +13,13 @@ export type FrontCall = {
   /** With the query. */
   readonly path: string;
   readonly authorization: string | undefined;
-  /** Who asks: engines begin with `docker/`. */
+  /** User agent; an engine's begins with `docker/`. */
   readonly agent: string;
   /** 0 while there is no answer. */
   status: number;
 };
 
-/** What a registry says before its upstream is asked. */
+/** A registry's part of the answer, before its upstream is asked. */
 export type Said = {
   /** For the answer, whoever gives it. */
   readonly headers?: Headers;

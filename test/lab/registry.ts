@@ -10,7 +10,7 @@ import { startTokenServer, tokenIssuer, tokenService, users } from './token-serv
 import type { TokenServer } from './token-server.ts';
 
 export type RegistryOptions = {
-  /** Who may come in: everybody, who knows a password of `users`, or who brings a token of its own token server. */
+  /** Allowed clients: everybody, those with a password of `users`, or those with a token of its own token server. */
   readonly auth?: 'none' | 'basic' | 'token';
   /** With a certificate of the lab's authority, for localhost, 127.0.0.1, registry.test and secure.test. */
   readonly tls?: boolean;
@@ -26,7 +26,7 @@ export type RegistryOptions = {
 
 /** Debian's docker-registry, with its files in the lab. `writer` of `users` is in its `credentials`. */
 export type LabRegistry = PushTarget & {
-  /** What stands in front of a repository: `127.0.0.1:5000`. */
+  /** Host part of a repository: `127.0.0.1:5000`. */
   readonly host: string;
   /** Present with `auth: 'token'`. */
   readonly tokenServer: TokenServer | undefined;

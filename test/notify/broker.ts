@@ -69,7 +69,7 @@ export async function startBroker(options: BrokerOptions = {}): Promise<MqttBrok
       const args = ['-h', tls ? 'localhost' : '127.0.0.1', '-p', String(port), '-t', topic, '-F', '%t %r %q %p'];
       const watcher = startProgram('mosquitto_sub', [...args, ...secure, ...login]);
       watchers.push(watcher);
-      // What it prints itself stays in its buffer until the first message.
+      // Its own output stays in its buffer until the first message.
       await broker.line((line) => line.includes('Sending SUBACK'));
       return watcher;
     },

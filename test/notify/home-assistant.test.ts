@@ -12,7 +12,7 @@ import { startRig } from '../support/notify-rig.ts';
 import { startBroker, type BrokerOptions, type MqttBroker } from './broker.ts';
 import { describeWithReceivers as describe } from './describe-with-receivers.ts';
 
-/** What a broker knows, as Home Assistant would see it. */
+/** A broker's state, as Home Assistant would see it. */
 type Mirror = {
   readonly topics: Map<string, string>;
   readonly connection: MqttConnection;

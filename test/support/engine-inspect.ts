@@ -24,8 +24,8 @@ export type CreateBody = Partial<ContainerConfig> & {
 };
 
 /**
- * What an engine shows of a container that it created from this body and image, and started: the
- * rules that were seen with Docker 20.10, 26 and 28, in one pure function. Throws what they refuse.
+ * Inspection of a started container from its create body and image: rules measured with Docker 20.10, 26
+ * and 28, in one pure function. Throws where an engine refuses.
  */
 export function inspectCreated(
   { name, id = idOf(`container ${name}`) }: { readonly name: string; readonly id?: string },

@@ -52,7 +52,7 @@ export function createFakeTerminal({
   };
 }
 
-/** What an endless sheet of paper shows of the text: knows line ends, colours, "up", "clear line" and "clear below". */
+/** Renders text on an endless page: line ends, colours, "up", "clear line" and "clear below". */
 function render(text: string): readonly string[] {
   const lines = [''];
   let row = 0;

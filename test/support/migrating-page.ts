@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 
 /** The service of the compose file in docs/migrating-from-watchtower.md, as it stands there. */
 export type MigratedService = {
-  /** What compose makes arguments of. */
+  /** Arguments as compose passes them. */
   readonly argv: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly volumes: readonly string[];

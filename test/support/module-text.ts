@@ -1,4 +1,4 @@
-/** What a module's text says that matters to its place in the house. */
+/** Parts of a module's text that the architecture test needs. */
 export type ModuleText = {
   /** Every specifier of `import … from`, `export … from`, `import '…'` and `import('…')`, in order. */
   readonly specifiers: readonly string[];

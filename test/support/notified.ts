@@ -6,9 +6,9 @@ export type Notified = {
   /** Of a JSON webhook. */
   readonly url: string;
   readonly port: number;
-  /** What was asked, taken or not, in order. */
+  /** Requests, accepted or not, in order. */
   readonly asked: readonly NotifiedMessage[];
-  /** What it has taken. */
+  /** Accepted messages. */
   readonly taken: () => readonly NotifiedMessage[];
   /** Resolves once it has been asked for the `count`th time. */
   readonly askedTimes: (count: number) => Promise<void>;

@@ -3,7 +3,7 @@ import type { Message } from '../../src/domain/notification/message.ts';
 import type { Answer } from './http-server.ts';
 import { startRig, type Received } from './notify-rig.ts';
 
-/** What a service is sent for a message: written from its documentation, not from what sends it. */
+/** Request to a service for a message, written from its documentation, not from our code. */
 export type WireCase = {
   readonly name: string;
   readonly url: string;
@@ -49,7 +49,7 @@ export function whole({ method = 'POST', headers = {}, ...rest }: Wanted): Wante
   return { method, headers: { ...usual, ...headers }, ...rest };
 }
 
-/** What the service says when all is well; `{}` with 200 unless given. */
+/** `answer`: the service's success reply; `{}` with 200 by default. */
 export function describeRequests(cases: readonly WireCase[], answer: Answer): void {
   test.each(cases)('$name', async ({ url, message, requests }) => {
     const rig = await startRig(answer);
@@ -60,7 +60,7 @@ export function describeRequests(cases: readonly WireCase[], answer: Answer): vo
       expect(headers['user-agent']).toBe('upkeep/1.2.3');
       if (body !== '') expect(headers['content-length']).toBe(String(Buffer.byteLength(body)));
     }
-    // Whoever is asked over TLS is asked by name.
+    // A TLS request uses the host name.
     expect(rig.tunnels()).toEqual(
       rig.received
         .map((request) => new URL(request.url))

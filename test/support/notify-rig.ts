@@ -12,7 +12,7 @@ const fixture = (name: string): Buffer => readFileSync(new URL(`../fixtures/noti
 export const notifyCa = fixture('ca.pem');
 const identity = { cert: fixture('server.pem'), key: fixture('server.key') };
 
-/** What a receiver got; `url` is whole. */
+/** A received request; `url` is complete. */
 export type Received = SeenRequest;
 
 /**

@@ -4,7 +4,7 @@ import type { OutboxStore } from '../../src/domain/notification/outbox/store.ts'
 import type { Log } from '../../src/domain/outside/outside.ts';
 
 export type TestTarget = Target & {
-  /** What arrived, in order. */
+  /** Received messages, in order. */
   readonly received: readonly Message[];
 };
 
@@ -30,7 +30,7 @@ export function createTestTarget(
   };
 }
 
-/** What is on a disk that no crash harms; `failing` makes it full. */
+/** A store that no crash harms; `failing` makes its disk full. */
 export type TestStore = OutboxStore & { readonly records: OutboxRecord[]; failing: boolean };
 
 export function createTestStore(records: OutboxRecord[] = []): TestStore {

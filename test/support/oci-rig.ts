@@ -59,7 +59,7 @@ export function at({ host }: HttpServer, rest = 'team/app:1'): ImageReference {
   return parseImageReference(`${host}/${rest}`);
 }
 
-/** What the work failed with; fails itself when there is none, or none for people. */
+/** The error of the work; throws if there is none, or none for users. */
 export async function failureOf(work: Promise<unknown>): Promise<ServiceError> {
   const error: unknown = await work.then(
     (value) => new Error(`no failure, but ${JSON.stringify(value)}`),

@@ -60,7 +60,7 @@ export function recipeScene(apiVersion = '1.41', more: Partial<EngineTraits> = {
 
   return {
     engine,
-    /** What a user created: `docker run`. */
+    /** A user's container: `docker run`. */
     run: (image: Image, body: CreateBody = {}, laterEndpoints: ContainerRecipe['laterEndpoints'] = []): Container =>
       create({ body: { Image: image.tags[0] ?? '', ...body }, laterEndpoints }, image),
     requestFor,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Digest } from '../../src/domain/reference/digest.ts';
 import type { Answer, Reply, SeenRequest } from './http-server.ts';
 
-/** What a registry holds, as plain data, and the answers of a registry that holds it. */
+/** A registry's content as plain data, and its answers. */
 export type Content = {
   /** `team/app:latest` */
   readonly tags: Map<string, Digest>;

@@ -26,7 +26,7 @@ export type UpkeepProcess = {
   /** Resolves once the text stands on standard output or error; rejects when the process ends without. */
   readonly seen: (text: string) => Promise<void>;
   readonly ended: Promise<UpkeepRun>;
-  /** What it has written so far. */
+  /** Output so far. */
   readonly output: () => string;
 };
 

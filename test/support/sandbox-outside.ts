@@ -22,7 +22,7 @@ export type SandboxProcess = {
   readonly outside: Outside;
   readonly connection: SandboxConnection;
   readonly events: readonly ServiceEvent[];
-  /** What it wrote to its log, warnings and errors only. */
+  /** Its log: warnings and errors only. */
   readonly complaints: readonly string[];
 };
 

@@ -12,7 +12,7 @@ export type ScriptedEngine = {
   /** For `createDockerEngine({ host })`. */
   readonly host: string;
   readonly socketPath: string;
-  /** What has arrived, without `GET /version`. */
+  /** Received requests, without `GET /version`. */
   readonly requests: readonly ScriptedRequest[];
   readonly versionRequests: () => number;
   /** How many connections there have been. */

@@ -7,7 +7,7 @@ import type { Inventory, TrackedContainer, TrackedImage } from '../../src/domain
 import type { HistoryEntry, LoggedEvent, Service } from '../../src/interfaces/http/service/service.ts';
 import { digestOf, idOf } from './builders.ts';
 
-/** What the HTTP interface is given in tests of it alone: it does what the test says, when the test says so. */
+/** A service for tests of the HTTP interface alone; the test scripts its results and their times. */
 export type ScriptedService = Service & {
   readonly script: {
     /** Known, with nothing newer, unless it says otherwise. */
@@ -20,7 +20,7 @@ export type ScriptedService = Service & {
     inventoryFailure: ServiceError | undefined;
     checked: readonly CheckedContainer[];
     outcomes: readonly ContainerOutcome[];
-    /** What an update waits for before it ends; undefined: nothing. */
+    /** An update ends after this promise; undefined: at once. */
     updateEnds: Promise<unknown> | undefined;
     /** The same for a check and for a sign of life. */
     checkEnds: Promise<unknown> | undefined;

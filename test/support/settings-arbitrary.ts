@@ -29,7 +29,7 @@ const healthcheck = fc.record(
   { requiredKeys: [] },
 );
 
-/** What an image says; it always has a command. */
+/** An image's config; it always has a command. */
 export const imageConfig: fc.Arbitrary<ImageConfig> = fc.record(
   {
     Cmd: fc.array(fc.constantFrom('run', '-x'), { minLength: 1, maxLength: 2 }),
@@ -55,7 +55,7 @@ type MountKind = (at: string) => {
   readonly Tmpfs?: object;
 };
 
-/** What can be at a path; at most one of these, as engines want it. */
+/** Kinds of mounts at a path; engines accept at most one. */
 const mountKinds: readonly MountKind[] = [
   () => ({}),
   (at) => ({ Volumes: { [at]: {} } }),
@@ -127,7 +127,7 @@ const endpoint: fc.Arbitrary<Endpoint> = fc.record(
   { requiredKeys: [] },
 );
 
-/** What a user asks for; an engine may still refuse it. */
+/** A user's create body; an engine may still refuse it. */
 export const userBody: fc.Arbitrary<CreateBody> = fc
   .tuple(config, hostConfig, storage, endpoint)
   .map(([own, host, { Volumes, hostConfig: mounted }, asked]) => {

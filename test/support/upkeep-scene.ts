@@ -45,7 +45,7 @@ export function upkeepScene({ socket, args: common = [], env = {} }: UpkeepScene
   };
 }
 
-/** What `docker login` leaves behind, as a folder for DOCKER_CONFIG. */
+/** A folder for DOCKER_CONFIG, as `docker login` leaves it. */
 export function dockerConfigFolder(dir: string, config: object): string {
   const folder = mkdtempSync(join(dir, 'docker-config-'));
   writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
@@ -65,7 +65,7 @@ export function credentialHelper(dir: string, name: string, lines: readonly stri
   return folder;
 }
 
-/** What the one document on standard output lists; throws what the command said when there is none. */
+/** Containers of the JSON document on standard output; throws the command's error if there is none. */
 function containersIn({ stdout, stderr }: UpkeepRun): unknown {
   try {
     const { containers } = JSON.parse(stdout) as { containers?: unknown };

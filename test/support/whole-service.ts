@@ -21,7 +21,7 @@ export type WholeService = HttpScene & {
 
 export type WholeServiceOptions = SceneOptions & {
   readonly service?: Partial<ServiceSettings>;
-  /** What a registry's answer takes; 0 unless told. */
+  /** Time of a registry's answer; 0 by default. */
   readonly registryLatencyMs?: number;
 };
 

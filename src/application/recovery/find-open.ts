@@ -36,7 +36,7 @@ export type FindOrder = {
   readonly unsealed?: readonly string[];
 };
 
-/** Reads what looks like the remains of updates, and tells what is believed of it: `domain/recovery/interrupted.ts`. */
+/** Reads the possible remains of updates; `domain/recovery/interrupted.ts` decides which of them are real. */
 export async function findOpen(
   outside: Outside,
   containers: readonly ContainerSummary[],

@@ -13,7 +13,7 @@ export type RunFacts = {
   readonly error: string | undefined;
   /** The outcome of each container; after a check, only stale containers and those that could not be checked. */
   readonly containers: readonly ContainerOutcome[];
-  /** Names of those that there is something new to say about. */
+  /** Names of containers with news. */
   readonly news: ReadonlySet<string>;
   /** The events of containers, in their order. */
   readonly steps: readonly RunStep[];

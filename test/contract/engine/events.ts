@@ -4,7 +4,7 @@ import { endOf } from '../../../src/domain/health/process-end.ts';
 import { create, eventually, listen, run, type GetFixture } from './fixture.ts';
 
 export function eventRows(fixture: GetFixture): void {
-  /** What was heard while `act` ran, until an event with `last` as its action. */
+  /** Events during `act`, until one with the action `last`. */
   async function heardDuring(act: () => Promise<unknown>, last: string): Promise<Heard[]> {
     const listening = await listen(fixture().engine);
     await act();

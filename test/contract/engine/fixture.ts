@@ -5,7 +5,7 @@ import type { Container, ContainerConfig, ImageConfig } from '../../../src/domai
 import type { Clock } from '../../../src/domain/outside/outside.ts';
 import type { Platform } from '../../../src/domain/reference/platform.ts';
 
-/** What the rows need to set a scene, by means that are not the engine under test. */
+/** Fixture of the rows, without the engine under test. */
 export type EngineFixture = {
   readonly engine: Engine;
   readonly clock: Clock;

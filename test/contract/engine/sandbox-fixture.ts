@@ -7,7 +7,7 @@ import { programConfigs, type Program } from './fixture.ts';
 
 const fiftyCharacters = 'a line of fifty characters, and that is not a few\n';
 
-/** What a shell makes of the lines that the rows give it. */
+/** Results of the rows' command lines in a shell. */
 const shellLines: Readonly<Record<string, CommandBehaviour>> = {
   'echo one; sleep 0.1; echo two >&2': { output: 'one\ntwo\n', tookMs: 100 },
   'exit 75': { exitCode: 75 },

@@ -25,7 +25,7 @@ export type RealStage = {
   readonly update: (options?: RealUpdate) => Promise<RealReport>;
   /** A start that has nothing to do but to repair. */
   readonly startAgain: () => Promise<UpkeepRun>;
-  /** What is lost, down, changed or left over; empty when nothing is. */
+  /** Lost, stopped, changed or left-over objects; empty when there are none. */
   readonly harm: () => Promise<string[]>;
   readonly isReplaced: (name: string) => Promise<boolean>;
 };

@@ -18,10 +18,10 @@ export type Cast = Readonly<Record<string, Part>>;
 export type Part = {
   /** `<name>:1` unless told. */
   readonly image?: string;
-  /** What it is created with beside its image. */
+  /** Create body, besides the image. */
   readonly body?: object;
   readonly old?: Release;
-  /** What its tag points at by now; `none`: still at what it runs. */
+  /** New release behind its tag; `none`: still the running one. */
   readonly next?: Release | 'none';
   readonly stopped?: boolean;
 };
@@ -37,9 +37,12 @@ export type Stage = {
   readonly update: (options?: UpdateOptions) => Promise<Report>;
   /** An update by a process that a fault ends; resolves when it is dead. */
   readonly updateKilled: (options: UpdateOptions) => Promise<void>;
-  /** What a start does first. */
+  /** Runs the recovery of a start. */
   readonly startAgain: () => Promise<RecoveryReport>;
-  /** What is lost, down, changed or left over; empty when every container is there, runs as it did, and nothing else is. */
+  /**
+   * Lost, stopped, changed or left-over objects; empty when every container exists and runs as before, and
+   * nothing else does.
+   */
   readonly harm: () => string[];
   readonly now: (name: string) => ReturnType<SandboxScene['sandbox']['control']['snapshot']>['containers'][string];
   /** Whether the container of the name is a new one. */

@@ -40,7 +40,7 @@ function named(shape: Shape): Shape {
   return { ...shape, [fc.toStringMethod]: () => shape.name } as Shape;
 }
 
-/** What a forger has brought about; empty where all is as it would be without them. */
+/** Changes that a forger caused; empty if all is as without one. */
 export async function harmOf(day: Day): Promise<string[]> {
   const [withForger, without] = [await spend(day), await spendInPeace(day)];
   if (takesPlainName(day)) return [...withForger.harm];
@@ -51,8 +51,8 @@ export async function harmOf(day: Day): Promise<string[]> {
 }
 
 /**
- * Who takes the name of a container while it is free has it, as any stranger would. What must not happen is that
- * the container itself goes: the old one or its honest successor stays, and so do all others.
+ * Lost containers. A forger may take a free name, as any stranger may. But the old container or its honest
+ * successor must stay, and so must all others.
  */
 export async function lossOf(day: Day): Promise<string[]> {
   const { harm, isLost } = await spend(day);
@@ -95,7 +95,7 @@ async function spend({ shape, killedAt, when, forgeries, pausesMs, wishes }: Day
 
 const peaceful = new Map<string, Promise<Ending>>();
 
-/** What it comes to by itself: a run with other settings than the update before it may mean something else. */
+/** The same day without forgeries: a run with other settings than the last update may act differently. */
 function spendInPeace(day: Day): Promise<Ending> {
   const { shape, forgeries: _, ...rest } = day;
   const key = JSON.stringify([shape.name, rest]);
@@ -111,7 +111,7 @@ function isOfTheRun(fault: string, day: Day): boolean {
   );
 }
 
-/** Who holds a name that a transaction gives keeps its update from being made, or from being finished. */
+/** True if a forgery holds a name of the transaction, and so prevents the update or its end. */
 function takesNamesOfTheUpdate({ forgeries }: Day): boolean {
   return forgeries.some(
     ({ createdAs, renamedTo }) => isHonest(createdAs) || (renamedTo !== undefined && isHonest(renamedTo)),

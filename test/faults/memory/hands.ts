@@ -3,7 +3,7 @@ import type { Container } from '../../../src/domain/container/container.ts';
 import type { Hands, Resident } from '../rig/people.ts';
 import type { Stage } from './stage.ts';
 
-/** What a person does with `docker` on an engine in memory; nothing of it counts as a call of the service. */
+/** A person's actions with `docker` on an engine in memory; they do not count as the service's calls. */
 export function handsOn({ scene, before, newImageId }: Stage): Hands {
   const { control, connect } = scene.sandbox;
   const { engine } = connect();

@@ -27,7 +27,7 @@ export type ServiceStage = {
   readonly newImageId: string;
   /** Every process there was, oldest first. */
   readonly lives: readonly Life[];
-  /** What the first process reports of its update; undefined when it did not come to that. */
+  /** The first process's report of its update; undefined if it never came to report. */
   readonly session: () => Session | undefined;
   /** The most containers of Upkeep, helpers aside, that ran at the same time. */
   readonly mostAtOnce: () => number;
@@ -183,7 +183,7 @@ export async function setServiceStage(
   };
 }
 
-/** What is said of a process that a signal 9 has ended. */
+/** Exit code of a process ended by signal 9. */
 const killed = 137;
 
 /** Longer than a helper that never begins is waited for. */
@@ -204,7 +204,7 @@ function inside(containerId: string, nth: number, log: string[]): Pick<Outside, 
   return { instance, log: { debug: () => {}, info: note('info'), warn: note('warn'), error: note('error') } };
 }
 
-/** What is wrong once everything has come to rest; empty when Upkeep is there as it was, on a version that may stay. */
+/** Errors at rest; empty when Upkeep runs as before, on a permitted version. */
 export function faultsOfService({ scene, before, newImageId }: ServiceStage, shape: ServiceShape): string[] {
   const { containers } = scene.sandbox.control.snapshot();
   const faults: string[] = [];

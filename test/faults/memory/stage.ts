@@ -23,7 +23,7 @@ export type Shape = {
   readonly dependent?: boolean;
   /** `--rm`: what comes back is another container, and an engine that restarts removes what is not replaced just then. */
   readonly selfRemoving?: boolean;
-  /** What was replaced is kept. */
+  /** True if the replaced container is kept. */
   readonly keeps?: boolean;
   /** Of the old image, and of the new one. */
   readonly imageLabels?: Readonly<Partial<Record<'old' | 'next', Readonly<Record<string, string>>>>>;
@@ -179,7 +179,7 @@ export const shapes: readonly Shape[] = [
 ];
 
 const image = 'registry.test/app:stable';
-/** What a service has been told before it works on a stage. */
+/** Settings of the service on a stage. */
 export const settings = { ...defaultSettings, gateWindowMs: 10_000, stopTimeoutMs: 3000, lifecycleHooks: true };
 
 /** A shape on an engine in memory, with its update planned. */
@@ -234,7 +234,7 @@ export async function setStage(shape: Shape): Promise<Stage> {
   return { scene, planned: { id: webId, members, after: [], requires: [] }, before, newImageId };
 }
 
-/** What is wrong once everything has come to rest; empty when nothing was lost. `apart`: names that are no part of it. */
+/** Errors at rest; empty when nothing was lost. `apart`: names outside the shape. */
 export function faultsIn(
   { scene, before, newImageId }: Stage,
   shape: Shape,

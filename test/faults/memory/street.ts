@@ -20,7 +20,7 @@ import { countCalls, shapes, type Stage } from './stage.ts';
 /** A stage with bystanders on it, and a forger who may create containers there. */
 export type SharedStreet = {
   readonly forge: (forgery: Forgery) => Promise<void>;
-  /** What has happened to anybody but the forger and the honest update since the street was made. */
+  /** Changes since the start to all but the forger's and the honest update's containers. */
   readonly harm: () => string[];
   /** Names that are no part of the honest update. */
   readonly apart: () => ReadonlySet<string>;
@@ -160,7 +160,7 @@ function viewOf({ containers, tags, imageIds }: Snapshot): StreetView {
   return { containers: Object.values(containers).map(told), tags, imageIds };
 }
 
-/** What the engine refuses, the forger cannot do. */
+/** Ignores a refusal: the forger cannot do anything that the engine refuses. */
 function attempt<T>(act: () => T): T | undefined {
   try {
     return act();

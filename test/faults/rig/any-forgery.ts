@@ -6,7 +6,7 @@ const parties: readonly Party[] = [...bystanders, 'web', 'app'];
 const anyParty = fc.constantFrom<Party>(...parties, 'web', 'web', 'web');
 const policies = ['n', 'e', 'a', 'u', 'f3'] as const;
 
-/** What a transaction gives, and what only looks like it. */
+/** Name endings of transactions, and similar ones. */
 export const endings: readonly string[] = [
   '.upkeep-new',
   '.upkeep-bad',

@@ -4,7 +4,7 @@ import type { LabEngine } from '../../lab/engine.ts';
 import type { Fault, Moment } from '../../lab/fault-proxy.ts';
 import type { Updater } from './stage.ts';
 
-/** What can happen at a call. */
+/** An incident at a call. */
 export type Incident = {
   readonly name: string;
   readonly fault: (scene: IncidentScene) => Fault;

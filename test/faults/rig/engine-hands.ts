@@ -3,7 +3,7 @@ import { imageIdOf } from '../../lab/image-id.ts';
 import type { Hands, Resident } from './people.ts';
 import type { Stage } from './stage.ts';
 
-/** What a person does with `docker`; `original` is the container as it was created in the beginning. */
+/** A person's actions with `docker`; `original` is the container as first created. */
 export function handsOn({ engine, image, versions }: Stage, original: Inspected): Hands {
   const newImageId = imageIdOf(versions.next);
   const must = async (method: string, path: string, body?: object) => {

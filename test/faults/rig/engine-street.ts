@@ -73,7 +73,7 @@ export async function makeStreet(lab: Lab, stage: Stage, shape: Shape, real: Lab
         StopTimeout: 1,
         HostConfig: { RestartPolicy: { Name: forgery.policy } },
       });
-      // What the engine refuses, the forger cannot do.
+      // The forger cannot do anything that the engine refuses.
       if (status !== 201) return;
       const { Id } = body as { readonly Id: string };
       made.add(Id);

@@ -23,7 +23,7 @@ export type ForgedName = { readonly of: Party | 'stray'; readonly ending: string
 /** `own`: the forger's; `spare`: somebody's, which no container uses at the moment. */
 export type Thing = Party | 'own' | 'spare';
 
-/** What somebody who may create containers does: one container, of which everything is a lie. */
+/** A forgery by somebody who may create containers: one container with false labels and names. */
 export type Forgery = {
   /** Whom it says it replaces. */
   readonly target: Party;
@@ -61,7 +61,7 @@ export type ForgedJournal = Partial<{
   readonly ownerContainer: Party | 'nobody';
 }>;
 
-/** Who it says has begun it; `elsewhere`: somebody on another host. */
+/** Claimed owner of the update; `elsewhere`: a process on another host. */
 export type Owner = 'dead' | 'alive' | 'elsewhere' | 'nobody';
 
 /** Everybody as they are when the forger comes. */
@@ -72,7 +72,7 @@ export type Street = {
   readonly open: Labels | undefined;
   /** Of a successor from a real update: what forgeries are made of. */
   readonly real: Labels;
-  /** What a forger calls containers of no other name. */
+  /** Name of a forger's container without a claimed one. */
   readonly stray: string;
   readonly owners: Readonly<Record<Exclude<Owner, 'nobody'>, string>>;
 };
@@ -143,7 +143,7 @@ export function journalLabels(fields: Labels): Labels {
   return Object.fromEntries(Object.entries(fields).map(([field, value]) => [`${journalPrefix}${field}`, value]));
 }
 
-/** Those of honest updates cannot be guessed, only copied. */
+/** Ids of honest updates cannot be guessed, only copied. */
 function transactionId({ open }: Street, { transaction = 'one' }: ForgedJournal): string {
   const copied = transaction === 'open' ? open?.[`${journalPrefix}id`] : undefined;
   return copied ?? `4f9c0e2a-0000-4000-8000-0000000000${transaction === 'two' ? '02' : '01'}`;

@@ -4,13 +4,13 @@ import type { EngineClient, Inspected } from '../../lab/engine-client.ts';
 import type { Shape } from './shapes.ts';
 import type { Stage } from './stage.ts';
 
-/** What a shape looks like before anything happens to it, to be compared with afterwards. */
+/** State of a shape before the fault, for the comparison afterwards. */
 export type Before = {
   readonly containers: ReadonlyMap<string, Inspected>;
   readonly running: Running;
 };
 
-/** Who runs under a name, parked or not, at a moment in seconds of the engine's clock. */
+/** Running containers by name, parked or not, at a moment in seconds of the engine's clock. */
 export type Running = { readonly since: number; readonly ids: ReadonlyMap<string, ReadonlySet<string>> };
 
 export async function lookBefore(stage: Stage, shape: Shape): Promise<Before> {
@@ -40,8 +40,8 @@ function ownName(name: string): string {
 }
 
 /**
- * What is wrong after the next start has gone idle; empty when nothing was lost. `running`: at the
- * last start of the engine, which forgets its events. `apart`: ids of what is no part of it.
+ * Errors after the next start has gone idle; empty when nothing was lost. `running`: containers at the
+ * engine's last start, which forgets its events. `apart`: ids outside the shape.
  */
 export async function faultsAfter(
   stage: Stage,
@@ -72,7 +72,7 @@ export async function faultsAfter(
   return faults;
 }
 
-/** What was replaced is kept if anything was, and nothing of it runs or would start by itself. */
+/** Errors of kept containers: a replaced one must be kept if any is, and must neither run nor start by itself. */
 async function wrongOfKept(
   { engine, versions }: Stage,
   { keeps = false, containers }: Shape,
@@ -110,7 +110,7 @@ function compare(
   return [...faults, ...changedSettings(name, old, now)];
 }
 
-/** What is not as it was of policy, ports, volumes and networks. */
+/** Changed policy, ports, volumes and networks. */
 export function changedSettings(name: string, old: Inspected, now: Inspected): string[] {
   const faults: string[] = [];
   if (policy(now) !== policy(old)) faults.push(`"${name}" has another restart policy`);

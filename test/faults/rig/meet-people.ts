@@ -38,7 +38,7 @@ const disasters: readonly (readonly [string, PeoplePoint['meanwhile']])[] = [
   ['the power is cut', (engine) => engine.powerCut().then(() => engine.start())],
 ];
 
-/** What was wrong once the next start was over, with what was printed; empty where nothing was. */
+/** Errors after the next start, with the output; empty if none. */
 export async function meetPeople(
   lab: Lab,
   engine: LabEngine,
@@ -75,7 +75,10 @@ export async function meetPeople(
   return faults.length === 0 ? [] : [...faults, ...[killed, next].map(({ output }) => output)];
 }
 
-/** What is said to have been finished is of the new version, what to have been undone is not, unless somebody else made it so. */
+/**
+ * Errors in the report: a finished container has the new version, an undone one has not, unless a person
+ * changed it.
+ */
 function untruths(
   { output }: Run,
   now: readonly Resident[],

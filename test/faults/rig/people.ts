@@ -1,4 +1,4 @@
-/** What people and tools do to a container between the death of an updater and its next start. */
+/** Actions of people and tools on a container between an updater's death and its next start. */
 
 /** A container as its engine tells of it. */
 export type Resident = {
@@ -131,7 +131,7 @@ export const stories: readonly Story[] = [
     removes: true,
     act: (hands) => hands.prune().then(() => undefined),
     wrong: (scene) => {
-      // What the engine itself has left down after a crash is no matter of ours.
+      // A container that the engine itself left stopped after a crash does not count.
       const ran = named(scene.done, scene.name)?.running === true;
       return scene.progress !== 'returning' && ran && holder(scene)?.running !== true
         ? [`${tell(scene)}, and ran`]
@@ -166,7 +166,7 @@ export const stories: readonly Story[] = [
   },
 ];
 
-/** What no story may lead to. `report`: what the next start said. */
+/** Errors in any story. `report`: output of the next start. */
 export function wrongInAnyCase({ done, now, name, oldId }: AfterStory, report: string): string[] {
   const faults: string[] = [];
   const family = (all: readonly Resident[]) => all.filter((one) => rootOf(one.name) === name);

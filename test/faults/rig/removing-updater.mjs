@@ -1,5 +1,5 @@
-// What updaters do that remove first: pull, stop, remove, create, start. The baseline of the campaigns.
-// `removing-updater.mjs SOCKET NAME…`: updates these containers to what their tags mean now.
+// An updater that removes first: pull, stop, remove, create, start. The baseline of the campaigns.
+// `removing-updater.mjs SOCKET NAME…` updates these containers to their tags' current images.
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { buffer } from 'node:stream/consumers';

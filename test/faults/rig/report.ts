@@ -3,7 +3,7 @@ import type { Before } from './inspection.ts';
 import type { Shape } from './shapes.ts';
 import type { Run, Stage } from './stage.ts';
 
-/** What an updater says of a container. */
+/** An updater's report of a container. */
 export type Saying = { readonly name: string; readonly outcome: string; readonly reason: string };
 
 /** Either kind of document; the porcelain one calls `state` and `error` what the other calls `outcome` and `reason`. */
@@ -62,7 +62,7 @@ function expectationOf(saying: Saying): 'next' | 'old' | 'anything' {
   return leavesItOpen.test(saying.reason) ? 'anything' : 'old';
 }
 
-/** What comes back for a container with `--rm`, or one that was pruned. */
+/** Report of a copy, for a container with `--rm` or a pruned one. */
 const tellsOfCopy = /runs again as a copy without --rm|was created anew as it was/;
 
 const leavesItOpen = /is not back yet, the next run or start of Upkeep tries again$|so it must be created anew$/;

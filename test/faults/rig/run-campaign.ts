@@ -14,9 +14,9 @@ export type PointResult = {
   /** As `--point` takes it. */
   readonly point: string;
   readonly call: string;
-  /** What was wrong in the end, and what was printed; empty where nothing was. */
+  /** Errors at the end, with the output; empty if none. */
   readonly faults: readonly string[];
-  /** What the engine itself did, which nobody can undo from outside. */
+  /** Effects of the engine itself, which nobody can undo from outside. */
   readonly byEngine: readonly string[];
 };
 
@@ -94,7 +94,7 @@ async function strikeOnce(
   runs.push(next);
   all.push(...(await untruthsOfRepair(stage, next)), ...(await faultsAfter(stage, shape, before, running)));
   const third = await stage.startAgain();
-  // Whoever asks for an image once more repairs nothing.
+  // A repeated pull is no repair.
   const repairs = third.changes.filter(({ path }) => !path.includes('/images/create'));
   if (repairs.length > 0) all.push(`a second start still had to repair: ${repairs.map(({ path }) => path).join(', ')}`);
   const byEngine = all.filter((fault) => campaign.engineDies === true && isEnginesOwn(fault, call, shape));

@@ -9,7 +9,7 @@ import type { Shape } from './shapes.ts';
 import { type Run, setStage, type Stage } from './stage.ts';
 
 export type RaceResult = {
-  /** What was wrong once all had ended and one more start was over, with what each printed; empty where nothing was. */
+  /** Errors after all have ended and one more start, with each output; empty if none. */
   readonly faults: readonly string[];
   /** The outcomes that were reported, one for each container and instance: whether they met at all. */
   readonly said: readonly string[];
@@ -47,7 +47,7 @@ const commands: Readonly<Record<EntrantKind, readonly string[]>> = {
   recoverer: ['update', 'no-such-container'],
 };
 
-/** Those that come later are started by a change of the first one, or by its end where it makes no such change. */
+/** Later instances start at a change of the first one, or at its end if it makes none. */
 async function runAll(stage: Stage, { entrants: [first, ...others] }: RacePlan): Promise<readonly Run[]> {
   if (first === undefined) return [];
   const runs = new Map<Entrant, Promise<Run>>();
@@ -122,7 +122,7 @@ function untruths(
   return faults;
 }
 
-/** Whoever says that it has updated a container has left it with the new version. */
+/** An instance that reports an update must have left the container with the new version. */
 async function lies({ engine, versions }: Stage, reports: readonly Report[]): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const { who, sayings = [] } of reports)

@@ -19,7 +19,7 @@ export type Shape = {
   readonly overlaps?: boolean;
   /** Each has an update of its own, so that one may be new while another is still old. */
   readonly apart?: boolean;
-  /** What was replaced stays, stopped, under a name of its own. */
+  /** True if the replaced container is kept, stopped, under its own name. */
   readonly keeps?: boolean;
   /** More flags for the updater. */
   readonly flags?: readonly string[];
@@ -151,7 +151,7 @@ export const shapes: readonly Shape[] = [
 
 const loopback = (address: string, port: string) => ({ HostIp: address, HostPort: port });
 
-/** Those of the whole campaigns. */
+/** Shapes of the full campaigns only. */
 export const moreShapes: readonly Shape[] = [
   {
     ...simple,

@@ -38,7 +38,7 @@ export type Circumstances = {
   readonly within?: readonly string[];
 };
 
-/** What happens at one of the state-changing calls, counted from 1; `kill` ends the updater. */
+/** Fault at one changing call, counted from 1; `kill` ends the updater. */
 export type Strike = { readonly change: number; readonly fault: (kill: () => void) => Fault };
 
 export type Run = {

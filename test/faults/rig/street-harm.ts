@@ -2,7 +2,7 @@ import { isFailedVersionTag } from '../../../src/domain/check/failed-version.ts'
 import { isOpenMarkTag } from '../../../src/domain/transaction/open-mark.ts';
 import { bystanders } from './forgery.ts';
 
-/** What of an engine a forger must not have changed. */
+/** State of an engine that a forger must not change. */
 export type StreetView = {
   readonly containers: readonly StreetContainer[];
   /** Image ids by tag. */
@@ -18,7 +18,7 @@ export type StreetContainer = {
   readonly policy: string;
 };
 
-/** What belongs to the honest update: its tag moves, and tags mark it as open, or a version of it as one that failed. */
+/** Images of the honest update: its tag moves, and tags mark it as open, or a version as failed. */
 export type HonestImages = { readonly tag: string; readonly ids: ReadonlySet<string> };
 
 export function harmBetween(before: StreetView, now: StreetView, honest: HonestImages): string[] {

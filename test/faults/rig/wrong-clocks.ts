@@ -22,7 +22,7 @@ export const clockPoints: readonly ClockPoint[] = (
   ['all of the update', 'the health check', 'the next start', 'a start elsewhere'] as const
 ).flatMap((during) => offsets.map(([which, offset]) => ({ name: `${which} in ${during}`, offset, in: during })));
 
-/** What was wrong once one more start was over, with what was printed; empty where nothing was. */
+/** Errors after one more start, with the output; empty if none. */
 export async function meetClock(
   lab: Lab,
   engine: LabEngine,

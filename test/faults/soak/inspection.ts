@@ -5,7 +5,7 @@ import type { EngineClient, Inspected } from '../../lab/engine-client.ts';
 import { changedSettings } from '../rig/inspection.ts';
 import type { Fleet, Member, Release } from './fleet.ts';
 
-/** What each member was before anything was updated. */
+/** Each member before the first update. */
 export type FirstLook = { readonly release: Release; readonly containers: ReadonlyMap<string, Inspected> };
 
 /** Leaves a file with the name of its member in each volume. */

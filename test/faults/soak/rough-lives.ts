@@ -9,7 +9,7 @@ export type RoughRelease = {
   readonly engineDeaths: number;
   /** How often an engine that died left a container down when no update of it was under way; each was started again. */
   readonly byEngine: number;
-  /** What the service wrote in all of its lives. */
+  /** Log of the service in all of its lives. */
   readonly log: readonly string[];
 };
 

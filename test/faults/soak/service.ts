@@ -29,7 +29,7 @@ export type UpdateReply = {
 
 /** Once the process is idle. */
 export type Weight = {
-  /** What is held on to after a full collection. */
+  /** Heap after a full collection. */
   readonly heapBytes: number;
   readonly residentBytes: number;
   readonly descriptors: number;

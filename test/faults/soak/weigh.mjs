@@ -12,7 +12,7 @@ const collect = runInNewContext('gc');
 process.on('SIGUSR2', () => void weigh());
 
 async function weigh() {
-  // What has a finalizer goes with the next collection only.
+  // An object with a finalizer is freed by the next collection only.
   for (let round = 0; round < 4; round += 1) {
     collect();
     await sleep(50);

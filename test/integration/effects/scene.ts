@@ -54,7 +54,7 @@ export function effectsScene({ engine, registry }: Lab, folder: string): Effects
   };
 }
 
-/** What the engine calls a pushed image: by its config, or in Docker's containerd store by its manifest. */
+/** Ids of a pushed image: its config digest, or its manifest digest in Docker's containerd store. */
 export function idsOf({ configDigest, digest }: Pushed): readonly string[] {
   return [configDigest, digest];
 }

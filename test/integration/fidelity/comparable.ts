@@ -32,7 +32,7 @@ export function comparable(inspected: Inspected): Fields {
   };
 }
 
-/** What the update of a container adds to its successor is taken away: names of volumes that had none, and the label that lists them. */
+/** Removes the additions of an update: names of volumes that had none, and the label that lists them. */
 export function withoutPins(container: Fields): Fields {
   const { Config, HostConfig, Mounts } = container as {
     readonly Config: { readonly Labels: Readonly<Record<string, string>> };

@@ -13,7 +13,7 @@ import type { Shape } from './shapes.ts';
 
 export type Seen = {
   readonly container: Container;
-  /** What the engine says, past our own reading of it. */
+  /** The engine's raw answer. */
   readonly raw: Inspected;
 };
 
@@ -81,7 +81,7 @@ export function createScene(lab: Lab, engine: Engine) {
     });
   }
 
-  /** What would be made of the container now, and what once it is stopped. */
+  /** Recipes from the running container and from the stopped one. */
   async function recipesAroundStop({ container }: Seen): Promise<readonly [ContainerRecipe, ContainerRecipe]> {
     const image = await imageCalled('one');
     const running = await recipeOf(container, image, image, new Map());

@@ -20,9 +20,9 @@ export type Shape = {
   readonly since?: `1.${number}`;
   /** Newer engines refuse it. */
   readonly until?: `1.${number}`;
-  /** What else must stay the same while it runs. */
+  /** Further values that must stay the same while it runs. */
   readonly keeps?: (container: Inspected) => unknown;
-  /** What it says equals what the first image says, so that it is taken for inherited, or the other way round. */
+  /** True if a setting equals the first image's value, so that it counts as inherited, or the other way round. */
   readonly unlikeFresh?: true;
 };
 
