@@ -6,7 +6,7 @@ import { changedFiles, filesOf } from './files.mjs';
  * runs, drawn by its commit; `always` and files that the commit changed run every time. `npm test -- --all` runs all.
  */
 export const suites = [
-  { name: 'integration', folder: 'test/integration', lab: true, shards: 2, share: 1 / 4, always: ['update.test.ts'] },
+  { name: 'integration', folder: 'test/integration', lab: true, shards: 2, share: 1 / 5, always: ['update.test.ts'] },
   { name: 'faults', folder: 'test/faults', lab: true, shards: 2 },
   { name: 'failures', folder: 'test/failures', lab: true, share: 1 / 2 },
   { name: 'contract', folder: 'test/contract', lab: true },
