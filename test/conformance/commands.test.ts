@@ -157,8 +157,14 @@ describe('what cannot be', () => {
   test('a service that is not there, or does not serve the group, or limits us', async () => {
     const scene = await startHttp(createScriptedService(), { settings: { groups: ['config'], rateLimit: 2 } });
     const flags = ['--url', scene.url, '--token', apiToken];
-    expectFailure(await runUpkeep(['history', ...flags]), /it does not serve that\n {2}Add history to --http-api-endpoints/);
-    expectFailure(await runUpkeep(['events', ...flags]), /it does not serve that\n {2}Add events to --http-api-endpoints/);
+    expectFailure(
+      await runUpkeep(['history', ...flags]),
+      /it does not serve that\n {2}Add history to --http-api-endpoints/,
+    );
+    expectFailure(
+      await runUpkeep(['events', ...flags]),
+      /it does not serve that\n {2}Add events to --http-api-endpoints/,
+    );
     expectFailure(await runUpkeep(['config', ...flags]), /too many requests; try again in \d+[ms]/);
     await scene.stop();
     expectFailure(await runUpkeep(['config', ...flags]), /Cannot reach the service at .*: the connection was refused/);
