@@ -13,7 +13,6 @@ export const suites = [
   { name: 'notify', folder: 'test/notify', receivers: true },
   { name: 'conformance', folder: 'test/conformance', lab: true },
   { name: 'unit', folder: 'src' },
-  { name: 'notify', folder: 'test/notify', receivers: true },
   { name: 'browser', folder: 'test/browser', browser: true },
   { name: 'check', ciOnly: true, command: ['node', 'scripts/check.mjs', '--without-tests'] },
   { name: 'built files on Node 22', ciOnly: true, node: 'node-22', command: ['scripts/test/smoke.mjs'] },
