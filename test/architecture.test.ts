@@ -66,7 +66,15 @@ const floors: readonly Floor[] = [
   },
   {
     folder: 'src/interfaces/cli',
-    mayImport: ['src/domain/', 'src/application/application.ts', 'src/interfaces/json/', 'src/config/', 'node:util'],
+    mayImport: [
+      'src/domain/',
+      'src/application/application.ts',
+      'src/interfaces/json/',
+      'src/config/',
+      'node:util',
+      'string-width',
+      'wrap-ansi',
+    ],
     because: 'a command works the same with or without a running service',
   },
   {

@@ -161,7 +161,7 @@ describe('upkeep demo', () => {
 
   test('ends cleanly with Ctrl-C', async () => {
     const demo = startUpkeep(['demo']);
-    await demo.seen('web: update available');
+    await demo.seen('web: update ready');
     demo.child.kill('SIGINT');
     const { code, stdout: out } = await demo.ended;
     expect(code).toBe(0);

@@ -122,7 +122,7 @@ export function checkedContainer(name: string, parts: Partial<CheckedContainer> 
     updateAvailable: false,
     latestDigest: digestOf(`manifest ${name}`),
     latestImageId: undefined,
-    pullDigest: undefined,
+    pullDigest: digestOf(`manifest ${name}`),
     eligibleAtMs: undefined,
     error: undefined,
     failedVersion: undefined,
