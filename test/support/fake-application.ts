@@ -74,6 +74,7 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
       images: [],
       updatesAvailable: 0,
     }),
+    unwatched: () => [],
     inventoryFailure: () => undefined,
     history: () => [],
     status: () => ({

@@ -148,6 +148,8 @@ const effects: Readonly<
   gotifyTlsSkipVerify: ['true', true, () => true],
   json: ['true', true, (s) => s.output.json],
   exitCode: ['true', true, (s) => s.output.exitCode],
+  all: ['true', true, (s) => s.output.all],
+  changed: ['true', true, (s) => s.output.changed],
   porcelain: ['V1', 'v1', (s) => s.output.porcelain],
   logLevel: ['WARNING', 'warn', (s) => s.log.level],
   logFormat: ['logfmt', 'logfmt', (s) => s.log.format],

@@ -5,7 +5,7 @@ import { showLiveTable } from '../render/live-table.ts';
 import { isWatched, printDocument, printLines, printTable, styleFor } from '../render/print.ts';
 import type { CheckReport } from '../context/application-types.ts';
 import { refuseUnmatched } from '../context/unmatched.ts';
-import { countsOf, statusWording } from '../render/wording.ts';
+import { countsOf, statusWording } from '../words/wording.ts';
 
 /** `upkeep check`: asks, tells, changes nothing. */
 export async function check(context: CommandContext): Promise<number> {

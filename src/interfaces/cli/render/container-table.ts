@@ -1,10 +1,10 @@
 import type { Cell, Column } from '../terminal/cell.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { CheckedContainer, UnfinishedContainer, VersionedOutcome } from '../context/application-types.ts';
-import { sayDowntime } from './downtime.ts';
+import { sayDowntime } from '../words/downtime.ts';
 import type { Table } from '../terminal/table.ts';
-import { ageCell, versionCell } from './version-cell.ts';
-import { mostUrgentFirst, outcomeWording, statusWording, unfinishedWording, type Wording } from './wording.ts';
+import { ageCell, versionCell } from '../words/version-cell.ts';
+import { mostUrgentFirst, outcomeWording, statusWording, unfinishedWording, type Wording } from '../words/wording.ts';
 
 /** One row per container, wherever containers are listed. */
 export const containerColumns: readonly Column[] = [

@@ -1,8 +1,8 @@
 import { shortDigest } from '../../../domain/reference/digest.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/run/running-service.ts';
-import { sayDowntime } from './downtime.ts';
-import { numberOf, textOf } from './fields.ts';
+import { sayDowntime } from '../words/downtime.ts';
+import { numberOf, textOf } from '../context/fields.ts';
 import type { Style, StyleName } from '../terminal/style.ts';
 
 /** An event of the stream as a line for people: when, and what. */

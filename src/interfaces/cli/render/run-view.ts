@@ -4,7 +4,7 @@ import type { ServiceEvent, PullProgress } from '../../../domain/run/event.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { OutcomeKind, UpdatePhase } from '../../../domain/run/session.ts';
 import { rowOf } from './container-table.ts';
-import { outcomeWording, wordingOfStatus } from './wording.ts';
+import { outcomeWording, wordingOfStatus } from '../words/wording.ts';
 
 /** Progress of a run, one row per container. */
 export type RunView = {

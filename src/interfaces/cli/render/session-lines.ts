@@ -2,7 +2,7 @@ import { formatDuration } from '../../../domain/text/duration.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { ContainerOutcome, Session } from '../../../domain/run/session.ts';
 import type { Style } from '../terminal/style.ts';
-import { countsOf, outcomeWording } from './wording.ts';
+import { countsOf, outcomeWording } from '../words/wording.ts';
 
 /** Lines below the table of a session: the last log lines of failed versions, and the counts. */
 export function sessionLines({ containers, durationMs }: Session, style: Style): readonly string[] {

@@ -6,7 +6,7 @@ import { fit } from './width.ts';
 
 export type Table = {
   readonly columns: readonly Column[];
-  /** Cells hold printable text, in the order of the columns. */
+  /** Cells hold printable text, in the order of the columns; of sentences several, each on a line. */
   readonly rows: readonly (readonly Cell[])[];
 };
 
@@ -23,8 +23,9 @@ export function layoutTable(table: Table, { width, overflow, style }: TableSpace
   const { columns, rows } = withoutEmptyColumns(table);
   const lines = [columns.map(({ title }): Cell => ({ text: title, style: 'grey' })), ...rows];
   if (overflow === 'flow' && width !== Number.POSITIVE_INFINITY) return flowTable(columns, lines, width, style);
-  const widths = columnWidths(columns, lines, width - gap.length * (columns.length - 1), gap.length);
-  return lines.map((cells) => cutLine(columns, cells, widths, style));
+  const flat = lines.map((cells) => cells.map((cell) => ({ ...cell, text: cell.text.replaceAll('\n', '; ') })));
+  const widths = columnWidths(columns, flat, width - gap.length * (columns.length - 1), gap.length);
+  return flat.map((cells) => cutLine(columns, cells, widths, style));
 }
 
 function withoutEmptyColumns({ columns, rows }: Table): Table {

@@ -66,7 +66,7 @@ export function countsOf<Kind extends string>(
   return parts.length === 0 ? total : `${total}: ${parts.join(', ')}`;
 }
 
-export function isStaleness(status: string): status is Staleness {
+function isStaleness(status: string): status is Staleness {
   return Object.hasOwn(statusWording, status);
 }
 
