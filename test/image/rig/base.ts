@@ -1,41 +1,42 @@
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import type { Docker } from './docker.ts';
+import { needs } from './needs.ts';
 
-const nodes = fileURLToPath(new URL('../../nodes/', import.meta.url));
-
-/** The name of the base in the engine. */
-export const baseImage = 'lab-node:24';
+/** The default of the Dockerfile. */
+const baseImage = 'node:24-alpine';
 
 const applets = 'sh cat chmod cp env find id ln ls mkdir rm sleep true false wget head tail grep';
 
 /**
- * Imports a base image into the engine behind the socket: Node 24 from its package, npm and its cache from this
- * machine, the shared libraries of Node, busybox. It stands for `node:24-alpine`, where no registry can be reached.
+ * Imports a base image into the engine: Node 24 from its package, npm and its cache from this machine, the shared
+ * libraries of Node, busybox. It has the name of the real one, so that every command is as people write it.
  */
-export function importBase(labDir: string, socket: string): void {
+export async function importBase(labDir: string, docker: Docker): Promise<void> {
   const root = join(labDir, 'base');
-  const npm = (...args: readonly string[]) => execFileSync('npm', args, { encoding: 'utf8' }).trim();
-  execFileSync('npm', ['ci', '--prefix', nodes, '--no-audit', '--no-fund', '--prefer-offline'], { stdio: 'ignore' });
-  const node = join(nodes, 'node_modules/node-24/bin/node');
-  put(root, node, '/usr/local/bin/node');
-  const libraries = librariesOf(node);
-  // The bundler's native part wants one more than Node.
-  const more = libraries.filter((path) => path.endsWith('/libdl.so.2')).map((path) => path.replace('libdl.so.2', 'librt.so.1'));
-  for (const library of [...libraries, ...more]) put(root, library, library);
+  putNode(root);
   putBusybox(root);
+  const npm = (...args: readonly string[]) => execFileSync('npm', args, { encoding: 'utf8' }).trim();
   cpSync(join(npm('root', '--global'), 'npm'), join(root, 'usr/local/lib/node_modules/npm'), { recursive: true });
   symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(root, 'usr/local/bin/npm'));
   cpSync(join(npm('config', 'get', 'cache'), '_cacache'), join(root, 'npm/_cacache'), { recursive: true });
-  const settings = { offline: 'true', cache: '/npm', registry: npm('config', 'get', 'registry'), update_notifier: 'false' };
+  const settings = { offline: 'true', cache: '/npm', registry: npm('config', 'get', 'registry') };
   const variables = Object.entries(settings).map(([name, value]) => `ENV npm_config_${name}=${value}`);
   const changes = ['ENV PATH=/usr/local/bin:/bin', ...variables].flatMap((change) => ['--change', change]);
-  execFileSync('bash', ['-c', 'tar -C "$0" -c . | docker "$@"', root, 'import', ...changes, '-', baseImage], {
-    env: { ...process.env, DOCKER_HOST: `unix://${socket}` },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const archive = join(labDir, 'base.tar');
+  execFileSync('tar', ['--directory', root, '--create', '--file', archive, '.']);
   rmSync(root, { recursive: true });
+  await docker('import', ...changes, archive, baseImage);
+  rmSync(archive);
+}
+
+function putNode(root: string): void {
+  put(root, needs.node, '/usr/local/bin/node');
+  const libraries = librariesOf(needs.node);
+  // The bundler's native part wants one more than Node.
+  const runtime = libraries.flatMap((path) => (path.endsWith('/libdl.so.2') ? join(dirname(path), 'librt.so.1') : []));
+  for (const library of [...libraries, ...runtime]) put(root, library, library);
 }
 
 function put(root: string, from: string, path: string): void {
