@@ -4,12 +4,13 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { obtainPlugins } from '../../lab/engines.mjs';
+import { installExamples } from '../../lab/install.mjs';
 
 const nodes = fileURLToPath(new URL('../../nodes/', import.meta.url));
 
 /** Undefined when all is there now; otherwise the reason why not, for people. */
 export function installImage({ log = () => {} } = {}) {
-  const { failure } = obtainPlugins({ log });
+  const failure = installExamples({ log }) ?? obtainPlugins({ log }).failure;
   if (failure) return failure;
   if (existsSync(`${nodes}node_modules/node-24/bin/node`)) return undefined;
   log('fetching Node 24 for the base image');

@@ -9,6 +9,9 @@ export const needs = {
   node: `${root}test/nodes/node_modules/node-24/bin/node`,
   /** Folder of docker-compose and docker-buildx. */
   plugins: `${root}node_modules/.cache/upkeep-engines/cli-plugins`,
+  haproxy: '/usr/sbin/haproxy',
+  caddy: '/usr/bin/caddy',
+  jq: '/usr/bin/jq',
 };
 
 export const missing = Object.values(needs).filter((path) => !existsSync(path));
