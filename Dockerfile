@@ -11,7 +11,7 @@ RUN npm ci --ignore-scripts
 COPY scripts/ scripts/
 COPY sandbox/ sandbox/
 COPY src/ src/
-RUN npm run build && node scripts/image-tree.mjs /out
+RUN npm run build && npm run sbom && node scripts/image-tree.mjs /out
 
 FROM ${BASE}
 COPY --from=build /out/ /
