@@ -89,7 +89,7 @@ const floors: readonly Floor[] = [
   },
   {
     folder: 'src/config',
-    mayImport: ['src/domain/', 'node:fs', 'node:path', 'node:process', 'node:util', 'croner'],
+    mayImport: ['src/domain/', 'node:fs', 'node:path', 'node:process', 'node:util', 'croner', 'wrap-ansi'],
     because: 'what is wanted is known before anything is built',
   },
   {

@@ -396,7 +396,11 @@ describe('the command', () => {
     [['--help', 'update', '--nonsense'], 'update'],
     [['--version', '--help'], undefined],
   ])('%j asks for help', (argv, command) => {
-    expect(load(argv)).toEqual({ kind: 'help', command });
+    expect(load(argv)).toEqual({ kind: 'help', command, isAll: false });
+  });
+
+  test.each([[['run', '--help', '--all']], [['--all', 'help', 'run']]])('%j asks for all options', (argv) => {
+    expect(load(argv)).toEqual({ kind: 'help', command: 'run', isAll: true });
   });
 
   test.each([[['--version']], [['-V']], [['version']], [['check', '--version']]])('%j asks for the version', (argv) => {

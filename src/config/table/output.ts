@@ -23,6 +23,7 @@ export const outputOptions = {
     default: false,
     meaning: 'Print the result as a JSON document on standard output; for events, one document per line',
     example: 'true',
+    isCommon: true,
     commands: ['check', 'update', 'rollback', 'recover', 'containers', 'history', 'events', 'notify', 'config', 'demo'],
   },
   all: {
@@ -32,6 +33,7 @@ export const outputOptions = {
     default: false,
     meaning: 'List the containers that are not watched too, with the reason. With --help: list all options',
     example: 'true',
+    isCommon: true,
     commands: ['containers'],
   },
   changed: {
@@ -41,6 +43,7 @@ export const outputOptions = {
     default: false,
     meaning: 'List only the options that are set, not those with their default',
     example: 'true',
+    isCommon: true,
     commands: ['config'],
   },
   exitCode: {
@@ -50,6 +53,7 @@ export const outputOptions = {
     default: false,
     meaning: 'Exit with 10 when updates are available',
     example: 'true',
+    isCommon: true,
     commands: ['check'],
   },
   porcelain: {
@@ -74,6 +78,7 @@ export const outputOptions = {
     default: 'info',
     meaning: 'Minimum severity of log lines',
     example: 'debug',
+    isCommon: true,
     commands,
   },
   logFormat: {
