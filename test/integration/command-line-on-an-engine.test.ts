@@ -130,7 +130,7 @@ describeInLab('the command line on a real engine', (lab) => {
 
   test('a name that means no container is a warning, and the service goes on', async () => {
     await runWeb('plain-v1');
-    for (const argv of [['logs'], ['completion', 'bash'], ['run', 'wbe']]) {
+    for (const argv of [['logs'], ['documentation', 'bash'], ['run', 'wbe']]) {
       const service = startUpkeep([...argv, '--interval', '1h'], { socket: engine.socket });
       await service.seen('Next update in 1h');
       service.child.kill('SIGTERM');

@@ -1,6 +1,7 @@
 import type { Application } from '../../../application/application.ts';
 import type { Settings } from '../../../config/read/settings.ts';
 import type { StartFacts } from '../../../domain/notification/run-facts.ts';
+import type { EngineReader } from '../../../domain/outside/engine-reader.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
@@ -15,6 +16,8 @@ export type CommandContext = {
   readonly isAttended: boolean;
   /** Aborts when the user asks to stop. */
   readonly signal: AbortSignal;
+  /** Facts for the first lines of the service's log. */
+  readonly about?: { readonly version: string; readonly engine: EngineReader['info'] };
   /** Begins to serve the HTTP API; undefined where it is not wanted. */
   readonly serve?: () => Promise<ServedApi>;
   /** Tells who is to be notified that the service has started; undefined where nobody is. */
