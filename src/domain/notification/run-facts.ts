@@ -1,3 +1,4 @@
+import type { RecoveredTransaction } from '../run/recovery-report.ts';
 import type { RemovedImage, ScanPurpose } from '../run/event.ts';
 import type { ContainerOutcome, Trigger } from '../run/session.ts';
 import type { Message, MessageLevel } from './message.ts';
@@ -46,6 +47,9 @@ export type StartFacts = {
   readonly atMs: number;
 };
 
+/** What became of earlier updates that were still open. */
+export type RepairFacts = { readonly transactions: readonly RecoveredTransaction[]; readonly atMs: number };
+
 /** A message without what only its sending knows. */
 export type Draft = Pick<Message, 'title' | 'text' | 'markdown' | 'level' | 'lines'>;
 
@@ -53,4 +57,5 @@ export type Draft = Pick<Message, 'title' | 'text' | 'markdown' | 'level' | 'lin
 export type Composer = {
   readonly start: (facts: StartFacts, least: MessageLevel) => Draft | undefined;
   readonly run: (facts: RunFacts, least: MessageLevel) => Draft | undefined;
+  readonly repairs: (facts: RepairFacts, least: MessageLevel) => Draft | undefined;
 };

@@ -118,6 +118,40 @@ Not updated:
   });
 });
 
+describe('a message about earlier updates', () => {
+  const facts = {
+    transactions: [
+      { containers: ['web', 'db'], result: 'finished', reason: 'the update had been interrupted' },
+      { containers: ['my_api'], result: 'failed', reason: 'no space\non the device' },
+      { containers: ['tv'], result: 'undone', reason: '' },
+    ],
+    atMs: 0,
+  } as const;
+
+  test('says what became of each, what needs somebody first, and what can be done', () => {
+    expect(composer.repairs(facts, 'info')).toMatchObject({
+      title: 'Upkeep on nas',
+      level: 'error',
+      text: `Of earlier updates: 1 cannot be repaired, 1 undone, 1 finished
+
+- Cannot repair the update of my_api: no space\\non the device
+- Undid the update of tv
+- Finished the update of web, db: the update had been interrupted
+
+The next run tries again. To try at once: upkeep recover`,
+      markdown: expect.stringMatching(/^- Cannot repair the update of my\\_api[^]*To try at once: `upkeep recover`$/m),
+    });
+  });
+
+  test('leaves out what is below the level, and is not sent for nothing', () => {
+    expect(composer.repairs(facts, 'warn')?.text).toMatch(/^Of earlier updates: 1 cannot be repaired, 1 undone\n/);
+    expect(composer.repairs({ ...facts, transactions: facts.transactions.slice(0, 1) }, 'warn')).toBeUndefined();
+    expect(composer.repairs({ ...facts, transactions: facts.transactions.slice(0, 1) }, 'info')?.text).not.toContain(
+      'upkeep recover',
+    );
+  });
+});
+
 test('the message at the start says when the next run is', () => {
   const facts: StartFacts = {
     version: '1.2.3',

@@ -8,6 +8,7 @@ import { Moment } from '../template/time/moment.ts';
 import { gravestLevel, isAtLeast } from '../level.ts';
 import { messageTitle } from '../watchtower/title.ts';
 import { escapeMarkdown } from './markdown.ts';
+import { repairDraft } from './repairs.ts';
 import { type Paragraph, type Section, sectionsOf } from './paragraphs.ts';
 
 export type UpkeepTextOptions = {
@@ -29,6 +30,7 @@ export function createUpkeepComposer(options: UpkeepTextOptions): Composer {
       if (sections.length === 0 && facts.error === undefined) return undefined;
       return runDraft(facts, sections, title);
     },
+    repairs: (facts, least) => repairDraft(facts, title, least),
   };
 }
 

@@ -107,6 +107,16 @@ Cleaned up old image: acme/web:1 (01d110000000)`,
     );
   });
 
+  test('what became of an earlier update is a line of its own, in report mode too', () => {
+    const transactions = [{ containers: ['web'], result: 'undone', reason: 'it had been interrupted' }] as const;
+    for (const report of [false, true]) {
+      const draft = composer({ report }).repairs({ transactions, atMs: startedAtMs }, 'warn');
+      expect(draft).toMatchObject({ title: 'Watchtower updates on h1', level: 'warn' });
+      expect(draft?.text.trimEnd()).toBe('Undid the update of web: it had been interrupted');
+    }
+    expect(composer().repairs({ transactions, atMs: startedAtMs }, 'error')).toBeUndefined();
+  });
+
   test('a run that could not be made is told with its error', () => {
     const draft = composer().run(run([], { error: 'no engine', removedImages: [] }), 'error');
     expect(draft).toMatchObject({ level: 'error', text: 'Update session failed | error=no engine ' });
