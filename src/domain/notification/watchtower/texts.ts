@@ -75,8 +75,8 @@ function startSaid(facts: StartFacts, least: MessageLevel, { timeZone }: Watchto
 
 function runSaid(facts: RunFacts, least: MessageLevel, options: WatchtowerTextOptions): Said {
   const isReported = options.report && facts.purpose === 'update';
-  const entries = filtered(entriesOf(facts), least);
-  return { entries, report: isReported ? reportOf(facts) : undefined, atMs: facts.endedAtMs };
+  const entries = filtered(entriesOf(facts, options.timeZone), least);
+  return { entries, report: isReported ? reportOf(facts, options.timeZone) : undefined, atMs: facts.endedAtMs };
 }
 
 /** The family has no line of its own for them. */
