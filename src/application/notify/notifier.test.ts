@@ -141,6 +141,21 @@ describe('the notifier', () => {
     expect(posts.at(-1)?.hold).toBeUndefined();
   });
 
+  test('takes a message into parts only where it waits to go out with others', async () => {
+    const sections = [{ heading: 'Updated', items: [] }] as const;
+    const inParts: Composer = {
+      ...composer,
+      run: (...args) => {
+        const draft = composer.run(...args);
+        return draft && { ...draft, sections };
+      },
+    };
+    const [waiting, now] = [scene({ digest: () => 5e12 }, { composer: inParts }), scene({}, { composer: inParts })];
+    for (const { run } of [waiting, now]) await run([updated('web')]);
+    expect(waiting.posts[0]?.message.sections).toEqual(sections);
+    expect(now.posts[0]?.message).not.toHaveProperty('sections');
+  });
+
   test('tells of a run that failed as a whole, and of a start that failed for the same reason no second time', async () => {
     const { notifier, said } = scene();
     notifier.hear({ kind: 'scan_started', runId: 'r', purpose: 'update', trigger: 'start', atMs: 0 });

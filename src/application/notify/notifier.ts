@@ -144,7 +144,10 @@ export function createNotifier(parts: NotifierParts): Notifier {
   }
 
   function put(target: Target, draft: Draft, of: About, release: Release = { dueAtMs: clock.nowMs() }): void {
-    const message: Message = { ...boundedDraft(draft), ...of, createdAtMs: clock.nowMs(), isRepeat: false };
+    // Only a message that waits for others is taken apart again.
+    const { sections, ...whole } = boundedDraft(draft);
+    const parts = release.hold === undefined || sections === undefined ? {} : { sections };
+    const message: Message = { ...whole, ...parts, ...of, createdAtMs: clock.nowMs(), isRepeat: false };
     delivery.put({ target: target.name, message, ...release });
   }
 

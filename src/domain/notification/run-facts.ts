@@ -51,7 +51,7 @@ export type StartFacts = {
 export type RepairFacts = { readonly transactions: readonly RecoveredTransaction[]; readonly atMs: number };
 
 /** A message without what only its sending knows. */
-export type Draft = Pick<Message, 'title' | 'text' | 'markdown' | 'level' | 'lines'>;
+export type Draft = Pick<Message, 'title' | 'text' | 'markdown' | 'level' | 'lines' | 'sections'>;
 
 /** Puts facts into words, in one style. Undefined: there is nothing to say at that level. */
 export type Composer = {

@@ -27,8 +27,8 @@ export function nextStep({ entries }: Outbox, target: string, nowMs: number, { m
   return { kind: 'wait', ms: waits.length === 0 ? undefined : Math.min(...waits) };
 }
 
-/** A digest comes daily, quiet hours end within a day; a day may have 25 hours. */
-const longestHoldMs = 25 * 3_600_000;
+/** A digest comes daily, and quiet hours that it falls into end within a day; a day may have 25 hours. */
+const longestHoldMs = 2 * 25 * 3_600_000;
 
 /** Of `--notifications-delay`. */
 const longestDelayMs = 86_400_000;

@@ -3,12 +3,14 @@ import { isAtLeast, gravestLevel } from '../level.ts';
 import type { MessageLevel, MessageLine } from '../message.ts';
 import { repairLevels, repairSentence } from '../repair-wording.ts';
 import type { Draft, RepairFacts } from '../run-facts.ts';
+import { formatMoment } from '../template/time/format.ts';
+import { Moment } from '../template/time/moment.ts';
 import { escapeMarkdown } from './markdown.ts';
 
 /** A message about earlier updates: a line for each, those that need somebody first. Undefined: none is of that level. */
 export function repairDraft(
   { transactions, atMs }: RepairFacts,
-  title: string,
+  { title, timeZone }: { readonly title: string; readonly timeZone: string },
   least: MessageLevel,
 ): Draft | undefined {
   const told = order.flatMap((kind) =>
@@ -19,6 +21,12 @@ export function repairDraft(
   const lines = told.map((one): MessageLine => ({ level: repairLevels[one.result], text: repairSentence(one), atMs }));
   const hint = told.some(({ result }) => result === 'failed' || result === 'left');
   const next = hint ? ['', 'The next run tries again. To try at once: upkeep recover'] : [];
+  const when = formatMoment(new Moment(atMs, timeZone), 'Mon 2 Jan 15:04');
+  const items = told.map((one) => {
+    const text = `${repairSentence(one)}; ${when}`;
+    const level = repairLevels[one.result];
+    return { about: one.containers.join(' '), level, text: `- ${text}`, markdown: `- ${escapeMarkdown(text)}`, atMs };
+  });
   return {
     title,
     text: [summary, '', ...lines.map(({ text }) => `- ${text}`), ...next].join('\n'),
@@ -27,6 +35,7 @@ export function repairDraft(
       .replace(/upkeep recover$/, '`$&`'),
     level: gravestLevel(lines),
     lines: [{ level: 'info', text: summary, atMs }, ...lines],
+    sections: [{ heading: 'Earlier updates', items }],
   };
 }
 

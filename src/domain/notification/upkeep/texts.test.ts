@@ -77,6 +77,18 @@ Not updated:
     });
   });
 
+  test('has parts that say when it was, for a message about several runs', () => {
+    const [web] = street;
+    const [section, ...more] = composer.run(run([web!]), 'info')!.sections!;
+    expect(more).toEqual([]);
+    expect(section).toMatchObject({
+      heading: 'Updated',
+      items: [
+        { about: 'web', level: 'info', text: expect.stringMatching(/^- web .*; down for 2\.1s; Sun 22 Nov 06:00\n/) },
+      ],
+    });
+  });
+
   test('says the same as CommonMark, in which names mean themselves', () => {
     const [web] = street;
     const { markdown } = composer.run(run([{ ...web!, name: 'my_web' }]), 'info')!;
