@@ -113,15 +113,20 @@ export function createCalls({ world, restart, faults, latencyMs, unreachable }: 
     restartHow: RestartKind | undefined,
   ): Promise<T | Failed> {
     const { connection } = world.condition;
-    const lost = AbortSignal.any([connection.signal, closed.signal]);
-    const gone = new Promise<Failed>((resolve) => {
-      if (lost.aborted) resolve(unknownOutcome);
-      lost.addEventListener('abort', () => resolve(unknownOutcome), { once: true });
-    });
-    if (restartHow !== undefined) await restart(restartHow);
-    const answer = await Promise.race([gone, running]);
-    checkAlive();
-    return answer;
+    const signals = [connection.signal, closed.signal];
+    let lose = () => {};
+    const gone = new Promise<Failed>((resolve) => (lose = () => resolve(unknownOutcome)));
+    if (signals.some(({ aborted }) => aborted)) lose();
+    for (const signal of signals) signal.addEventListener('abort', lose);
+    try {
+      if (restartHow !== undefined) await restart(restartHow);
+      const answer = await Promise.race([gone, running]);
+      checkAlive();
+      return answer;
+    } finally {
+      // The signals of a connection live for days: each listener left would stay.
+      for (const signal of signals) signal.removeEventListener('abort', lose);
+    }
   }
 
   async function read<T>(effect: () => T | Promise<T>): Promise<T> {
