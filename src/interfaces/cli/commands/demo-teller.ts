@@ -8,6 +8,7 @@ import { isWatched, printLines, printTable, styleFor } from '../render/print.ts'
 import { writeEventLines } from '../render/progress.ts';
 import { outcomeWording } from '../render/wording.ts';
 import type { Style } from '../terminal/style.ts';
+import { wrapText } from '../terminal/width.ts';
 
 /** How the demonstration is told. */
 export type DemoTeller = {
@@ -33,9 +34,10 @@ function liveTeller({ application, settings, terminal, clock }: CommandContext):
   return {
     introduce: (lines) => {
       printLines(terminal.out, lines);
-      table = showLiveTable(application, { terminal, clock, style });
+      // A blank line parts it from what stays.
+      table = showLiveTable(application, { terminal, clock, style, above: () => [''] });
       stopListening = application.subscribe((event) => {
-        printLines(terminal.out, linesOf(event, style));
+        printLines(terminal.out, linesOf(event, style, terminal.out.columns()));
       });
     },
     round: (number, stories) => {
@@ -45,6 +47,7 @@ function liveTeller({ application, settings, terminal, clock }: CommandContext):
     conclude: (text) => {
       stopListening();
       table?.end();
+      printLines(terminal.out, ['']);
       printTable(terminal, { columns: containerColumns, rows: table?.rows() ?? [] }, style);
       printLines(terminal.out, ['', text]);
     },
@@ -52,14 +55,16 @@ function liveTeller({ application, settings, terminal, clock }: CommandContext):
 }
 
 /** What became of a container, with the last words of a version that failed; empty for all that the table shows. */
-function linesOf(event: ServiceEvent, style: Style): readonly string[] {
-  const message = announce(event)?.message ?? '';
-  if (event.kind === 'container_checked') return event.status === 'unknown' ? [style.red(`  ${message}`)] : [];
+function linesOf(event: ServiceEvent, style: Style, columns: number): readonly string[] {
+  const paragraph = (indent: string, text: string) =>
+    wrapText(text, Math.max(1, columns - indent.length - 1)).map((line) => `${indent}${line}`);
+  const told = paragraph('  ', announce(event)?.message ?? '');
+  if (event.kind === 'container_checked') return event.status === 'unknown' ? told.map(style.red) : [];
   if (!('outcome' in event) || event.outcome.outcome === 'fresh') return [];
   const { outcome, log = '' } = event.outcome;
   const words = log === '' ? [] : log.trimEnd().split('\n').slice(-2);
-  const quotes = words.map((line) => style.grey(`    ${printable(line, longestLine)}`));
-  return [style[outcomeWording[outcome].style](`  ${message}`), ...quotes];
+  const quotes = words.flatMap((line) => paragraph('    ', printable(line, longestLine)));
+  return [...told.map(style[outcomeWording[outcome].style]), ...quotes.map(style.grey)];
 }
 
 const longestLine = 200;

@@ -50,9 +50,9 @@ async function playRound({ application, signal }: CommandContext): Promise<Sessi
 }
 
 const introduction = [
-  'This is Upkeep on an engine of its own, inside of this process: it touches no real container and no network.',
+  'This is Upkeep on an engine in memory: it touches no real container and no network.',
   'A home server gets new releases, some of them bad. Watch what is updated, what comes back, and why.',
-  'Ctrl-C ends it. Also try: upkeep demo | cat; upkeep demo --json --rounds 2; on a real engine: upkeep check.',
+  'Ctrl-C ends it. Also: upkeep demo --page; upkeep demo | cat; on a real engine: upkeep check.',
   '',
 ];
 
