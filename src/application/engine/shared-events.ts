@@ -1,11 +1,10 @@
-import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
-import type { Engine } from '../../domain/outside/engine.ts';
+import type { EngineEvent, EngineReader } from '../../domain/outside/engine-reader.ts';
 
 /**
  * The same engine, with one event stream for all who listen at a time. The stream is opened for the first
  * of them and closed after the last. A late listener hears `connected` first, as from a stream of its own.
  */
-export function shareEvents(engine: Engine): Engine {
+export function shareEvents<Reader extends Pick<EngineReader, 'events'>>(engine: Reader): Reader {
   const listeners = new Set<Listener>();
   let isConnected = false;
   let stream: AbortController | undefined;
@@ -64,7 +63,7 @@ type Listener = {
 
 function createListener(onBreak: (() => void) | undefined): Listener {
   let heard: EngineEvent[] = [];
-  let ended: { readonly failure: unknown } | undefined;
+  let ended: { readonly failure: Error | undefined } | undefined;
   let wake = () => {};
   return {
     onBreak,
@@ -75,11 +74,11 @@ function createListener(onBreak: (() => void) | undefined): Listener {
       wake();
     },
     end(failure) {
-      ended ??= { failure: failure instanceof Event ? undefined : failure };
+      ended ??= { failure: failure instanceof Error ? failure : undefined };
       wake();
     },
     async take() {
-      while (heard.length === 0 && ended === undefined) await new Promise<void>((resolve) => (wake = resolve));
+      if (heard.length === 0 && ended === undefined) await new Promise<void>((resolve) => (wake = resolve));
       if (ended?.failure !== undefined) throw ended.failure;
       if (ended !== undefined) return 'end';
       const taken = heard;
