@@ -1,8 +1,8 @@
-import { formatDuration } from '../../../domain/text/duration.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { exitCodes, type LookFunction } from '../context/context.ts';
 import type { Ask, PastOutcome, PastRun } from '../context/views.ts';
 import { printDocument, printLines, printTable, styleFor } from '../render/print.ts';
+import { sayRoughly } from '../words/downtime.ts';
 import { versionCell } from '../words/version-cell.ts';
 import { wordingOfOutcome } from '../words/wording.ts';
 import type { Cell } from '../terminal/cell.ts';
@@ -40,7 +40,7 @@ function rowOf({ endedAt, trigger, durationMs, scanned, updated, failed, contain
     { text: String(updated), style: updated > 0 ? 'green' : 'plain' },
     { text: String(failed), style: failed > 0 ? 'red' : 'plain' },
     { text: String(scanned), style: 'plain' },
-    { text: durationMs === undefined ? '' : formatDuration(roughly(durationMs)), style: 'plain' },
+    { text: durationMs === undefined ? '' : sayRoughly(durationMs), style: 'plain' },
     { text: printable(trigger, 40), style: 'plain' },
     { text: containers.map(sayContainer).join('\n'), style: 'plain' },
   ];
@@ -51,9 +51,4 @@ function sayContainer({ name, outcome, reason, ...versions }: PastOutcome): stri
   const what = [printable(name, 300), wordingOfOutcome(outcome).text, versionCell(versions).text];
   const why = reason === '' ? '' : `: ${printable(reason, 2000)}`;
   return `${what.filter((part) => part !== '').join(' ')}${why}`;
-}
-
-/** Tenths of a second. */
-function roughly(ms: number): number {
-  return ms < 1000 ? Math.round(ms) : Math.round(ms / 100) * 100;
 }

@@ -66,10 +66,10 @@ export function outcomeTable(containers: readonly VersionedOutcome[]): Table {
 
 const unknownVersion = { version: versionCell({}), age: ageCell(undefined, 0) };
 
-/** Only where there is one: the state of a fresh or stale container says what its reason would repeat. */
+/** Only where the state does not say it all. */
 function reasonOfCheck({ status, reason, error, pullDigest, latestDigest }: CheckedContainer): string {
   const isPlainUpdate = status === 'stale' && pullDigest === latestDigest;
-  return status === 'fresh' || isPlainUpdate ? '' : (error ?? reason);
+  return isPlainUpdate || /^(?:fresh|pinned|local)$/.test(status) ? '' : (error ?? reason);
 }
 
 function sayWhy({ reason, downtimeMs, stoppingMs, outcome }: VersionedOutcome): string {

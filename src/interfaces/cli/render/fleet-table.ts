@@ -72,7 +72,7 @@ const nothing: Cell = { text: '', style: 'plain' };
 
 /** The state says what the reason would repeat. */
 function isPlain(finding: Finding): boolean {
-  return finding.kind === 'checked' && (finding.status === 'fresh' || finding.status === 'stale');
+  return finding.kind === 'checked' && /^(?:fresh|stale|pinned|local)$/.test(finding.status);
 }
 
 /** That a service without verdicts found nothing may also mean that it could not look: the reason tells. */

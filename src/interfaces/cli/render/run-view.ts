@@ -67,7 +67,7 @@ const newRow: Row = { image: '', state: { kind: 'waiting' }, reason: '' };
 
 function viewOf(name: string, { image, state, reason }: Row, nowMs: number): ViewRow {
   const unknown: Cell = { text: '', style: 'plain' };
-  const isNews = state.kind !== 'checked' || !/^(?:fresh|stale)$/.test(state.status);
+  const isNews = state.kind !== 'checked' || !/^(?:fresh|stale|pinned|local)$/.test(state.status);
   const shown = { name, image, state: stateCell(state, nowMs), reason: isNews ? reason : '' };
   const cells = rowOf({ ...shown, version: unknown, age: unknown });
   return { cells, interest: interestOf(state) };

@@ -48,7 +48,7 @@ function cutLine(
   return shown
     .slice(0, lastFilled + 1)
     .map(({ cell, keep, width }, position) => {
-      const fitted = fit(cell.text, width, keep);
+      const fitted = fit(cell.text.trimEnd(), width, keep);
       return style[cell.style](position === lastFilled ? fitted.trimEnd() : fitted);
     })
     .join(gap);
