@@ -39,6 +39,18 @@ describe('check()', () => {
     expect(fake.err()).toBe('');
   });
 
+  test('names versions old → new and for how long the new one has been out, where they are known', async () => {
+    const versions = { version: '1.27.3', latestVersion: '1.27.4', releasedAtMs: Date.UTC(2025, 11, 29) };
+    const newer = { ...web, ...versions };
+    const same = { ...db, version: '16.4', releasedAtMs: 0 };
+    const { fake } = await run(['check'], checkReport([same, newer]));
+    expect(fake.out().split('\n').slice(0, 3)).toEqual([
+      'CONTAINER  STATUS        VERSION          OUT FOR  IMAGE',
+      'web        update ready  1.27.3 → 1.27.4  3d       nginx:1.27',
+      'db         up to date    16.4                      postgres:16',
+    ]);
+  });
+
   test('with --json prints one document with the fields of the HTTP interface', async () => {
     const { fake } = await run(['check', '--json'], checkReport([web, api]));
     const document = JSON.parse(fake.out()) as Record<string, unknown>;

@@ -215,7 +215,7 @@ describe('events()', () => {
       'web: updating nginx:1.27 to aaaaaaaaaaaa',
       'web: updated (down for 215ms)',
       'web: rolled back (down for 1.5s): it exited',
-      'web: failed: no space',
+      'web: update failed: no space',
       'web: deferred: stopping',
       'Old images removed: 2',
       '3 checked, 1 updated, 2 failed',
