@@ -20,6 +20,7 @@ import { createPlanner, staleIn } from './plan/make-plan.ts';
 import { createPublisher } from './events/publisher.ts';
 import { createReadiness } from './inventory/readiness.ts';
 import { rehearsePlan } from './transaction/rehearse.ts';
+import { shareEvents } from './engine/share-events.ts';
 import { createRollback } from './rollback/rollback.ts';
 import { createScheduler } from './schedule/scheduler.ts';
 import { createSelfUpdateState } from './self-update/self-update-state.ts';
@@ -31,7 +32,7 @@ import { createUpdaterWarnings } from './check/updater-warnings.ts';
 /** Ties the use cases together: one lock for all that changes containers, one publisher for all that happens. */
 export function createApplication(world: Omit<Outside, 'publish'>, settings: ServiceSettings): Application {
   const { publish, subscribe } = createPublisher<ServiceEvent>(world.log);
-  const outside: Outside = { ...world, publish };
+  const outside: Outside = { ...world, engine: shareEvents(world.engine), publish };
   const { clock } = world;
   const lock = createUpdateLock();
   const repairs = countRepairs();
