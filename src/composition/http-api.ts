@@ -50,7 +50,7 @@ export function apiOf(
       if (command === 'demo') return listen(server, { ...http, port: 0 });
       throw error;
     });
-    log.info('listening', { address, groups: http.groups.join(',') });
+    log.info('Listening', { address, groups: http.groups.join(',') });
     return {
       address,
       page: pageOf(address, http.groups),

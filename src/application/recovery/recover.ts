@@ -177,7 +177,7 @@ async function recoverOne(
   transaction: OpenTransaction,
   isHelper: boolean,
 ): Promise<RecoveredTransaction | 'handed over'> {
-  if (!isHelper) outside.log.info('an interrupted update was found, repairing it', { containers: names });
+  if (!isHelper) outside.log.info('An interrupted update was found, repairing it', { containers: names });
   try {
     const links = await linksOfSuccessors(outside, transaction.successors);
     const { result, reason, facts, failedImages, logs } = await transact({
@@ -213,7 +213,7 @@ async function recoverOne(
       : await Promise.all(transaction.members.map(({ oldId }) => tellLostLinks(outside, oldId, links.get(oldId))));
     return { containers: names, result: isFinished ? 'finished' : 'undone', reason: why + lost.join('') };
   } catch (error) {
-    outside.log.error('an interrupted update could not be repaired', { containers: names, error });
+    outside.log.error('An interrupted update could not be repaired', { containers: names, error });
     return { containers: names, result: 'failed', reason: describeError(error) };
   }
 }
