@@ -9,7 +9,7 @@ export function benchmarksPage(lines, { load, at }) {
   });
   const others = lines.flatMap((line) => (/\(aim [\d.]+\)|HEADs/.test(line) ? [line.trim()] : []));
   if (ratios.length === 0) throw new Error('Cannot write docs/benchmarks.md: no benchmark printed a ratio');
-  const [{ model = 'unknown' } = {}] = cpus();
+  const model = cpus()[0]?.model ?? 'unknown';
   return `# Benchmarks
 
 <!-- Written by "npm run bench". -->
