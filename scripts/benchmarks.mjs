@@ -20,7 +20,7 @@ floor of each, is in \`test/bench/\`. Figures are medians.
 
 | | |
 |---|---|
-| machine | ${cpus().length} cores, ${model.trim()}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, Linux ${release()} |
+| machine | ${cpus().length} cores, ${model.trim()}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, Linux ${release().split('.', 2).join('.')} |
 | Node | ${process.version} |
 | date | ${at.toISOString().slice(0, 10)} |
 | load of the machine at the beginning | ${load.toFixed(1)} |
