@@ -56,6 +56,7 @@ async function registryFixture(lab: Lab, auth: NonNullable<RegistryOptions['auth
       return { ...pushed, digest: asDigest(pushed.digest) };
     },
     requests: () => proxy.calls.filter(isAnswered).length,
+    listings: () => proxy.calls.filter(({ path, status }) => path.includes('/tags/list') && status === 200).length,
     limit: (retryAfterS) => {
       const headers = { 'retry-after': String(retryAfterS) };
       proxy.arm({ times: 1000, fault: { kind: 'answer', when: 'before', status: 429, headers, body: '{}' } });

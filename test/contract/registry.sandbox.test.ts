@@ -44,6 +44,7 @@ function sandboxFixture(isPrivate: boolean): RegistryFixture {
       });
     },
     requests: store.requests,
+    listings: store.listings,
     limit: (retryAfterS) => store.misbehave(host, { kind: 'rate-limited', max: 0, windowMs: retryAfterS * 1000 }),
     goDown: () => Promise.resolve(store.misbehave(host, { kind: 'unreachable' })),
     comeUp: behaveAgain,

@@ -18,6 +18,8 @@ export type RegistryFixture = {
   readonly publish: (repository: string, tag: string, image: RegistryImage) => Promise<RegistryPublished>;
   /** Requests for manifests since the start. */
   readonly requests: () => number;
+  /** Requests for lists of tags since the start. */
+  readonly listings: () => number;
   /** Sends every request away, to come back after so long. */
   readonly limit: (retryAfterS: number) => void;
   readonly goDown: () => Promise<void>;
@@ -135,6 +137,74 @@ export function registryContract(name: string, setup: () => Promise<RegistryFixt
         abort.abort(new Error('enough'));
         await expect(impatient).rejects.toThrow('enough');
         expect(await patient).toBe(digest);
+      });
+    });
+
+    describe('listTags()', () => {
+      const sorted = async (path: string) => {
+        const { tags, isCut } = await fixture.registry.listTags(reference(path));
+        return { tags: [...tags].sort(), isCut };
+      };
+
+      test('tells all tags of a repository, whatever tag the reference has', async () => {
+        for (const tag of ['1.0', '1.1', 'latest', 'v2.0.0-rc.1_x']) await publish('listed', tag, { version: tag });
+        const all = { tags: ['1.0', '1.1', 'latest', 'v2.0.0-rc.1_x'], isCut: false };
+        expect(await sorted('listed:1.0')).toEqual(all);
+        expect(await sorted(`listed@${unknown}`)).toEqual(all);
+      });
+
+      test('sees at once that a tag is new', async () => {
+        await publish('growing', 'one', { version: '1' });
+        expect((await sorted('growing')).tags).toEqual(['one']);
+        await publish('growing', 'two', { version: '2' });
+        expect((await sorted('growing')).tags).toEqual(['one', 'two']);
+      });
+
+      test('tells repositories apart, of which one may lie below the other', async () => {
+        await publish('outer', 'a', { version: '1' });
+        await publish('outer/inner', 'b', { version: '2' });
+        expect((await sorted('outer')).tags).toEqual(['a']);
+        expect((await sorted('outer/inner')).tags).toEqual(['b']);
+      });
+
+      test('asks once, when ten callers want the tags of one repository', async () => {
+        await publish('shared', 'one', { version: '1' });
+        await fixture.registry.listTags(reference('shared'));
+        const before = fixture.listings();
+        const ten = Array.from({ length: 10 }, (_, at) => fixture.registry.listTags(reference(`shared:${at}`)));
+        for (const { tags } of await Promise.all(ten)) expect(tags).toEqual(['one']);
+        expect(fixture.listings() - before).toBe(1);
+      });
+
+      test('throws registry-not-found for a repository that is not there', async () => {
+        const listing = fixture.registry.listTags(reference('nothing:here'));
+        await expect(listing).rejects.toMatchObject({ code: 'registry-not-found' });
+      });
+
+      test('lets one caller give up and answers the others', async () => {
+        await publish('patience', 'one', { version: '1' });
+        const abort = new AbortController();
+        const impatient = fixture.registry.listTags(reference('patience'), abort.signal);
+        const patient = fixture.registry.listTags(reference('patience'));
+        abort.abort(new Error('enough'));
+        await expect(impatient).rejects.toThrow('enough');
+        expect((await patient).tags).toEqual(['one']);
+      });
+
+      test('sent away is registry-rate-limited', async () => {
+        await publish('popular', 'one', { version: '1' });
+        const registry = fixture.connect();
+        fixture.limit(3600);
+        const listing = registry.listTags(reference('popular'));
+        await expect(listing).rejects.toMatchObject({ code: 'registry-rate-limited' });
+      });
+
+      test('without credentials is registry-denied', async () => {
+        await publish('app', 'private', { version: '1' });
+        for (const stranger of Object.values(fixture.strangers ?? {})) {
+          const listing = stranger.listTags(reference('app:private'));
+          await expect(listing).rejects.toMatchObject({ code: 'registry-denied' });
+        }
       });
     });
 

@@ -1,4 +1,10 @@
-import type { DescribeRequest, Registry, RegistryCredentials, RemoteImage } from '../../domain/outside/registry.ts';
+import type {
+  DescribeRequest,
+  Registry,
+  RegistryCredentials,
+  RemoteImage,
+  TagList,
+} from '../../domain/outside/registry.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import { repositoryName, type ImageReference } from '../../domain/reference/image-reference.ts';
 import { formatPlatform } from '../../domain/reference/platform.ts';
@@ -12,19 +18,22 @@ import { createLru } from './async/lru.ts';
 import { resolveTag, type TagState } from './manifests/manifests.ts';
 import { createSingleFlight } from './async/single-flight.ts';
 import { createTurns } from './async/turns.ts';
+import { type KnownPages, listTags as askForTags } from './tags/list-tags.ts';
 import { until } from './async/until.ts';
 
 /** A `Registry` over the OCI distribution protocol: https://github.com/opencontainers/distribution-spec/blob/main/spec.md */
 export function createOciRegistry(options: OciRegistryOptions): Registry {
-  const { log } = options;
+  const { clock, log } = options;
   const { client, credentials, endpointsOf, showable, close } = connect(options);
   const tags = createLru<TagState>(maxTags);
   const images = createLru<RemoteImage>(maxImages);
   const resolving = createSingleFlight<Digest>();
+  const listings = createLru<KnownPages>(maxListings);
+  const listing = createSingleFlight<TagList>();
   const describing = createSingleFlight<RemoteImage>();
   const inTurn = createTurns(requestsInTurn);
 
-  return { resolve, describe, credentialsFor, close };
+  return { resolve, listTags, describe, credentialsFor, close };
 
   function resolve(reference: ImageReference, signal?: AbortSignal): Promise<Digest> {
     const { repository, digest, tag = 'latest' } = reference;
@@ -41,6 +50,24 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
       return firstOf(reference, 'check', find, shared);
     };
     return resolving(key, ask, signal);
+  }
+
+  /** A mirror may list only what it has been asked for, so it is asked last. */
+  function listTags(reference: ImageReference, signal?: AbortSignal): Promise<TagList> {
+    const { repository } = reference;
+    const find = async (endpoint: Endpoint, shared: AbortSignal): Promise<TagList> => {
+      const key = `${endpoint.host}${endpoint.prefix}/${repository}`;
+      const known = { known: listings.get(key), nowMs: clock.monotonicMs };
+      const { tags: found, isCut, pages } = await askForTags(client, { endpoint, repository }, known, shared);
+      if (found.length <= mostTagsKept && isWorthKeeping(pages)) listings.set(key, pages);
+      else listings.delete(key);
+      return { tags: found, isCut };
+    };
+    return listing(
+      repositoryName(reference),
+      (shared) => firstOf(reference, 'list the tags of', find, shared, true),
+      signal,
+    );
   }
 
   /** Content that a digest names never changes, so it is asked for once. */
@@ -70,20 +97,23 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
     }
   }
 
-  /** From the first place that has it; the failure of the last is the answer when none has. */
+  /** From the first place that has it; the failure of the registry itself, not of a mirror, is the answer when none has. */
   async function firstOf<Found>(
     reference: ImageReference,
     doing: string,
     find: (endpoint: Endpoint, signal: AbortSignal) => Promise<Found>,
     signal: AbortSignal,
+    isMirrorLast = false,
   ): Promise<Found> {
+    const places = await endpointsOf(reference, signal);
+    const origin = places.at(-1);
     let failure: unknown;
-    for (const endpoint of await endpointsOf(reference, signal)) {
+    for (const endpoint of isMirrorLast ? places.toReversed() : places) {
       try {
         return await find(endpoint, signal);
       } catch (error) {
         if (!(error instanceof RegistryFailure)) throw error;
-        failure = explain(error, doing, reference, { asked: endpoint.host, showable });
+        if (endpoint === origin) failure = explain(error, doing, reference, { asked: endpoint.host, showable });
         log?.debug('A registry did not help', { host: endpoint.host, why: error.message });
       }
     }
@@ -97,6 +127,15 @@ const requestsInTurn = 16;
 const maxTags = 10_000;
 
 const maxImages = 1000;
+
+const maxListings = 100;
+
+/** With a hundred listings of so many short texts, some thirty megabytes are kept at most. */
+const mostTagsKept = 5000;
+
+function isWorthKeeping(pages: KnownPages): boolean {
+  return [...pages.values()].some(({ etag }) => etag !== undefined);
+}
 
 function forEngine({ registry, credential }: Login): RegistryCredentials | undefined {
   if (credential === undefined) return undefined;

@@ -1,3 +1,4 @@
+import { isTag } from '../reference/reference-grammar.ts';
 import { readDate } from './calendar.ts';
 import { type PreRelease, readPreRelease } from './pre-release.ts';
 import { readSuffix, type Suffix } from './suffix.ts';
@@ -23,7 +24,7 @@ export type VersionTag = {
  * numbers, and single numbers that are as likely ids as versions. `suffixIn` may remember suffixes.
  */
 export function parseVersionTag(tag: string, suffixIn = readSuffix): VersionTag | undefined {
-  if (!tagGrammar.test(tag)) return undefined;
+  if (!isTag(tag)) return undefined;
   const prefix = prefixOf(tag);
   if (prefix === undefined) return undefined;
   const rest = tag.slice(prefix.length);
@@ -38,9 +39,6 @@ export function parseVersionTag(tag: string, suffixIn = readSuffix): VersionTag 
   const form = startsWithYear(written[0] ?? '') && !endsInName(prefix) ? 'calendar' : 'version';
   return withRest({ tag, prefix, numbers, form }, after, suffixIn);
 }
-
-/** https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pulling-manifests */
-const tagGrammar = /^\w[\w.-]{0,127}$/;
 
 const coreGrammar = /^\d+(?:\.\d+){0,3}/;
 
