@@ -1,6 +1,8 @@
 import { mostTags, type RegistryCredentials, type TagList } from '../../src/domain/outside/registry.ts';
 import type { Digest } from '../../src/domain/reference/digest.ts';
+import type { FoundSignature } from '../../src/domain/signature/signature.ts';
 import {
+  formatReference,
   parseImageReference,
   repositoryName,
   type ImageReference,
@@ -22,6 +24,10 @@ export type RegistryStore = {
   readonly fetch: (reference: ImageReference, visitor?: Visitor) => Promise<Manifest>;
   /** One request for all tags of a repository; throws the errors of a registry adapter. */
   readonly list: (reference: ImageReference, visitor?: Visitor) => Promise<TagList>;
+  /** Puts a signature beside a manifest. */
+  readonly sign: (reference: string, signature: FoundSignature) => void;
+  /** One request for the signatures beside a manifest; throws the errors of a registry adapter. */
+  readonly signatures: (reference: ImageReference, visitor?: Visitor) => Promise<readonly FoundSignature[]>;
   /** Fault in the middle of a pull. */
   readonly pullFault: (reference: ImageReference) => PullFault | undefined;
   /** How many requests for manifests have been made since the start. */
@@ -61,6 +67,7 @@ export type Misbehaviour =
 export function createRegistryStore(clock: Clock): RegistryStore {
   const manifests = new Map<string, Manifest>();
   const tags = new Map<string, Digest>();
+  const signatures = new Map<string, FoundSignature[]>();
   const misbehaviours = new Map<string, Misbehaviour>();
   const windows = new Map<string, Window>();
   let requests = 0;
@@ -153,6 +160,14 @@ export function createRegistryStore(clock: Clock): RegistryStore {
     behaveAgain: (target) => void misbehaviours.delete(target),
     fetch,
     list,
+    sign: (text, signature) => {
+      const key = formatReference(parseImageReference(text));
+      signatures.set(key, [...(signatures.get(key) ?? []), signature]);
+    },
+    signatures: async (reference, visitor = {}) => {
+      await enter(reference, visitor);
+      return signatures.get(formatReference({ ...reference, tag: undefined })) ?? [];
+    },
     pullFault: (reference) => {
       const behaviour = misbehaviourOf(reference);
       if (behaviour?.kind === 'stalls-pulls') return { kind: 'stalls' };

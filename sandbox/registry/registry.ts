@@ -85,6 +85,8 @@ export function createSandboxRegistry(options: SandboxRegistryOptions): SandboxR
     registry: {
       resolve,
       listTags,
+      signaturesOf: (reference, digest, signal) =>
+        abortable(visit(withDigest(reference, digest), store.signatures), signal),
       describe,
       credentialsFor: (reference) => Promise.resolve(credentials[reference.registry]),
       close: () => Promise.resolve(),

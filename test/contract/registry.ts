@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Digest } from '../../src/domain/reference/digest.ts';
 import { parseImageReference, type ImageReference } from '../../src/domain/reference/image-reference.ts';
 import type { Platform } from '../../src/domain/reference/platform.ts';
+import type { FoundSignature } from '../../src/domain/signature/signature.ts';
 
 /** Fixture of the rows, without the registry under test. */
 export type RegistryFixture = {
@@ -16,6 +17,8 @@ export type RegistryFixture = {
   /** Host and port. */
   readonly host: string;
   readonly publish: (repository: string, tag: string, image: RegistryImage) => Promise<RegistryPublished>;
+  /** Puts signatures beside a manifest, as cosign does. */
+  readonly sign: (repository: string, digest: Digest, found: readonly FoundSignature[]) => Promise<void>;
   /** Requests for manifests since the start. */
   readonly requests: () => number;
   /** Requests for lists of tags since the start. */
@@ -262,6 +265,34 @@ export function registryContract(name: string, setup: () => Promise<RegistryFixt
       test('throws registry-not-found for a digest that is not there', async () => {
         await publish('app', 'one', { version: '1' });
         await expect(describeTag('app:one', unknown, amd64)).rejects.toMatchObject({ code: 'registry-not-found' });
+      });
+    });
+
+    describe('signaturesOf()', () => {
+      const signature = (text: string) => ({
+        payload: Buffer.from(text),
+        signature: Buffer.from(text).toString('base64'),
+      });
+
+      test('finds the signatures beside a digest, and none beside another', async () => {
+        const { digest } = await publish('signed', 'one', { version: '1' });
+        const { digest: other } = await publish('signed', 'two', { version: '2' });
+        await fixture.sign('contract/signed', digest, [signature('first'), signature('second')]);
+        const found = await fixture.registry.signaturesOf(reference('signed:one'), digest);
+        const shown = found.map((each) => ({ ...each, payload: Buffer.from(each.payload).toString() }));
+        expect(shown).toEqual([
+          { payload: 'first', signature: signature('first').signature },
+          { payload: 'second', signature: signature('second').signature },
+        ]);
+        expect(await fixture.registry.signaturesOf(reference('signed:two'), other)).toEqual([]);
+      });
+
+      test('without credentials is registry-denied, never an image without a signature', async () => {
+        const { digest } = await publish('app', 'private', { version: '1' });
+        for (const stranger of Object.values(fixture.strangers ?? {})) {
+          const finding = stranger.signaturesOf(reference('app:private'), digest);
+          await expect(finding).rejects.toMatchObject({ code: 'registry-denied' });
+        }
       });
     });
 

@@ -8,6 +8,7 @@ import type {
 import type { Digest } from '../../domain/reference/digest.ts';
 import { repositoryName, type ImageReference } from '../../domain/reference/image-reference.ts';
 import { formatPlatform } from '../../domain/reference/platform.ts';
+import type { FoundSignature } from '../../domain/signature/signature.ts';
 import { connect, type OciRegistryOptions } from './client/connect.ts';
 import type { Login } from './auth/credentials.ts';
 import { describeImage } from './manifests/describe-image.ts';
@@ -15,6 +16,7 @@ import { hubKey } from './auth/docker-config.ts';
 import type { Endpoint } from './client/endpoints.ts';
 import { explain, RegistryFailure } from './transport/failure.ts';
 import { createLru } from './async/lru.ts';
+import { findSignatures } from './signatures/find-signatures.ts';
 import { resolveTag, type TagState } from './manifests/manifests.ts';
 import { createSingleFlight } from './async/single-flight.ts';
 import { createTurns } from './async/turns.ts';
@@ -30,10 +32,11 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
   const resolving = createSingleFlight<Digest>();
   const listings = createLru<KnownPages>(maxListings);
   const listing = createSingleFlight<TagList>();
+  const seeking = createSingleFlight<readonly FoundSignature[]>();
   const describing = createSingleFlight<RemoteImage>();
   const inTurn = createTurns(requestsInTurn);
 
-  return { resolve, listTags, describe, credentialsFor, close };
+  return { resolve, listTags, describe, signaturesOf, credentialsFor, close };
 
   function resolve(reference: ImageReference, signal?: AbortSignal): Promise<Digest> {
     const { repository, digest, tag = 'latest' } = reference;
@@ -81,6 +84,19 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
     const image = await describing(key, (shared) => firstOf(reference, 'look into', find, shared), signal);
     images.set(key, image);
     return image;
+  }
+
+  /** A mirror need not have them, so it is asked last. */
+  async function signaturesOf(
+    reference: ImageReference,
+    digest: Digest,
+    signal?: AbortSignal,
+  ): Promise<readonly FoundSignature[]> {
+    const { repository } = reference;
+    const find = (endpoint: Endpoint, shared: AbortSignal): Promise<readonly FoundSignature[]> =>
+      findSignatures(client, { endpoint, repository }, digest, shared);
+    const work = (shared: AbortSignal) => firstOf(reference, 'find the signatures of', find, shared, true);
+    return seeking(`${repositoryName(reference)}@${digest}`, work, signal);
   }
 
   async function credentialsFor(

@@ -1,6 +1,7 @@
 import type { Digest } from '../reference/digest.ts';
 import type { ImageReference } from '../reference/image-reference.ts';
 import type { Platform } from '../reference/platform.ts';
+import type { FoundSignature } from '../signature/signature.ts';
 
 /**
  * The registries that images come from. Methods throw a `ServiceError`: `registry-denied`,
@@ -17,6 +18,12 @@ export type Registry = {
   readonly listTags: (reference: ImageReference, signal?: AbortSignal) => Promise<TagList>;
   /** The image of that digest on a platform; throws `registry-not-found` when the index has no image for it. */
   readonly describe: (request: DescribeRequest, signal?: AbortSignal) => Promise<RemoteImage>;
+  /** Signatures that stand beside an image, none of them proven; empty where there is none. */
+  readonly signaturesOf: (
+    reference: ImageReference,
+    digest: Digest,
+    signal?: AbortSignal,
+  ) => Promise<readonly FoundSignature[]>;
   /** The login that the engine needs for a pull; undefined if there is none. */
   readonly credentialsFor: (
     reference: ImageReference,
