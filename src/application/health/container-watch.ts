@@ -1,80 +1,74 @@
 import type { Outside } from '../../domain/outside/outside.ts';
 
-/** Tells when a container is worth an inspection. */
+/** Hears from the engine's event stream that something has happened to one container. Events hint; inspections tell. */
 export type ContainerWatch = {
   /**
-   * Resolves after `ms`, and earlier at an event of the container, when the engine's event stream breaks or
-   * is back, and when the signal aborts. Without a stream it resolves after a poll interval at most.
+   * Resolves after `ms`, or earlier: at news, when the stream begins or breaks, or at the signal's abort. `happened`:
+   * the container itself had news.
    */
-  readonly pause: (ms: number) => Promise<void>;
-  readonly close: () => Promise<void>;
+  readonly wait: (ms: number) => Promise<'nothing' | 'stream changed' | 'happened'>;
+  /** False while the stream is away: then nothing but an inspection tells. */
+  readonly isListening: () => boolean;
+  readonly close: () => void;
 };
 
-/** Resolves once events are heard, or after a second without them. `close` it in any case. */
-export async function watchContainer(
-  { engine, clock, log }: Pick<Outside, 'engine' | 'clock' | 'log'>,
+export function watchContainer(
+  { engine, clock }: Pick<Outside, 'engine' | 'clock'>,
   id: string,
-  signal: AbortSignal | undefined,
-): Promise<ContainerWatch> {
+  signal?: AbortSignal,
+): ContainerWatch {
   const closing = new AbortController();
-  let isLive = false;
-  let hasNews = false;
-  let looksAgain = false;
+  let isListening = false;
+  let news: Awaited<ReturnType<ContainerWatch['wait']>> = 'nothing';
   let wake = () => {};
-  const notice = () => {
-    hasNews = true;
+
+  function hear(what: typeof news): void {
+    if (news !== 'happened') news = what;
     wake();
-  };
+  }
+
+  function noteBreak(): void {
+    if (!isListening) return;
+    isListening = false;
+    hear('stream changed');
+  }
 
   async function listen(): Promise<void> {
-    const onBreak = () => {
-      isLive = false;
-      notice();
-    };
-    for await (const event of engine.events(closing.signal, onBreak)) {
-      if (event.kind === 'connected') isLive = true;
-      if (event.kind === 'connected' || event.id === id) notice();
-    }
-  }
-
-  async function sleep(ms: number): Promise<void> {
-    const awake = new AbortController();
-    wake = () => awake.abort();
     try {
-      if (!hasNews && !signal?.aborted) await clock.sleep(ms, awake.signal);
-    } catch (error) {
-      if (!awake.signal.aborted) throw error;
-    } finally {
-      wake = () => {};
+      for await (const event of engine.events(closing.signal, noteBreak)) {
+        if (event.kind === 'connected') {
+          isListening = true;
+          hear('stream changed');
+        } else if (event.kind === 'container' && event.id === id && telling.test(event.action)) hear('happened');
+      }
+    } catch {
+      // Without the stream the inspections go on as often as before.
     }
+    noteBreak();
   }
 
-  const onAbort = () => wake();
-  signal?.addEventListener('abort', onAbort);
-  const listening = listen().catch((error: unknown) => {
-    isLive = false;
-    log.debug('The events of a container cannot be heard', { container: id, error: String(error) });
-  });
-  await sleep(longestConnectMs);
-  hasNews = false;
+  void listen();
   return {
-    async pause(ms) {
-      const isPatient = isLive && !looksAgain;
-      looksAgain = false;
-      await sleep(isPatient ? ms : Math.min(ms, pollMs));
-      // An engine may tell of a change before an inspection shows it.
-      looksAgain = hasNews;
-      hasNews = false;
+    async wait(ms) {
+      if (news === 'nothing') {
+        const woken = new AbortController();
+        wake = () => woken.abort();
+        const ends = signal === undefined ? woken.signal : AbortSignal.any([woken.signal, signal]);
+        await clock.sleep(ms, ends).catch(() => undefined);
+        wake = () => {};
+      }
+      const heard = news;
+      news = 'nothing';
+      return heard;
     },
-    async close() {
-      signal?.removeEventListener('abort', onAbort);
-      closing.abort();
-      await listening;
-    },
+    isListening: () => isListening,
+    close: () => closing.abort(),
   };
 }
 
-const longestConnectMs = 1000;
-
-/** Short against the start of a container (about 200 ms), long against an inspect call (1 ms). */
-const pollMs = 250;
+/**
+ * Changes of the state of a container, in Docker's words and Podman's:
+ * https://docs.docker.com/reference/cli/docker/system/events/,
+ * https://docs.podman.io/en/latest/markdown/podman-events.1.html
+ */
+const telling = /^(?:die|oom|health_status|start|stop|restart|pause|unpause|destroy|remove|cleanup)/;

@@ -3,11 +3,12 @@ import { type Container, type ContainerSettings, type Healthcheck, isAlive } fro
 import type { HealthProbe } from '../../domain/settings/values/health-probe.ts';
 import { longestWaitMs } from '../../domain/settings/values/label-values.ts';
 import { hideSecrets } from '../../domain/text/last-words.ts';
+import type { EngineInfo } from '../../domain/outside/engine-reader.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { printable } from '../../domain/text/printable.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { type Manners, mannersOf } from './manners.ts';
-import { type ContainerWatch, watchContainer } from './container-watch.ts';
+import { createGatePauses } from './gate-pauses.ts';
 import { askProbe, titleOfProbe, whyNotAskable } from './probe.ts';
 
 export type GateVerdict =
@@ -32,22 +33,7 @@ export async function passGate(
   outside: Outside,
   settings: ServiceSettings,
   id: string,
-  options: GateOptions = {},
-): Promise<GateVerdict> {
-  const watch = await watchContainer(outside, id, options.signal);
-  try {
-    return await watchedGate(outside, settings, id, watch, options);
-  } finally {
-    await watch.close();
-  }
-}
-
-async function watchedGate(
-  outside: Outside,
-  settings: ServiceSettings,
-  id: string,
-  watch: ContainerWatch,
-  { restartsBefore, signal }: GateOptions,
+  { restartsBefore, signal }: GateOptions = {},
 ): Promise<GateVerdict> {
   const { engine, clock } = outside;
   const first = await engine.inspectContainer(id);
@@ -55,8 +41,8 @@ async function watchedGate(
   const restarts = restartsBefore ?? first.restartCount;
   const manners = mannersOf(first, settings);
   const wasSeenWell = isAlive(first.state.status);
-  const { nowMs, abilities } = await engine.info();
-  const alreadyUpMs = upSince(first, nowMs);
+  const info = await engine.info();
+  const alreadyUpMs = upSince(info, first);
   const begunAt = clock.monotonicMs();
   const { healthProbe } = manners;
   const unaskable = await whyNotAskable(outside, healthProbe, first);
@@ -64,7 +50,7 @@ async function watchedGate(
     const reason = `its ${titleOfProbe(healthProbe)} cannot be asked: ${unaskable.why}`;
     return { kind: 'failed', reason, ownFault: false, wasSeenWell };
   }
-  const runHealthcheck = abilities.probesHealth ? undefined : createHealthcheckRuns(outside, first);
+  const runHealthcheck = info.abilities.probesHealth ? undefined : createHealthcheckRuns(outside, first);
   const windowMs = Math.max(0, manners.gateWindowMs - alreadyUpMs);
   const totalMs = Math.max(
     healthDeadlineMs(first.settings.Config.Healthcheck, manners),
@@ -73,35 +59,35 @@ async function watchedGate(
   const leastMs = healthProbe.kind === 'none' ? 1000 : Math.max(1000, Math.min(totalMs, leastProbingMs));
   const deadlineMs = Math.max(windowMs, totalMs - alreadyUpMs, leastMs);
   let lastAnswer: string | undefined;
-  for (let container: Container | undefined = first; ; container = await engine.inspectContainer(id)) {
-    if (container === undefined) return removesItself(first) ? { ...endedAndGone, wasSeenWell } : vanished;
-    const failure = failureOf(container, first, restarts);
-    if (failure !== undefined) return { kind: 'failed', ...failure, wasSeenWell };
-    const elapsedMs = clock.monotonicMs() - begunAt;
-    const { health } = container.state;
-    if (health === 'starting') await runHealthcheck?.();
-    const isWell = elapsedMs >= windowMs && health !== 'starting';
-    if (isWell) {
-      lastAnswer = await askProbe(outside, healthProbe, container, Math.max(1000, deadlineMs - elapsedMs));
-      if (lastAnswer === undefined) return { kind: 'passed' };
+  const pauses = createGatePauses(outside, id, signal);
+  try {
+    for (let container: Container | undefined = first; ; container = await engine.inspectContainer(id)) {
+      if (container === undefined) return removesItself(first) ? { ...endedAndGone, wasSeenWell } : vanished;
+      const failure = failureOf(container, first, restarts);
+      if (failure !== undefined) return { kind: 'failed', ...failure, wasSeenWell };
+      const elapsedMs = clock.monotonicMs() - begunAt;
+      const { health } = container.state;
+      if (health === 'starting') await runHealthcheck?.();
+      const isWell = elapsedMs >= windowMs && health !== 'starting';
+      if (isWell) {
+        lastAnswer = await askProbe(outside, healthProbe, container, Math.max(1000, deadlineMs - elapsedMs));
+        if (lastAnswer === undefined) return { kind: 'passed' };
+      }
+      if (clock.monotonicMs() - begunAt >= deadlineMs) {
+        const what =
+          lastAnswer === undefined ? 'it did not become healthy' : `its ${titleOfProbe(healthProbe)} did not pass`;
+        const why = lastAnswer === undefined ? '' : `: ${lastAnswer}`;
+        const reason = `${what} within ${Math.round((deadlineMs + alreadyUpMs) / 1000)} s${why}`;
+        return { kind: 'failed', reason, ownFault: true, wasSeenWell };
+      }
+      const isPolled = health === 'starting' && runHealthcheck !== undefined;
+      const left = { leftOfWindowMs: windowMs - elapsedMs, leftMs: deadlineMs - elapsedMs };
+      await pauses.next({ ...left, isProbing: isWell, isPolled });
+      if (signal?.aborted) return { ...calledOff, wasSeenWell };
     }
-    if (clock.monotonicMs() - begunAt >= deadlineMs) {
-      const what =
-        lastAnswer === undefined ? 'it did not become healthy' : `its ${titleOfProbe(healthProbe)} did not pass`;
-      const why = lastAnswer === undefined ? '' : `: ${lastAnswer}`;
-      const reason = `${what} within ${Math.round((deadlineMs + alreadyUpMs) / 1000)} s${why}`;
-      return { kind: 'failed', reason, ownFault: true, wasSeenWell };
-    }
-    await watch.pause(nextLookMs({ isWell, isProbing: runHealthcheck !== undefined, leftMs: windowMs - elapsedMs }));
-    if (signal?.aborted) return { ...calledOff, wasSeenWell };
+  } finally {
+    pauses.close();
   }
-}
-
-/** The events tell of an end at once: the next look is at the end of the window, or where an event may be missing. */
-function nextLookMs({ isWell, isProbing, leftMs }: { isWell: boolean; isProbing: boolean; leftMs: number }): number {
-  if (isWell) return probePollMs;
-  if (isProbing) return leftMs > 0 ? Math.min(pollMs, leftMs) : pollMs;
-  return leftMs > 0 ? leftMs : healthPollMs;
 }
 
 /** Nobody needs the verdict any more. */
@@ -130,15 +116,6 @@ function createHealthcheckRuns({ engine, clock }: Outside, { id, settings }: Con
 
 /** https://docs.docker.com/reference/dockerfile/#healthcheck */
 const defaultIntervalNs = 30e9;
-
-/** Interval of looks at a HEALTHCHECK that Upkeep runs itself: short against the start of a container. */
-const pollMs = 250;
-
-/** Interval of looks at a health that the engine tells of by an event. */
-const healthPollMs = 2000;
-
-/** From one answer of a probe to the next question. */
-const probePollMs = 1000;
 
 /** After a crash of ours there may be no time left of a deadline that has not been used. */
 const leastProbingMs = 10_000;
@@ -183,7 +160,7 @@ function probeWords(output: string, { Config }: ContainerSettings): string {
 const longestProbeWords = 300;
 
 /** After a crash of ours, the time that a successor has been up already counts; a clock that jumped back does not. */
-function upSince({ state }: Container, nowMs: number): number {
+function upSince({ nowMs }: EngineInfo, { state }: Container): number {
   const startedAtMs = Date.parse(state.startedAt);
   return Number.isNaN(startedAtMs) ? 0 : Math.max(0, nowMs - startedAtMs);
 }

@@ -4,7 +4,7 @@ import { checkDocument } from '../context/documents.ts';
 import { showLiveTable } from '../render/live-table.ts';
 import { isWatched, printDocument, printLines, printTable, styleFor } from '../render/print.ts';
 import type { CheckReport } from '../context/application-types.ts';
-import { refuseUnmatched } from '../context/unmatched.ts';
+import { refuseUnmatched } from '../../../domain/check/unmatched.ts';
 import { countsOf, statusWording } from '../render/wording.ts';
 
 /** `upkeep check`: asks, tells, changes nothing. */

@@ -124,12 +124,11 @@ describe('update()', () => {
   });
 
   test('a request that names something unknown updates nothing', async () => {
-    const unmatched = [{ filter: 'wbe', reason: 'there is no such container' }];
-    const { application, code, fake } = await run(['update', 'web', 'wbe'], {
-      check: () => checkReport([], { unmatched }),
-    });
+    const refusal = new ServiceError('not-found', 'Cannot update "wbe": there is no such container');
+    const { application, code, fake } = await run(['update', 'web', 'wbe'], { update: () => Promise.reject(refusal) });
     expect(code).toBe(1);
-    expect(application.asked.map(([what]) => what)).toEqual(['recover', 'check']);
+    expect(application.asked.map(([what]) => what)).toEqual(['recover', 'update']);
+    expect(application.asked[1]?.[1]).toMatchObject({ containers: ['web', 'wbe'], refuseUnmatched: true });
     expect(fake.err()).toContain('upkeep: Cannot update "wbe": there is no such container\n');
   });
 
