@@ -4,7 +4,8 @@ import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
 import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
 import { defaultSettings } from '../../domain/settings/settings.ts';
 import { createApplication } from '../create-application.ts';
-import { makePlan } from '../plan/make-plan.ts';
+import { listAll } from '../engine/list-all.ts';
+import { createPlanner } from '../plan/make-plan.ts';
 import { runPlan } from '../update/run-plan.ts';
 
 const settings = { ...defaultSettings, gateWindowMs: 1000 };
@@ -26,7 +27,8 @@ async function updateToOtherTag(behaviour: 'good' | 'crashesAtStart', faults: re
   let outcome: string | undefined;
   await scene.clock
     .run(async () => {
-      const { plan } = await makePlan(outside, settings, [{ id, name: 'api', reference: 'shop/api:8', digest }]);
+      const stale = [{ id, name: 'api', reference: 'shop/api:8', digest }];
+      const { plan } = await createPlanner(outside, settings)(stale, await listAll(outside));
       const outcomes = await runPlan(outside, settings, plan, { runId: 'run' });
       outcome = outcomes.get(id)?.outcome;
     })
