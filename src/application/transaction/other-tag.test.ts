@@ -28,7 +28,7 @@ async function updateToOtherTag(behaviour: 'good' | 'crashesAtStart', faults: re
   await scene.clock
     .run(async () => {
       const stale = [{ id, name: 'api', reference: 'shop/api:8', digest }];
-      const { plan } = await createPlanner(outside, settings)(stale, await listAll(outside));
+      const { plan } = await createPlanner(outside, settings)(stale, await listAll(outside, undefined));
       const outcomes = await runPlan(outside, settings, plan, { runId: 'run' });
       outcome = outcomes.get(id)?.outcome;
     })
