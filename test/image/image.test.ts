@@ -48,7 +48,7 @@ describeImage('the image', (lab) => {
       expect(image.RootFS.Layers).toHaveLength(base.RootFS.Layers.length + 1);
       expect(image.Size - base.Size).toBeLessThan(10 * megabyte);
       const files = await scene.docker('run', '--rm', '--entrypoint', 'find', 'upkeep', '/app', '-type', 'f');
-      expect(files.split('\n')).toEqual(expect.arrayContaining(['/app/main.js', '/app/LICENSE', '/app/package.json']));
+      expect(files.split('\n')).toEqual(expect.arrayContaining(['/app/main.js', '/app/LICENSE', '/app/sbom.cdx.json']));
       expect(files.split('\n').filter((path) => /node_modules|\.map$|\.ts$/.test(path))).toEqual([]);
     });
 
