@@ -6,6 +6,7 @@ import type { ImageIndex } from '../../domain/container/image-index.ts';
 import { familiarReference } from '../../domain/reference/image-reference.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { UnmatchedFilter, WatchedContainer } from '../../domain/check/selection.ts';
+import type { Cooldown } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { judgeAlone } from '../../domain/check/staleness.ts';
 import { type Staleness, type Subject, undecided, type Verdict } from '../../domain/check/verdict.ts';
@@ -60,6 +61,8 @@ export type CheckedContainer = {
   readonly pullDigest: Digest | undefined;
   /** End of the cooldown, milliseconds since the epoch; undefined without a cooldown. */
   readonly eligibleAtMs: number | undefined;
+  /** Of the newest version, whether it is over or not; undefined: there is none. */
+  readonly cooldown?: Cooldown;
   /** Present when the check failed; then the status is `unknown`. */
   readonly error: string | undefined;
   /** A failure of the newest version in this container, also where it is to be tried again. */
@@ -206,7 +209,7 @@ function describe(
   noPull: boolean,
 ): CheckedContainer {
   const { status, reason, digest, latestDigest, latestImageId, error, eligibleAtMs, failedVersion } = verdict;
-  const { insteadDigest = latestDigest } = verdict;
+  const { insteadDigest = latestDigest, cooldown } = verdict;
   return {
     id,
     name,
@@ -221,6 +224,7 @@ function describe(
     latestImageId,
     pullDigest: noPull ? undefined : insteadDigest,
     eligibleAtMs,
+    ...(cooldown && { cooldown }),
     error,
     failedVersion,
   };
