@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { CallOutcome } from '../../src/domain/outside/engine-writer.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import {
@@ -20,6 +21,8 @@ export type Calls = {
   /** Kills the caller: every call from now on throws `SandboxCrash` and has no effect. */
   readonly crash: () => void;
   readonly isDead: () => boolean;
+  /** Aborts with the caller's death, which breaks its streams. */
+  readonly death: AbortSignal;
   /** Runs a call that changes something; its outcome, or `unknown` when the answer is lost. */
   readonly change: <T extends object>(
     call: Omit<SandboxCall, 'number'>,
@@ -45,14 +48,14 @@ export function createCalls({ world, restart, faults, latencyMs, unreachable }: 
   const made: SandboxCall[] = [];
   const plan = createFaultPlan(faults);
   const closed = new AbortController();
-  let dead = false;
+  const death = new AbortController();
 
   function checkAlive(): void {
-    if (dead) throw new SandboxCrash('the process of this caller has been killed');
+    if (death.signal.aborted) throw new SandboxCrash('the process of this caller has been killed');
   }
 
   function crash(): never {
-    dead = true;
+    death.abort();
     throw new SandboxCrash('the process of this caller has been killed');
   }
 
@@ -117,6 +120,8 @@ export function createCalls({ world, restart, faults, latencyMs, unreachable }: 
     let lose = () => {};
     const gone = new Promise<Failed>((resolve) => (lose = () => resolve(unknownOutcome)));
     if (signals.some(({ aborted }) => aborted)) lose();
+    // One for each call that is under way: more than Node's ten are no leak.
+    setMaxListeners(0, ...signals);
     for (const signal of signals) signal.addEventListener('abort', lose);
     try {
       if (restartHow !== undefined) await restart(restartHow);
@@ -144,8 +149,9 @@ export function createCalls({ world, restart, faults, latencyMs, unreachable }: 
   return {
     made,
     plan: plan.add,
-    crash: () => void (dead = true),
-    isDead: () => dead,
+    crash: () => death.abort(),
+    isDead: () => death.signal.aborted,
+    death: death.signal,
     change,
     read,
     close: () => closed.abort(),

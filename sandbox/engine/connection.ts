@@ -66,7 +66,7 @@ export function createConnection(world: World, calls: Calls): Engine {
     containerLogs: (id, { tail }) => calls.read(() => lastLines(getContainer(world, id), tail)),
     hasPruned: (time) => calls.read(() => hasPruned(world, time)),
     pastEvents: (query) => calls.read(() => pastEvents(world, query)),
-    events: (signal, onBreak) => world.events.listen(signal, onBreak),
+    events: (signal, onBreak) => world.events.listen(AbortSignal.any([signal, calls.death]), onBreak),
 
     pullImage: async (request, signal = new AbortController().signal) => {
       const outcome = await calls.change({ kind: 'pullImage', target: request.reference, detail: '' }, async () => {

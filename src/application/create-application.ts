@@ -6,18 +6,22 @@ import type { ServiceSettings } from '../domain/settings/settings.ts';
 import { plainName } from '../domain/transaction/transaction-names.ts';
 import type { Application } from './application.ts';
 import { recoverWithHelper, watchHelper } from './self-update/await-helper.ts';
-import { type Check, type CheckReport, createCheck } from './check/check.ts';
-import { checkAfterRepair, createLeftAlone } from './update/check-after-repair.ts';
+import { type CheckReport, checkWith, createJudge, type Judge } from './check/check.ts';
+import { createSelectContainers } from './check/select-containers.ts';
+import { listAll } from './engine/list-all.ts';
+import { createListRepaired, createLeftAlone } from './update/repair-first.ts';
 import { createEngineMirror } from './inventory/engine-mirror.ts';
 import { createEventLog } from './events/event-log.ts';
 import { finishUpdate } from './self-update/finish-update.ts';
 import { createHistory } from './events/history.ts';
 import { createInventory } from './inventory/inventory.ts';
+import { createUnwatched } from './inventory/unwatched.ts';
 import { createLastChecks } from './inventory/last-checks.ts';
-import { makePlan, staleIn } from './plan/make-plan.ts';
+import { createPlanner, staleIn } from './plan/make-plan.ts';
 import { createPublisher } from './events/publisher.ts';
 import { createReadiness } from './inventory/readiness.ts';
 import { rehearsePlan } from './transaction/rehearse.ts';
+import { shareEvents } from './engine/share-events.ts';
 import { createRollback } from './rollback/rollback.ts';
 import { createScheduler } from './schedule/scheduler.ts';
 import { createSelfUpdateState } from './self-update/self-update-state.ts';
@@ -29,19 +33,25 @@ import { createUpdaterWarnings } from './check/updater-warnings.ts';
 /** Ties the use cases together: one lock for all that changes containers, one publisher for all that happens. */
 export function createApplication(world: Omit<Outside, 'publish'>, settings: ServiceSettings): Application {
   const { publish, subscribe } = createPublisher<ServiceEvent>(world.log);
-  const outside: Outside = { ...world, publish };
+  const outside: Outside = { ...world, engine: shareEvents(world.engine), publish };
   const { clock } = world;
   const lock = createUpdateLock();
   const repairs = countRepairs();
   const leftAlone = createLeftAlone();
   const checks = createLastChecks();
   const warnAboutUpdaters = createUpdaterWarnings(outside, settings);
-  const check = notingChecks(createCheck(outside, settings, warnAboutUpdaters));
+  const select = createSelectContainers(outside, settings, warnAboutUpdaters);
+  const judge = notingChecks(createJudge(outside, settings));
+  const check = checkWith({ outside, select, judge });
+  const planner = createPlanner(outside, settings);
   const closing = new AbortController();
   const update = createUpdate({
     outside,
     settings,
-    check: checkAfterRepair(outside, settings, check, { onRepair: repairs.begin, leftAlone }),
+    listRepaired: createListRepaired({ outside, settings, onRepair: repairs.begin, leftAlone }),
+    select,
+    judge,
+    plan: planner,
     lock,
     afterHandOver: () => watchHelper(outside, settings, closing.signal),
   });
@@ -52,6 +62,7 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
   });
   const mirror = createEngineMirror(outside);
   const inventory = createInventory({ settings, instance: world.instance, listing: mirror.listing, checks });
+  const unwatched = createUnwatched({ settings, instance: world.instance, listing: mirror.listing });
   const history = createHistory();
   const status = createStatus({
     history,
@@ -76,7 +87,7 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
       }
     },
     update,
-    rollBack: createRollback({ outside, settings, lock }),
+    rollBack: createRollback({ outside, settings, plan: planner, lock }),
     recover: async (signal, order = {}) => {
       const leave = await lock.enterForRepair(signal);
       try {
@@ -86,6 +97,8 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
           ...order,
         });
         leftAlone.note(report);
+        const { transactions } = report;
+        if (transactions.length > 0) publish({ kind: 'earlier_updates_settled', transactions });
         await self.look(signal);
         return report;
       } finally {
@@ -98,6 +111,7 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
     keepUpdating: scheduler.keepUpdating,
     follow: mirror.follow,
     inventory,
+    unwatched,
     inventoryFailure: mirror.failure,
     history: history.entries,
     status: status.read,
@@ -119,13 +133,15 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
     signal: AbortSignal | undefined,
   ) {
     const { retryFailed = false } = request;
-    const report = await check({ ...filtersOf(request), runId, applyCooldown: true, retryFailed }, signal);
-    return { report, plan: (await makePlan(outside, settings, staleIn(report), signal)).plan };
+    const listing = await listAll(outside, signal);
+    const selected = await select(listing, { ...filtersOf(request), runId }, signal);
+    const report = await judge(selected, { runId, applyCooldown: true, retryFailed }, signal);
+    return { report, plan: (await planner(staleIn(report), listing, signal)).plan };
   }
 
-  function notingChecks(ask: Check): Check {
-    return async (order, signal) => {
-      const report = await ask(order, signal);
+  function notingChecks(ask: Judge): Judge {
+    return async (selected, order, signal) => {
+      const report = await ask(selected, order, signal);
       const answered = report.containers.filter((container) => !signal?.aborted || container.status !== 'unknown');
       checks.noteChecked(answered, clock.nowMs());
       return report;

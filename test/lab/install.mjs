@@ -16,6 +16,8 @@ const labNeeds = [
   ['openssl', 'openssl'],
   ['update-ca-certificates', 'ca-certificates'],
   ['curl', 'curl'],
+  ['zsh', 'zsh'],
+  ['fish', 'fish'],
   ['promtool', 'prometheus'],
   ['ssh', 'openssh-client'],
   ['/usr/sbin/sshd', 'openssh-server'],
@@ -41,6 +43,7 @@ const receiverNeeds = [
   ['mosquitto_passwd', 'mosquitto'],
   ['/usr/bin/python3', 'python3'],
   ['/usr/lib/python3/dist-packages/aiosmtpd/smtp.py', 'python3-aiosmtpd'],
+  ['/usr/lib/dovecot/submission-login', 'dovecot-submissiond'],
 ];
 
 const benchNeeds = [['wrk', 'wrk']];

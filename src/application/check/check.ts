@@ -1,34 +1,28 @@
-import type { ContainerReference } from '../../domain/check/container-reference.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import { judgeFailure } from '../../domain/check/failed-check.ts';
 import { type FailedVersion, failedVersionsIn, obsoleteFailures } from '../../domain/check/failed-version.ts';
-import { type ImageIndex, imageLabelsIn } from '../../domain/container/image-index.ts';
-import { familiarReference, type ImageReference } from '../../domain/reference/image-reference.ts';
-import { createImageRule, selectByImage } from '../../domain/check/image-selection.ts';
+import type { ImageIndex } from '../../domain/container/image-index.ts';
+import { familiarReference } from '../../domain/reference/image-reference.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
-import { scopeInForce } from '../../domain/check/scope-in-force.ts';
-import {
-  applyFilters,
-  type ContainerFilters,
-  type Selection,
-  selectContainers,
-  type UnmatchedFilter,
-  type WatchedContainer,
-} from '../../domain/check/selection.ts';
+import type { UnmatchedFilter, WatchedContainer } from '../../domain/check/selection.ts';
+import type { Cooldown } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { judgeAlone } from '../../domain/check/staleness.ts';
 import { type Staleness, type Subject, undecided, type Verdict } from '../../domain/check/verdict.ts';
-import { type UnfinishedUpdate, unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
+import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import { askRegistries, type Question } from './ask-registry.ts';
-import { type ContainerReferences, createReferenceReader, type ReadReference } from './container-references.ts';
-import { createLabelWarnings } from './label-warnings.ts';
+import type { ContainerReferences, ReadReference } from './container-references.ts';
 import { type Listing, listAll } from '../engine/list-all.ts';
-import { stopMatchingInTime } from './match-time.ts';
 import { createTagWatch } from './tag-watch.ts';
 import { stopCode } from '../async/stopped.ts';
-import { createUpdaterWarnings, type UpdaterWarnings } from './updater-warnings.ts';
+import {
+  createSelectContainers,
+  type SelectContainers,
+  type SelectedContainers,
+  type SelectOrder,
+} from './select-containers.ts';
 
 export type CheckReport = {
   /** In listing order. */
@@ -67,6 +61,8 @@ export type CheckedContainer = {
   readonly pullDigest: Digest | undefined;
   /** End of the cooldown, milliseconds since the epoch; undefined without a cooldown. */
   readonly eligibleAtMs: number | undefined;
+  /** Of the newest version, whether it is over or not; undefined: there is none. */
+  readonly cooldown?: Cooldown;
   /** Present when the check failed; then the status is `unknown`. */
   readonly error: string | undefined;
   /** A failure of the newest version in this container, also where it is to be tried again. */
@@ -77,64 +73,48 @@ export type CheckedContainer = {
 export type UnfinishedContainer = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isParked'> &
   Pick<CheckedContainer, 'id' | 'image' | 'imageId'>;
 
-export type CheckOrder = ContainerFilters & {
+export type CheckOrder = SelectOrder & JudgeOrder;
+
+export type JudgeOrder = {
   readonly runId: string;
   /** False for a check, which reports every new version; true for an update, which holds young ones back. */
   readonly applyCooldown: boolean;
   /** Versions that failed in a container are not held back. */
   readonly retryFailed?: boolean;
-  /** Called with the selected containers, and awaited before the first registry request. */
-  readonly onSelected?: (selected: readonly WatchedContainer[]) => Promise<void>;
 };
+
+/** A failure for one container is its verdict. After an abort the containers without an answer are `unknown`. */
+export type Judge = (selected: SelectedContainers, order: JudgeOrder, signal?: AbortSignal) => Promise<CheckReport>;
 
 export type Check = (order: CheckOrder, signal?: AbortSignal) => Promise<CheckReport>;
 
-/**
- * Lists containers and images with one call each, selects, and asks the registries. Throws when the engine
- * cannot be listed; a failure for one container becomes its verdict. After an abort the containers without
- * an answer are `unknown`.
- */
-export function createCheck(
-  outside: ReadOnlyOutside,
-  settings: ServiceSettings,
-  warnAboutUpdaters: UpdaterWarnings = createUpdaterWarnings(outside, settings),
-): Check {
+export type CheckParts = {
+  readonly outside: ReadOnlyOutside;
+  readonly select: SelectContainers;
+  readonly judge: Judge;
+};
+
+/** One listing, its selection, and the registries' answers. Throws when the engine cannot be listed. */
+export function checkWith({ outside, select, judge }: CheckParts): Check {
+  return async (order, signal) => judge(await select(await listAll(outside, signal), order, signal), order, signal);
+}
+
+export function createCheck(outside: ReadOnlyOutside, settings: ServiceSettings): Check {
+  return checkWith({
+    outside,
+    select: createSelectContainers(outside, settings),
+    judge: createJudge(outside, settings),
+  });
+}
+
+/** Asks the registries about selected containers. */
+export function createJudge(outside: ReadOnlyOutside, settings: ServiceSettings): Judge {
   const { clock, publish } = outside;
-  const readReferences = createReferenceReader(outside);
-  const warnAboutLabels = createLabelWarnings(outside.log);
-  const imageRule = createImageRule(settings);
   const tags = createTagWatch();
 
-  return async ({ runId, applyCooldown, retryFailed = false, onSelected, ...filters }, signal) => {
-    const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
-    const { containers, images, failedVersions } = await listAll(outside, signal);
-    const imageLabelsOf = imageLabelsIn(images);
-    warnAboutUpdaters(containers, imageLabelsOf);
-    const scope = scopeInForce({ ...settings, containers, imageLabelsOf, ownId: outside.instance.containerId });
-    const { watched, unwatched } = selectContainers(containers, { ...settings, scope }, imageLabelsOf);
-    const updates = unfinishedUpdates(containers, outside.instance);
-    const held = selectContainers(
-      updates.map(({ container }) => container),
-      { ...settings, scope },
-      imageLabelsOf,
-    );
-    const references = await readReferences([...watched, ...held.watched], images, signal);
-    const choose = (from: Selection) => selectByImage(from, imageRule, (id) => toldReference(references, id));
-    const selection = choose({ watched, unwatched });
-    warnAboutLabels(selection);
-    const onMatch = stopMatchingInTime(clock);
-    const ofRequest = (from: Selection) =>
-      applyFilters(from, filters, ({ id }) => referenceIn(references, id), onMatch);
-    const { named, unmatched } = ofRequest(selection);
-    const parked = ofRequest(choose({ ...held, unwatched: [] }));
-    const unfinished = parked.named.flatMap(({ container }) => {
-      const update = updates.find((one) => one.container === container);
-      return update === undefined ? [] : [describeUnfinished(update, references.get(container.id))];
-    });
-    const isUnknownToBoth = ({ filter }: UnmatchedFilter) => parked.unmatched.some((one) => one.filter === filter);
-    publish({ kind: 'containers_selected', runId, ...announced(named) });
-    await onSelected?.(named);
-
+  return async ({ listing, references, watched: named, ...selected }, order, signal) => {
+    const { runId, applyCooldown, retryFailed = false } = order;
+    const { containers, images, failedVersions, begunAt } = listing;
     const verdicts = new Map<string, CheckedContainer>();
     const settle = (watched: WatchedContainer, verdict: Verdict): void => {
       const { noPull } = effectiveSettings(settings, watched.wishes);
@@ -159,38 +139,20 @@ export function createCheck(
     const checked = named.flatMap(({ container }) => verdicts.get(container.id) ?? []);
     return {
       containers: checked,
-      unmatched: unmatched.filter(isUnknownToBoth),
-      unfinished,
-      unwatched: selection.unwatched.map(({ container, reason }) => ({ name: container.name, reason })),
+      unmatched: selected.unmatched,
+      unfinished: selected.unfinished.map((update) => describeUnfinished(update, references.get(update.container.id))),
+      unwatched: selected.unwatched,
       obsoleteFailures: obsoleteFailures(failedVersions, containers, checked),
-      startedAtMs,
-      durationMs: clock.monotonicMs() - beganMs,
+      startedAtMs: begunAt.wallMs,
+      durationMs: clock.monotonicMs() - begunAt.monotonicMs,
     };
   };
-}
-
-function announced(named: readonly WatchedContainer[]) {
-  const names = named.map(({ container }) => container.name);
-  const labelled = named.flatMap(({ container, wishes: { notify } }) =>
-    notify === undefined ? [] : [[container.name, notify] as const],
-  );
-  return { names, ...(labelled.length > 0 && { recipients: Object.fromEntries(labelled) }) };
-}
-
-function referenceIn(references: ContainerReferences, id: string): ImageReference | undefined {
-  const read = references.get(id);
-  return read?.kind === 'known' ? read.reference : undefined;
-}
-
-function toldReference(references: ContainerReferences, id: string): ContainerReference | undefined {
-  const read = references.get(id);
-  return read?.kind === 'failed' ? undefined : read;
 }
 
 /** A verdict where there is nothing to ask about. */
 function subjectOf(
   { container, wishes }: WatchedContainer,
-  { references, images, failedVersions }: Omit<Listing, 'containers'> & { readonly references: ContainerReferences },
+  { references, images, failedVersions }: Known,
   settings: ServiceSettings & { readonly applyCooldown: boolean; readonly retryFailed: boolean },
 ): Subject | Verdict {
   const { id, name, imageId } = container;
@@ -215,6 +177,8 @@ function subjectOf(
       return undecided('The check failed', { image });
   }
 }
+
+type Known = Pick<Listing, 'images' | 'failedVersions'> & { readonly references: ContainerReferences };
 
 function describeUnfinished(
   { name, state, reason, isParked, container }: UnfinishedUpdate,
@@ -245,7 +209,7 @@ function describe(
   noPull: boolean,
 ): CheckedContainer {
   const { status, reason, digest, latestDigest, latestImageId, error, eligibleAtMs, failedVersion } = verdict;
-  const { insteadDigest = latestDigest } = verdict;
+  const { insteadDigest = latestDigest, cooldown } = verdict;
   return {
     id,
     name,
@@ -260,6 +224,7 @@ function describe(
     latestImageId,
     pullDigest: noPull ? undefined : insteadDigest,
     eligibleAtMs,
+    ...(cooldown && { cooldown }),
     error,
     failedVersion,
   };

@@ -6,16 +6,21 @@ import { mapConcurrently } from '../async/concurrency.ts';
 import { loneFailure } from './lone-failure.ts';
 import { stoppedError } from '../async/stopped.ts';
 
-/** The engine's containers and images for a check. */
+/** The engine's containers and images: one listing serves a whole run, which inspects what it is about to touch. */
 export type Listing = {
   readonly containers: readonly ContainerSummary[];
   readonly images: ImageIndex;
+  /** As the engine lists them: with the marks of updates, without untagged images that others were built on. */
+  readonly listedImages: readonly ImageSummary[];
   readonly failedVersions: readonly FailedVersion[];
+  /** Before the first call. */
+  readonly begunAt: { readonly wallMs: number; readonly monotonicMs: number };
 };
 
 /** Two calls, and one for each image that the engine does not list. Throws a `ServiceError`. */
 export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | undefined): Promise<Listing> {
-  const { engine } = outside;
+  const { engine, clock } = outside;
+  const begunAt = { wallMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
   try {
     const [containers, images] = await Promise.all([engine.listContainers({}, signal), engine.listImages(signal)]);
     const listed = new Set(images.map(({ id }) => id));
@@ -25,7 +30,9 @@ export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | un
     return {
       containers,
       images: indexImages([...images, ...found.filter((image) => image !== undefined)]),
+      listedImages: images,
       failedVersions: failedVersionsOf(images),
+      begunAt,
     };
   } catch (error) {
     throw signal?.aborted ? stoppedError(signal, 'check containers') : error;

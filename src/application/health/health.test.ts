@@ -1,5 +1,7 @@
 import type { Engine } from '../../domain/outside/engine.ts';
+import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
 import { describe, expect, test } from 'vitest';
+import { countCalls } from '../../../test/support/counted-engine.ts';
 import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { Healthcheck } from '../../domain/container/container.ts';
@@ -162,6 +164,82 @@ describe('passGate()', () => {
       reason: 'its health probe tcp://:80 cannot be asked: the engine is on another host',
       ownFault: false,
       wasSeenWell: true,
+    });
+  });
+
+  describe('and the event stream', () => {
+    async function watched(behaviour: Behaviour, events?: Engine['events']) {
+      const { sandbox, registry, clock, startProcess } = createSandboxScene();
+      registry.store.publish('app', { behaviour });
+      await sandbox.engine.pullImage({ reference: 'app' });
+      const id = sandbox.control.runContainer('app', { Image: 'app' });
+      const { outside } = startProcess();
+      const { engine, calls } = countCalls({ ...outside.engine, ...(events && { events }) });
+      const begunAt = clock.monotonicMs();
+      const verdict = await clock.run(() => passGate({ ...outside, engine }, settings, id));
+      return { verdict, calls, tookMs: clock.monotonicMs() - begunAt };
+    }
+    async function* silence(signal: AbortSignal): AsyncGenerator<EngineEvent, void, undefined> {
+      await new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+    }
+    async function* deaf(signal: AbortSignal): AsyncGenerator<EngineEvent, void, undefined> {
+      yield { kind: 'connected' };
+      yield* silence(signal);
+    }
+
+    test('looks at the beginning and at the end of the window, not in between', async () => {
+      const { verdict, calls, tookMs } = await watched({});
+      expect(verdict).toEqual({ kind: 'passed' });
+      expect(tookMs).toBe(10_000);
+      expect(calls).toEqual({ inspectContainer: 3, info: 1, events: 1 });
+    });
+
+    test('looks at once when the container ends', async () => {
+      const { verdict, calls, tookMs } = await watched({ exitsAfterMs: 4100, exitCode: 7 });
+      expect(verdict).toMatchObject({ kind: 'failed', reason: 'it exited with code 7' });
+      expect(tookMs).toBe(4100);
+      expect(calls.inspectContainer).toBeLessThanOrEqual(4);
+    });
+
+    test('sees at the end of the window what no event has told', async () => {
+      const { verdict, tookMs } = await watched({ exitsAfterMs: 4100, exitCode: 7 }, deaf);
+      expect(verdict).toMatchObject({ kind: 'failed', reason: 'it exited with code 7', ownFault: true });
+      expect(tookMs).toBe(10_000);
+    });
+
+    test.each<[string, Engine['events']]>([
+      ['has not begun', silence],
+      [
+        'has failed',
+        async function* () {
+          yield { kind: 'connected' };
+          throw new Error('broken');
+        },
+      ],
+      [
+        'has broken',
+        async function* (signal, onBreak) {
+          yield { kind: 'connected' };
+          onBreak?.();
+          yield* silence(signal);
+        },
+      ],
+    ])('looks every 250 ms while the stream %s', async (_, events) => {
+      const { verdict, calls, tookMs } = await watched({ exitsAfterMs: 4100, exitCode: 7 }, events);
+      expect(verdict).toMatchObject({ kind: 'failed', reason: 'it exited with code 7', ownFault: true });
+      expect(tookMs).toBe(4250);
+      expect(calls.inspectContainer).toBeGreaterThanOrEqual(17);
+    });
+
+    test('closes the stream with the verdict', async () => {
+      let closed: AbortSignal | undefined;
+      await watched({}, (signal) => {
+        closed = signal;
+        return deaf(signal);
+      });
+      expect(closed?.aborted).toBe(true);
     });
   });
 

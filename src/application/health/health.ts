@@ -3,10 +3,12 @@ import { type Container, type ContainerSettings, type Healthcheck, isAlive } fro
 import type { HealthProbe } from '../../domain/settings/values/health-probe.ts';
 import { longestWaitMs } from '../../domain/settings/values/label-values.ts';
 import { hideSecrets } from '../../domain/text/last-words.ts';
+import type { EngineInfo } from '../../domain/outside/engine-reader.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { printable } from '../../domain/text/printable.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { type Manners, mannersOf } from './manners.ts';
+import { createGatePauses } from './gate-pauses.ts';
 import { askProbe, titleOfProbe, whyNotAskable } from './probe.ts';
 
 export type GateVerdict =
@@ -39,7 +41,8 @@ export async function passGate(
   const restarts = restartsBefore ?? first.restartCount;
   const manners = mannersOf(first, settings);
   const wasSeenWell = isAlive(first.state.status);
-  const alreadyUpMs = await upSince(outside, first);
+  const info = await engine.info();
+  const alreadyUpMs = upSince(info, first);
   const begunAt = clock.monotonicMs();
   const { healthProbe } = manners;
   const unaskable = await whyNotAskable(outside, healthProbe, first);
@@ -47,7 +50,7 @@ export async function passGate(
     const reason = `its ${titleOfProbe(healthProbe)} cannot be asked: ${unaskable.why}`;
     return { kind: 'failed', reason, ownFault: false, wasSeenWell };
   }
-  const runHealthcheck = await createHealthcheckRuns(outside, first);
+  const runHealthcheck = info.abilities.probesHealth ? undefined : createHealthcheckRuns(outside, first);
   const windowMs = Math.max(0, manners.gateWindowMs - alreadyUpMs);
   const totalMs = Math.max(
     healthDeadlineMs(first.settings.Config.Healthcheck, manners),
@@ -56,42 +59,39 @@ export async function passGate(
   const leastMs = healthProbe.kind === 'none' ? 1000 : Math.max(1000, Math.min(totalMs, leastProbingMs));
   const deadlineMs = Math.max(windowMs, totalMs - alreadyUpMs, leastMs);
   let lastAnswer: string | undefined;
-  for (let container: Container | undefined = first; ; container = await engine.inspectContainer(id)) {
-    if (container === undefined) return removesItself(first) ? { ...endedAndGone, wasSeenWell } : vanished;
-    const failure = failureOf(container, first, restarts);
-    if (failure !== undefined) return { kind: 'failed', ...failure, wasSeenWell };
-    const elapsedMs = clock.monotonicMs() - begunAt;
-    const { health } = container.state;
-    if (health === 'starting') await runHealthcheck();
-    const isWell = elapsedMs >= windowMs && health !== 'starting';
-    if (isWell) {
-      lastAnswer = await askProbe(outside, healthProbe, container, Math.max(1000, deadlineMs - elapsedMs));
-      if (lastAnswer === undefined) return { kind: 'passed' };
+  const pauses = createGatePauses(outside, id, signal);
+  try {
+    for (let container: Container | undefined = first; ; container = await engine.inspectContainer(id)) {
+      if (container === undefined) return removesItself(first) ? { ...endedAndGone, wasSeenWell } : vanished;
+      const failure = failureOf(container, first, restarts);
+      if (failure !== undefined) return { kind: 'failed', ...failure, wasSeenWell };
+      const elapsedMs = clock.monotonicMs() - begunAt;
+      const { health } = container.state;
+      if (health === 'starting') await runHealthcheck?.();
+      const isWell = elapsedMs >= windowMs && health !== 'starting';
+      if (isWell) {
+        lastAnswer = await askProbe(outside, healthProbe, container, Math.max(1000, deadlineMs - elapsedMs));
+        if (lastAnswer === undefined) return { kind: 'passed' };
+      }
+      if (clock.monotonicMs() - begunAt >= deadlineMs) {
+        const what =
+          lastAnswer === undefined ? 'it did not become healthy' : `its ${titleOfProbe(healthProbe)} did not pass`;
+        const why = lastAnswer === undefined ? '' : `: ${lastAnswer}`;
+        const reason = `${what} within ${Math.round((deadlineMs + alreadyUpMs) / 1000)} s${why}`;
+        return { kind: 'failed', reason, ownFault: true, wasSeenWell };
+      }
+      const isPolled = health === 'starting' && runHealthcheck !== undefined;
+      const left = { leftOfWindowMs: windowMs - elapsedMs, leftMs: deadlineMs - elapsedMs };
+      await pauses.next({ ...left, isProbing: isWell, isPolled });
+      if (signal?.aborted) return { ...calledOff, wasSeenWell };
     }
-    if (clock.monotonicMs() - begunAt >= deadlineMs) {
-      const what =
-        lastAnswer === undefined ? 'it did not become healthy' : `its ${titleOfProbe(healthProbe)} did not pass`;
-      const why = lastAnswer === undefined ? '' : `: ${lastAnswer}`;
-      const reason = `${what} within ${Math.round((deadlineMs + alreadyUpMs) / 1000)} s${why}`;
-      return { kind: 'failed', reason, ownFault: true, wasSeenWell };
-    }
-    const leftMs = windowMs - elapsedMs;
-    await pause(clock, isWell ? probePollMs : leftMs > 0 ? Math.min(pollMs, leftMs) : pollMs, signal);
-    if (signal?.aborted) return { ...calledOff, wasSeenWell };
+  } finally {
+    pauses.close();
   }
 }
 
 /** Nobody needs the verdict any more. */
 export const calledOff = { kind: 'failed', reason: 'its proof was called off', ownFault: false } as const;
-
-/** Ends early, and does not throw, when the signal aborts. */
-async function pause(clock: Outside['clock'], ms: number, signal: AbortSignal | undefined): Promise<void> {
-  try {
-    await clock.sleep(ms, signal);
-  } catch (error) {
-    if (!signal?.aborted) throw error;
-  }
-}
 
 /**
  * Verdict for a container with `--rm` that is gone: without events, the engine keeps neither its exit code
@@ -104,11 +104,7 @@ export const endedAndGone = {
 } as const;
 
 /** Where the engine leaves HEALTHCHECKs to others: runs one in the intervals that it asks for, the first one at once. */
-async function createHealthcheckRuns(
-  { engine, clock }: Outside,
-  { id, settings }: Container,
-): Promise<() => Promise<void>> {
-  if ((await engine.info()).abilities.probesHealth) return () => Promise.resolve();
+function createHealthcheckRuns({ engine, clock }: Outside, { id, settings }: Container): () => Promise<void> {
   const intervalMs = (settings.Config.Healthcheck?.Interval || defaultIntervalNs) / 1e6;
   let dueMs = clock.monotonicMs();
   return async () => {
@@ -120,12 +116,6 @@ async function createHealthcheckRuns(
 
 /** https://docs.docker.com/reference/dockerfile/#healthcheck */
 const defaultIntervalNs = 30e9;
-
-/** Short against the start of a container (about 200 ms), long against an inspect call (1 ms). */
-const pollMs = 250;
-
-/** From one answer of a probe to the next question. */
-const probePollMs = 1000;
 
 /** After a crash of ours there may be no time left of a deadline that has not been used. */
 const leastProbingMs = 10_000;
@@ -170,11 +160,9 @@ function probeWords(output: string, { Config }: ContainerSettings): string {
 const longestProbeWords = 300;
 
 /** After a crash of ours, the time that a successor has been up already counts; a clock that jumped back does not. */
-async function upSince({ engine }: Outside, { state }: Container): Promise<number> {
+function upSince({ nowMs }: EngineInfo, { state }: Container): number {
   const startedAtMs = Date.parse(state.startedAt);
-  if (Number.isNaN(startedAtMs)) return 0;
-  const { nowMs } = await engine.info();
-  return Math.max(0, nowMs - startedAtMs);
+  return Number.isNaN(startedAtMs) ? 0 : Math.max(0, nowMs - startedAtMs);
 }
 
 /**

@@ -1,14 +1,14 @@
 import type { ContainerSummary } from '../../domain/container/container.ts';
-import { buildDependencyGraph } from '../../domain/plan/dependency-graph.ts';
 import { withoutKept } from '../../domain/rollback/kept-containers.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
+import { imageLabelsIn } from '../../domain/container/image-index.ts';
 import { whyOptedOut } from '../../domain/check/opted-out.ts';
 import type { ServiceSettings, SelfUpdate } from '../../domain/settings/settings.ts';
 import { planUpdate, type StaleContainer, type UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckReport } from '../check/check.ts';
-import { inspectContainers } from '../engine/inspect-containers.ts';
+import { type Listing, listAll } from '../engine/list-all.ts';
+import { createGraphReader } from './read-graph.ts';
 
 export type MadePlan = {
   readonly plan: UpdatePlan;
@@ -22,49 +22,54 @@ export function staleIn({ containers }: CheckReport): readonly StaleContainer[] 
     .map(({ id, name, reference, pullDigest }) => ({ id, name, reference, digest: pullDigest }));
 }
 
-/**
- * Plans how stale containers are replaced. It inspects every container there is, because any of
- * them may hold on to one that is replaced; where nothing is stale it asks the engine for nothing.
- */
-export async function makePlan(
-  outside: ReadOnlyOutside,
-  settings: ServiceSettings,
-  stale: readonly StaleContainer[],
-  signal?: AbortSignal,
-): Promise<MadePlan> {
-  if (stale.length === 0) return { plan: { transactions: [], refused: [], restarts: [] }, listing: [] };
-  const [listed, images] = await Promise.all([
-    outside.engine.listContainers({}, signal),
-    outside.engine.listImages(signal),
-  ]);
-  const { containers, unreadable } = await inspectContainers(outside, withoutKept(listed), signal);
-  const imageLabelsOf = imageLabelsIn(indexImages(images));
-  const graph = buildDependencyGraph(containers, settings);
-  for (const warning of graph.warnings) outside.log.warn(warning);
-  const optedOut = listed.flatMap((container) => {
-    // The list shows a bare id once the tag has moved on.
-    const image = graph.containers.get(container.id)?.settings.Config.Image ?? container.image;
-    const reason = whyOptedOut({ ...container, image, imageLabels: imageLabelsOf(container) }, settings);
-    return reason === undefined ? [] : [[container.id, reason] as const];
-  });
-  const needed = listed.flatMap((container) => {
-    const holder = unreadable.find(({ networkMode }) => isNetworkOf(container, networkMode));
-    if (holder === undefined) return [];
-    return [[container.id, `lends its network to ${quoted(holder.name)}, which cannot be inspected`] as const];
-  });
-  const imageIds = new Set(images.map(({ id }) => id));
-  return {
-    plan: planUpdate({
-      stale,
-      graph,
-      optedOut: new Map([...needed, ...optedOut]),
-      imageIds,
-      ownId: outside.instance.containerId,
-      settings: { ...settings, selfUpdate: ownSelfUpdate(outside.instance, settings) },
-    }),
-    listing: listed.map(({ id }) => id),
+/** Plans the replacement of stale containers. Where nothing is stale it asks the engine for nothing. */
+export type Planner = (stale: readonly StaleContainer[], listing: Listing, signal?: AbortSignal) => Promise<MadePlan>;
+
+/** Any container may hold on to one that is replaced, so the plan knows all there are. */
+export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSettings): Planner {
+  const readGraph = createGraphReader(outside, settings);
+  const { clock, instance, log } = outside;
+
+  return async (stale, listing, signal) => {
+    if (stale.length === 0) return { plan: { transactions: [], refused: [], restarts: [] }, listing: [] };
+    const isOld = clock.monotonicMs() - listing.begunAt.monotonicMs > longestListingAgeMs;
+    const { containers: listed, images, listedImages } = isOld ? await listAll(outside, signal) : listing;
+    const staleIds = new Set(stale.map(({ id }) => id));
+    const { graph, unreadable } = await readGraph(withoutKept(listed), staleIds, signal);
+    const imageLabelsOf = imageLabelsIn(images);
+    for (const warning of graph.warnings) log.warn(warning);
+    const optedOut = listed.flatMap((container) => {
+      // The list shows a bare id once the tag has moved on.
+      const image = graph.containers.get(container.id)?.settings.Config.Image ?? container.image;
+      const reason = whyOptedOut({ ...container, image, imageLabels: imageLabelsOf(container) }, settings);
+      return reason === undefined ? [] : [[container.id, reason] as const];
+    });
+    const needed = listed.flatMap((container) => {
+      const holder = unreadable.find(({ networkMode }) => isNetworkOf(container, networkMode));
+      if (holder === undefined) return [];
+      return [[container.id, `lends its network to ${quoted(holder.name)}, which cannot be inspected`] as const];
+    });
+    const unlistedIds = listed.flatMap(({ imageId }) => images.byId(imageId)?.id ?? []);
+    const imageIds = new Set([...listedImages.map(({ id }) => id), ...unlistedIds]);
+    return {
+      plan: planUpdate({
+        stale,
+        graph,
+        optedOut: new Map([...needed, ...optedOut]),
+        imageIds,
+        ownId: instance.containerId,
+        settings: { ...settings, selfUpdate: ownSelfUpdate(instance, settings) },
+      }),
+      listing: listed.map(({ id }) => id),
+    };
   };
 }
+
+/**
+ * Registries may take long. A container that was created meanwhile may hold on to one that is replaced, so an old
+ * listing is taken anew.
+ */
+const longestListingAgeMs = 5000;
 
 /** A successor does not start processes beside the container's own, such as those of `docker exec`. */
 function ownSelfUpdate({ isMainProcess }: ReadOnlyOutside['instance'], { selfUpdate }: ServiceSettings): SelfUpdate {

@@ -1,5 +1,5 @@
 import type { MemberFacts } from '../../domain/transaction/facts.ts';
-import { type RecoveryReport, type RecoveredTransaction } from '../../domain/recovery/recovery-report.ts';
+import { type RecoveryReport, type RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import { type ContainerSummary, type ImageSummary, isAlive } from '../../domain/container/container.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
@@ -168,7 +168,7 @@ async function recoverOne(
   transaction: OpenTransaction,
   isHelper: boolean,
 ): Promise<RecoveredTransaction | 'handed over'> {
-  if (!isHelper) outside.log.info('an interrupted update was found, repairing it', { containers: names });
+  if (!isHelper) outside.log.info('An interrupted update was found, repairing it', { containers: names });
   try {
     const links = await linksOfSuccessors(outside, transaction.successors);
     const { result, reason, facts, failedImages, logs } = await transact({
@@ -203,7 +203,7 @@ async function recoverOne(
       : await Promise.all(transaction.members.map(({ oldId }) => tellLostLinks(outside, oldId, links.get(oldId))));
     return { containers: names, result: isFinished ? 'finished' : 'undone', reason: why + lost.join('') };
   } catch (error) {
-    outside.log.error('an interrupted update could not be repaired', { containers: names, error });
+    outside.log.error('An interrupted update could not be repaired', { containers: names, error });
     return { containers: names, result: 'failed', reason: describeError(error) };
   }
 }

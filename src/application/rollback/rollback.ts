@@ -11,7 +11,8 @@ import type { ContainerOutcome, Session } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { StaleContainer, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import { forgetFailures, rememberFailures } from '../transaction/failed-versions.ts';
-import { makePlan } from '../plan/make-plan.ts';
+import { listAll } from '../engine/list-all.ts';
+import type { Planner } from '../plan/make-plan.ts';
 import { findReturning, returnToKept } from './return-to-kept.ts';
 import { runPlan, untouched } from '../update/run-plan.ts';
 import { runSession } from '../update/run-session.ts';
@@ -21,6 +22,7 @@ import type { UpdateLock } from '../update/update-lock.ts';
 export type RollbackParts = {
   readonly outside: Outside;
   readonly settings: ServiceSettings;
+  readonly plan: Planner;
   readonly lock: UpdateLock;
 };
 
@@ -29,13 +31,13 @@ export type RollbackParts = {
  * container. Containers that moved together go back together. If the update kept the old container, that
  * one comes back as it was.
  */
-export function createRollback({ outside, settings, lock }: RollbackParts) {
+export function createRollback({ outside, settings, plan: planner, lock }: RollbackParts) {
   return async (names: readonly string[], signal?: AbortSignal): Promise<Session> => {
     const leave = await lock.enterInTurn(signal);
     try {
       const previous = await findPrevious(outside, names, signal);
       return await runSession(outside, 'command', async (runId) => {
-        const { plan } = await makePlan(outside, settings, previous, signal);
+        const { plan } = await planner(previous, await listAll(outside, signal), signal);
         const perform = returnToKept(await returningIn(outside, plan, signal), runTransaction);
         const reached = await runPlan(outside, settings, plan, { runId, perform }, signal);
         const outcomes = [...reached.values()].map(inWords);

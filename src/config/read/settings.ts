@@ -64,6 +64,8 @@ export type RunSettings = {
   readonly periodicPolls: boolean;
   /** Of the demonstration; undefined: until it is interrupted. */
   readonly rounds: number | undefined;
+  /** Of the demonstration: its output is the address of its page. */
+  readonly pageOnly: boolean;
 };
 
 export type EngineSettings = {
@@ -113,6 +115,10 @@ export type OutputSettings = {
   readonly live: boolean;
   /** Exit with 10 when updates are available. */
   readonly exitCode: boolean;
+  /** Containers that are not watched, too; of `--help`, all options. */
+  readonly all: boolean;
+  /** Only options that are not left at their default. */
+  readonly changed: boolean;
 };
 
 export type MadeSettings = {
@@ -153,6 +159,7 @@ export function makeSettings(given: Given): MadeSettings {
       finishUpdate: values.finishUpdate,
       periodicPolls: values.httpPeriodicPolls,
       rounds: values.rounds,
+      pageOnly: values.page,
     },
     engine: {
       host: values.engineHost,
@@ -179,7 +186,15 @@ export function makeSettings(given: Given): MadeSettings {
       colour,
       failedChecks: values.warnOnHeadFailure === 'never' ? 'info' : 'warn',
     },
-    output: { porcelain: values.porcelain, json: values.json, colour, live: canMoveCursor, exitCode: values.exitCode },
+    output: {
+      porcelain: values.porcelain,
+      json: values.json,
+      colour,
+      live: canMoveCursor,
+      exitCode: values.exitCode,
+      all: values.all,
+      changed: values.changed,
+    },
   };
   if (values.reviveStopped && !values.includeStopped)
     warnings.push(`${given.sourceOf('reviveStopped')} has no effect without --include-stopped`);

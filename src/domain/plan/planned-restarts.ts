@@ -48,7 +48,7 @@ export function planRestarts(startedAnew: readonly string[], input: RestartsInpu
 }
 
 /** Dependents to restart, by the id of their dependency. */
-function restartedAfterEach({ soft }: DependencyGraph): ReadonlyMap<string, readonly string[]> {
+export function restartedAfterEach({ soft }: Pick<DependencyGraph, 'soft'>): ReadonlyMap<string, readonly string[]> {
   const dependents = new Map<string, string[]>();
   for (const [id, dependencies] of soft) {
     for (const { targetId, restart } of dependencies) {

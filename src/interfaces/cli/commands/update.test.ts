@@ -83,20 +83,20 @@ describe('update()', () => {
       },
     });
     expect(fake.out().split('\n')).toEqual([
-      'web: update available: Newer',
+      'web: update ready: Newer',
       `web: updating nginx:1.27 to ${idOf('new').slice(0, 12)}`,
       'web: pulling',
       'web: updated (down for 215ms)',
-      'CONTAINER  IMAGE       STATUS       WHY',
-      'web        nginx:1.27  updated      down for 215ms',
-      'api        api:1       rolled back  the new version exited with code 3',
-      'db         db:1        up to date',
+      'CONTAINER  STATUS       IMAGE       WHY',
+      'api        rolled back  api:1       the new version exited with code 3',
+      'web        updated      nginx:1.27  down for 215ms',
+      'db         up to date   db:1',
       '',
       'The last log lines of the new api:',
       '  | starting',
       String.raw`  | \x1b[31mboom\x1b[0m`,
       '',
-      '3 containers: 1 updated, 1 up to date, 1 rolled back in 12.3s',
+      '3 containers: 1 rolled back, 1 updated, 1 up to date in 12.3s',
       '',
     ]);
   });
@@ -124,12 +124,11 @@ describe('update()', () => {
   });
 
   test('a request that names something unknown updates nothing', async () => {
-    const unmatched = [{ filter: 'wbe', reason: 'there is no such container' }];
-    const { application, code, fake } = await run(['update', 'web', 'wbe'], {
-      check: () => checkReport([], { unmatched }),
-    });
+    const refusal = new ServiceError('not-found', 'Cannot update "wbe": there is no such container');
+    const { application, code, fake } = await run(['update', 'web', 'wbe'], { update: () => Promise.reject(refusal) });
     expect(code).toBe(1);
-    expect(application.asked.map(([what]) => what)).toEqual(['recover', 'check']);
+    expect(application.asked.map(([what]) => what)).toEqual(['recover', 'update']);
+    expect(application.asked[1]?.[1]).toMatchObject({ containers: ['web', 'wbe'], refuseUnmatched: true });
     expect(fake.err()).toContain('upkeep: Cannot update "wbe": there is no such container\n');
   });
 

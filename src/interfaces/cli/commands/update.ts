@@ -7,7 +7,7 @@ import { printDocument, printLines, styleFor } from '../render/print.ts';
 import { tellProgress } from '../render/progress.ts';
 import { recoverFirst } from './recover-first.ts';
 import { showSession } from '../render/show-session.ts';
-import { refuseUnmatched } from '../context/unmatched.ts';
+import { refuseUnmatched } from '../../../domain/check/unmatched.ts';
 
 /** `upkeep update`: one update, watched; with `--dry-run` only its plan, or its rehearsal. */
 export async function update(context: CommandContext): Promise<number> {
@@ -42,15 +42,15 @@ async function rehearse(context: CommandContext): Promise<number> {
   return gravest([...codes, ...codesOfCheck(answer.report)]);
 }
 
-/** A request that names containers is checked first: with a slip in it, nothing at all is updated. */
+/** With a slip in the names of a request nothing at all is updated. */
 async function watchedUpdate(context: CommandContext): Promise<Session> {
   const { application, settings, signal } = context;
   const { images, containers, retryFailed } = settings.request;
   const isTargeted = images.length > 0 || containers.length > 0;
   const stopTelling = tellProgress(context);
   try {
-    if (isTargeted) refuseUnmatched(await application.check({ images, containers }, signal), 'update');
-    return await application.update({ images, containers, retryFailed, trigger: 'command' }, signal);
+    const refusal = isTargeted ? { refuseUnmatched: true } : {};
+    return await application.update({ images, containers, retryFailed, trigger: 'command', ...refusal }, signal);
   } finally {
     stopTelling();
   }

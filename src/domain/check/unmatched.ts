@@ -1,9 +1,12 @@
-import { ServiceError } from '../../../domain/errors.ts';
-import { quoted } from '../../../domain/text/printable.ts';
-import type { CheckReport } from './application-types.ts';
+import { ServiceError } from '../errors.ts';
+import { quoted } from '../text/printable.ts';
+import type { UnmatchedFilter } from './selection.ts';
 
 /** Throws `not-found` when a name or an image of the request means no watched container: a slip must not pass as "all is well". */
-export function refuseUnmatched({ unmatched }: CheckReport, verb: 'check' | 'update'): void {
+export function refuseUnmatched(
+  { unmatched }: { readonly unmatched: readonly UnmatchedFilter[] },
+  verb: 'check' | 'update',
+): void {
   if (unmatched.length === 0) return;
   const message = unmatched
     .map(({ filter, reason }) => `Cannot ${verb} ${quoted(filter)}: ${lowerFirst(reason)}`)

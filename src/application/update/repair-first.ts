@@ -1,41 +1,43 @@
-import type { RecoveredTransaction, RecoveryReport } from '../../domain/recovery/recovery-report.ts';
+import type { RecoveredTransaction, RecoveryReport } from '../../domain/run/recovery-report.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { isParkedName } from '../../domain/transaction/transaction-names.ts';
 import { openMarksOf } from '../../domain/transaction/open-mark.ts';
-import type { Check, CheckReport } from '../check/check.ts';
+import { type Listing, listAll } from '../engine/list-all.ts';
 import { recoverTransactions, type RecoveryOrder } from '../recovery/recover.ts';
 
+/** Lists the engine for a run, after the repair of interrupted updates. Throws a `ServiceError`. */
+export type ListRepaired = (signal?: AbortSignal) => Promise<Listing>;
+
+export type RepairParts = {
+  readonly outside: Outside;
+  readonly settings: ServiceSettings;
+  readonly onRepair?: RecoveryOrder['onRepair'];
+  readonly leftAlone: LeftAlone;
+};
+
 /**
- * A check that first finishes or undoes an interrupted update in the listing, and then lists again. A
- * process may run for months, so repair must not wait for its next start. The caller must hold the update
- * lock: a repair changes containers.
+ * Finishes or undoes the interrupted updates in a listing, and then lists again. A process may run for months, so
+ * repair must not wait for its next start. The caller must hold the update lock: a repair changes containers.
  */
-export function checkAfterRepair(
-  outside: Outside,
-  settings: ServiceSettings,
-  check: Check,
-  { onRepair, leftAlone }: { readonly onRepair?: RecoveryOrder['onRepair']; readonly leftAlone: LeftAlone },
-): Check {
-  return async (order, signal) => {
-    const report = await check(order, signal);
-    if (!(await hasRemains(outside, report)) || signal?.aborted) return report;
+export function createListRepaired({ outside, settings, onRepair, leftAlone }: RepairParts): ListRepaired {
+  return async (signal) => {
+    const listing = await listAll(outside, signal);
+    if (!hasRemains(listing) || signal?.aborted) return listing;
     const { transactions } = await recoverTransactions(outside, settings, signal, { onRepair });
-    for (const transaction of transactions) {
-      const { containers, result, reason } = transaction;
-      if (!leftAlone.isNews(transaction)) continue;
+    const told = transactions.filter(leftAlone.isNews);
+    for (const { containers, result, reason } of told) {
       const level = result === 'failed' ? 'error' : 'info';
       outside.log[level]('What an earlier update left was looked at', { containers, result, reason });
     }
+    if (told.length > 0) outside.publish({ kind: 'earlier_updates_settled', transactions: told });
     const isChanged = transactions.some(({ result }) => result === 'finished' || result === 'undone');
-    const { onSelected: _, ...again } = order;
-    return isChanged ? check(again, signal) : report;
+    return isChanged ? listAll(outside, signal) : listing;
   };
 }
 
-async function hasRemains({ engine }: Outside, { unwatched }: CheckReport): Promise<boolean> {
-  if (unwatched.some(({ name }) => isParkedName(name))) return true;
-  return openMarksOf(await engine.listImages()).length > 0;
+function hasRemains({ containers, listedImages }: Listing): boolean {
+  return containers.some(({ name }) => isParkedName(name)) || openMarksOf(listedImages).length > 0;
 }
 
 /** Containers that a repair leaves alone are told of once, not at every run. */

@@ -1,0 +1,107 @@
+import type { ContainerReference } from '../../domain/check/container-reference.ts';
+import { createImageRule, selectByImage } from '../../domain/check/image-selection.ts';
+import { scopeInForce } from '../../domain/check/scope-in-force.ts';
+import {
+  applyFilters,
+  type ContainerFilters,
+  type Selection,
+  selectContainers,
+  type UnmatchedFilter,
+  type WatchedContainer,
+} from '../../domain/check/selection.ts';
+import { imageLabelsIn } from '../../domain/container/image-index.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { type UnfinishedUpdate, unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
+import type { ImageReference } from '../../domain/reference/image-reference.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { Listing } from '../engine/list-all.ts';
+import { type ContainerReferences, createReferenceReader } from './container-references.ts';
+import { createLabelWarnings } from './label-warnings.ts';
+import { stopMatchingInTime } from './match-time.ts';
+import { createUpdaterWarnings, type UpdaterWarnings } from './updater-warnings.ts';
+
+/** The containers of one request, from one listing. */
+export type SelectedContainers = {
+  readonly listing: Listing;
+  /** Of the watched containers of the listing. */
+  readonly references: ContainerReferences;
+  /** Watched, and part of the request; in listing order. */
+  readonly watched: readonly WatchedContainer[];
+  /** Filters of the request that match no container. */
+  readonly unmatched: readonly UnmatchedFilter[];
+  /** Containers that are not watched. The reason follows the name: `is stopped`. */
+  readonly unwatched: readonly { readonly name: string; readonly reason: string }[];
+  /** Unfinished updates of the request's containers. */
+  readonly unfinished: readonly UnfinishedUpdate[];
+};
+
+export type SelectOrder = ContainerFilters & { readonly runId: string };
+
+export type SelectContainers = (
+  listing: Listing,
+  order: SelectOrder,
+  signal?: AbortSignal,
+) => Promise<SelectedContainers>;
+
+/** Selects the containers of a request and announces them. Inspects only containers whose tag has moved on. */
+export function createSelectContainers(
+  outside: ReadOnlyOutside,
+  settings: ServiceSettings,
+  warnAboutUpdaters: UpdaterWarnings = createUpdaterWarnings(outside, settings),
+): SelectContainers {
+  const { clock, instance, publish } = outside;
+  const readReferences = createReferenceReader(outside);
+  const warnAboutLabels = createLabelWarnings(outside.log);
+  const imageRule = createImageRule(settings);
+
+  return async (listing, { runId, ...filters }, signal) => {
+    const { containers, images } = listing;
+    const imageLabelsOf = imageLabelsIn(images);
+    warnAboutUpdaters(containers, imageLabelsOf);
+    const scope = scopeInForce({ ...settings, containers, imageLabelsOf, ownId: instance.containerId });
+    const { watched, unwatched } = selectContainers(containers, { ...settings, scope }, imageLabelsOf);
+    const updates = unfinishedUpdates(containers, instance);
+    const held = selectContainers(
+      updates.map(({ container }) => container),
+      { ...settings, scope },
+      imageLabelsOf,
+    );
+    const references = await readReferences([...watched, ...held.watched], images, signal);
+    const choose = (from: Selection) => selectByImage(from, imageRule, (id) => toldReference(references, id));
+    const selection = choose({ watched, unwatched });
+    warnAboutLabels(selection);
+    const onMatch = stopMatchingInTime(clock);
+    const ofRequest = (from: Selection) =>
+      applyFilters(from, filters, ({ id }) => referenceIn(references, id), onMatch);
+    const { named, unmatched } = ofRequest(selection);
+    const parked = ofRequest(choose({ ...held, unwatched: [] }));
+    const isUnknownToBoth = ({ filter }: UnmatchedFilter) => parked.unmatched.some((one) => one.filter === filter);
+    publish({ kind: 'containers_selected', runId, ...announced(named) });
+    return {
+      listing,
+      references,
+      watched: named,
+      unmatched: unmatched.filter(isUnknownToBoth),
+      unwatched: selection.unwatched.map(({ container, reason }) => ({ name: container.name, reason })),
+      unfinished: parked.named.flatMap(({ container }) => updates.find((one) => one.container === container) ?? []),
+    };
+  };
+}
+
+function announced(named: readonly WatchedContainer[]) {
+  const names = named.map(({ container }) => container.name);
+  const labelled = named.flatMap(({ container, wishes: { notify } }) =>
+    notify === undefined ? [] : [[container.name, notify] as const],
+  );
+  return { names, ...(labelled.length > 0 && { recipients: Object.fromEntries(labelled) }) };
+}
+
+function referenceIn(references: ContainerReferences, id: string): ImageReference | undefined {
+  const read = references.get(id);
+  return read?.kind === 'known' ? read.reference : undefined;
+}
+
+function toldReference(references: ContainerReferences, id: string): ContainerReference | undefined {
+  const read = references.get(id);
+  return read?.kind === 'failed' ? undefined : read;
+}

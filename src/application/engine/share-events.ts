@@ -1,0 +1,104 @@
+import type { EngineEvent, EngineReader } from '../../domain/outside/engine-reader.ts';
+
+/**
+ * The same engine with one event stream for all listeners. It is opened for the first and closed after the last. A later
+ * listener begins with `connected`, like the first, as soon as the stream stands.
+ */
+export function shareEvents<Each extends Pick<EngineReader, 'events'>>(engine: Each): Each {
+  const listeners = new Set<Listener>();
+  let stream: Stream | undefined;
+
+  function open(): Stream {
+    const opened: Stream = { closing: new AbortController(), isConnected: false };
+    void pump(opened).then(
+      () => finish(opened, { error: undefined }),
+      (error: unknown) => finish(opened, { error }),
+    );
+    return opened;
+  }
+
+  async function pump(opened: Stream): Promise<void> {
+    const noteBreak = () => {
+      opened.isConnected = false;
+      if (stream === opened) for (const { onBreak } of listeners) onBreak();
+    };
+    for await (const event of engine.events(opened.closing.signal, noteBreak)) {
+      if (stream !== opened) return;
+      if (event.kind === 'connected') opened.isConnected = true;
+      for (const { push } of listeners) push(event);
+    }
+  }
+
+  function finish(ended: Stream, how: End): void {
+    if (stream !== ended) return;
+    stream = undefined;
+    for (const { end } of listeners) end(how);
+  }
+
+  function leave(listener: Listener): void {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    stream?.closing.abort();
+    stream = undefined;
+  }
+
+  async function* events(signal: AbortSignal, onBreak = () => {}): AsyncGenerator<EngineEvent, void, undefined> {
+    const { listener, next } = createListener(onBreak);
+    const wake = () => listener.end({ error: undefined });
+    signal.addEventListener('abort', wake, { once: true });
+    if (stream?.isConnected) listener.push({ kind: 'connected' });
+    listeners.add(listener);
+    stream ??= open();
+    try {
+      for (let event = await next(); event !== undefined && !signal.aborted; event = await next()) yield event;
+    } finally {
+      signal.removeEventListener('abort', wake);
+      leave(listener);
+    }
+  }
+
+  return { ...engine, events };
+}
+
+type Stream = { readonly closing: AbortController; isConnected: boolean };
+
+type End = { readonly error: unknown };
+
+type Listener = {
+  readonly push: (event: EngineEvent) => void;
+  readonly end: (how: End) => void;
+  readonly onBreak: () => void;
+};
+
+/** `next` resolves to undefined at the end of the stream, and rejects with its error. */
+function createListener(onBreak: () => void): {
+  readonly listener: Listener;
+  readonly next: () => Promise<EngineEvent | undefined>;
+} {
+  let queue: EngineEvent[] = [];
+  let ended: End | undefined;
+  let wake = () => {};
+  return {
+    listener: {
+      onBreak,
+      push(event) {
+        if (queue.length >= longestQueue) queue = [{ kind: 'connected' }];
+        queue.push(event);
+        wake();
+      },
+      end(how) {
+        ended ??= how;
+        wake();
+      },
+    },
+    async next() {
+      while (queue.length === 0 && ended === undefined) await new Promise<void>((resolve) => (wake = resolve));
+      const event = queue.shift();
+      if (event === undefined && ended?.error !== undefined) throw ended.error;
+      return event;
+    },
+  };
+}
+
+/** A slower listener loses its queue and hears `connected` instead: anything may have happened. */
+const longestQueue = 10_000;

@@ -1,0 +1,65 @@
+import type { Container, ContainerSummary } from '../../domain/container/container.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { buildDependencyGraph, type DependencyGraph, type GraphOptions } from '../../domain/plan/dependency-graph.ts';
+import { touchedBy } from '../../domain/plan/touched.ts';
+import { inspectContainers } from '../engine/inspect-containers.ts';
+
+export type ReadGraph = {
+  readonly graph: DependencyGraph;
+  /** Listed containers that the engine cannot inspect. */
+  readonly unreadable: readonly ContainerSummary[];
+};
+
+/** `ids`: the containers that are to be replaced. Throws a `ServiceError` when the engine is lost. */
+export type GraphReader = (
+  listed: readonly ContainerSummary[],
+  ids: ReadonlySet<string>,
+  signal?: AbortSignal,
+) => Promise<ReadGraph>;
+
+/**
+ * Reads the dependencies among all listed containers. The list does not show them, so every container is inspected
+ * once in its life. A container that an update of `ids` touches is always inspected anew. For the others the earlier
+ * inspection tells what they hold on to: an engine sets that when it creates a container, and never changes it.
+ */
+export function createGraphReader(
+  outside: Pick<ReadOnlyOutside, 'engine' | 'log'>,
+  options: GraphOptions,
+): GraphReader {
+  let remembered: ReadonlyMap<string, Container> = new Map();
+
+  return async (listed, ids, signal) => {
+    const containers = new Map(listed.flatMap((summary) => asListed(summary, remembered.get(summary.id))));
+    const unreadable: ContainerSummary[] = [];
+    const inspected = new Set<string>();
+    let graph = buildDependencyGraph([...containers.values()], options);
+    let wanted = listed.filter(({ id }) => ids.has(id) || !containers.has(id));
+    while (wanted.length > 0) {
+      const read = await inspectContainers(outside, wanted, signal);
+      for (const { id } of wanted) {
+        inspected.add(id);
+        containers.delete(id);
+      }
+      for (const container of read.containers) containers.set(container.id, container);
+      unreadable.push(...read.unreadable);
+      graph = buildDependencyGraph([...containers.values()], options);
+      const touched = touchedBy(graph, ids);
+      wanted = listed.filter(({ id }) => touched.has(id) && !inspected.has(id));
+    }
+    remembered = containers;
+    return { graph, unreadable };
+  };
+}
+
+/** Names change, and links are told by the names of their targets. */
+function asListed(
+  { id, name }: ContainerSummary,
+  container: Container | undefined,
+): readonly (readonly [string, Container])[] {
+  return container === undefined || hasLinks(container) ? [] : [[id, { ...container, name }]];
+}
+
+function hasLinks({ settings: { HostConfig, Networks } }: Container): boolean {
+  const links = [HostConfig.Links, ...Object.values(Networks).map(({ Links }) => Links)];
+  return links.some((each) => (each ?? []).length > 0);
+}

@@ -1,0 +1,54 @@
+import type { ContainerOutcome, OutcomeKind, Outcomes } from '../../domain/run/session.ts';
+import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
+import type { Staleness } from '../../domain/check/verdict.ts';
+import type { CheckedContainer, CheckReport } from '../check/check.ts';
+import type { MadePlan } from '../plan/make-plan.ts';
+import { untouched } from './run-plan.ts';
+
+/** Outcome of a container outside every transaction. */
+const outcomeOf: Readonly<Record<Staleness, OutcomeKind>> = {
+  fresh: 'fresh',
+  // There is nothing newer for it, so it counts as fresh, as with other updaters.
+  pinned: 'fresh',
+  local: 'fresh',
+  // Something newer is there, and a wish keeps it back: for good, or (see `heldBack`) for a while.
+  held: 'skipped',
+  unknown: 'unknown',
+  // Refused by the plan.
+  stale: 'skipped',
+};
+
+/** The outcome of every container of a run: of its transaction, else of its check. */
+export function inListingOrder(
+  report: CheckReport,
+  { plan, listing }: MadePlan,
+  outcomes: Outcomes,
+): readonly ContainerOutcome[] {
+  const checked = new Map(report.containers.map((container) => [container.id, container]));
+  const ids = new Set([...listing, ...checked.keys()]);
+  const reached = [...ids].flatMap((id) => {
+    const container = checked.get(id);
+    const acted = outcomes.get(id);
+    if (container === undefined) return acted ?? [];
+    const { cooldown } = container;
+    return { ...(acted ?? withoutTransaction(container, plan)), ...(cooldown && { cooldown }) };
+  });
+  const acted = new Set([...outcomes.values()].map(({ name }) => name));
+  const held = report.unfinished.filter(({ name, isParked }) => isParked && !acted.has(name));
+  const isHeld = new Set(held.map(({ name }) => name));
+  return [
+    ...reached.filter(({ name }) => !isHeld.has(name)),
+    ...held.map((container) => untouched(container, 'deferred', container.reason)),
+  ];
+}
+
+function withoutTransaction(container: CheckedContainer, plan: UpdatePlan): ContainerOutcome {
+  const { id, status, digest = '', latestDigest = '', eligibleAtMs, error } = container;
+  const outcome = status === 'held' && eligibleAtMs !== undefined ? 'deferred' : outcomeOf[status];
+  const refused = plan.refused.find((one) => one.id === id)?.reason;
+  return {
+    ...untouched(container, outcome, refused ?? error ?? container.reason),
+    oldDigest: digest,
+    newDigest: latestDigest,
+  };
+}

@@ -1,0 +1,19 @@
+import { type DependencyGraph, heldBy, movedWith } from './dependency-graph.ts';
+import { restartedAfterEach } from './planned-restarts.ts';
+
+/**
+ * Ids of all containers whose state a plan depends on when these are replaced: the moved ones, the targets that they
+ * hold on to, and the dependents that may be restarted.
+ */
+export function touchedBy(
+  graph: Pick<DependencyGraph, 'containers' | 'hard' | 'soft'>,
+  ids: Iterable<string>,
+): ReadonlySet<string> {
+  const moved = movedWith(graph, ids);
+  const touched = new Set(moved);
+  const dependents = restartedAfterEach(graph);
+  // Iteration over a Set also visits ids that are added during it.
+  for (const id of touched) for (const dependent of dependents.get(id) ?? []) touched.add(dependent);
+  for (const id of moved) for (const target of heldBy(graph, id)) touched.add(target);
+  return touched;
+}
