@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 import { installBench } from '../test/lab/install.mjs';
 import { benchmarksPage } from './benchmarks.mjs';
 
@@ -22,7 +23,7 @@ const child = spawn(process.execPath, [enter, ...vitest], { stdio: ['inherit', '
 const lines = [];
 createInterface({ input: child.stdout }).on('line', (line) => {
   console.log(line);
-  lines.push(line);
+  lines.push(stripVTControlCharacters(line));
 });
 const status = await new Promise((resolve) => child.on('close', resolve));
 process.exitCode = status ?? 1;

@@ -9,7 +9,7 @@ export function benchmarksPage(lines, { load, at }) {
   });
   const others = lines.flatMap((line) => (/\(aim [\d.]+\)|HEADs/.test(line) ? [line.trim()] : []));
   if (ratios.length === 0) throw new Error('Cannot write docs/benchmarks.md: no benchmark printed a ratio');
-  const [{ model = 'unknown' } = {}] = cpus();
+  const model = cpus()[0]?.model ?? 'unknown';
   return `# Benchmarks
 
 <!-- Written by "npm run bench". -->
@@ -20,7 +20,7 @@ floor of each, is in \`test/bench/\`. Figures are medians.
 
 | | |
 |---|---|
-| machine | ${cpus().length} cores, ${model.trim()}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, Linux ${release()} |
+| machine | ${cpus().length} cores, ${model.trim()}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, Linux ${release().split('.', 2).join('.')} |
 | Node | ${process.version} |
 | date | ${at.toISOString().slice(0, 10)} |
 | load of the machine at the beginning | ${load.toFixed(1)} |

@@ -32,7 +32,9 @@ async function main(argv: readonly string[]): Promise<number> {
       return 0;
     case 'help': {
       const { helpText } = await import('./config/show/help.ts');
-      process.stdout.write(helpText(configuration.command, process.stdout.columns || 100));
+      process.stdout.write(
+        helpText(configuration.command, { columns: process.stdout.columns || 100, isAll: configuration.isAll }),
+      );
       return 0;
     }
     case 'faults': {
@@ -41,6 +43,8 @@ async function main(argv: readonly string[]): Promise<number> {
       process.stderr.write(`${lines.join('')}  ${remedy}\n`);
       return configuration.exitCode;
     }
+    case 'completion':
+      return printCompletion(configuration.operands);
     case 'command': {
       const { runCommand } = await import('./composition/run-command.ts');
       return runCommand(configuration, {
@@ -52,6 +56,14 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 /** Of the manifest that the build writes beside the program: dist/ runs wherever it is copied. */
+async function printCompletion(operands: readonly string[]): Promise<number> {
+  const { completionFor } = await import('./config/completion/completion.ts');
+  const completion = completionFor(operands);
+  if (completion.kind === 'script') process.stdout.write(completion.text);
+  else process.stderr.write(`upkeep: ${completion.message}\n`);
+  return completion.kind === 'script' ? 0 : 2;
+}
+
 function version(): string {
   const text = readFileSync(new URL('./package.json', import.meta.url), 'utf8');
   const manifest: unknown = JSON.parse(text);

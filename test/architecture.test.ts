@@ -66,7 +66,15 @@ const floors: readonly Floor[] = [
   },
   {
     folder: 'src/interfaces/cli',
-    mayImport: ['src/domain/', 'src/application/application.ts', 'src/interfaces/json/', 'src/config/', 'node:util'],
+    mayImport: [
+      'src/domain/',
+      'src/application/application.ts',
+      'src/interfaces/json/',
+      'src/config/',
+      'node:util',
+      'string-width',
+      'wrap-ansi',
+    ],
     because: 'a command works the same with or without a running service',
   },
   {
@@ -81,7 +89,7 @@ const floors: readonly Floor[] = [
   },
   {
     folder: 'src/config',
-    mayImport: ['src/domain/', 'node:fs', 'node:path', 'node:process', 'node:util', 'croner'],
+    mayImport: ['src/domain/', 'node:fs', 'node:path', 'node:process', 'node:util', 'croner', 'wrap-ansi'],
     because: 'what is wanted is known before anything is built',
   },
   {

@@ -15,6 +15,7 @@ import { createEventLog } from './events/event-log.ts';
 import { finishUpdate } from './self-update/finish-update.ts';
 import { createHistory } from './events/history.ts';
 import { createInventory } from './inventory/inventory.ts';
+import { createUnwatched } from './inventory/unwatched.ts';
 import { createLastChecks } from './inventory/last-checks.ts';
 import { createPlanner, staleIn } from './plan/make-plan.ts';
 import { createPublisher } from './events/publisher.ts';
@@ -61,6 +62,7 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
   });
   const mirror = createEngineMirror(outside);
   const inventory = createInventory({ settings, instance: world.instance, listing: mirror.listing, checks });
+  const unwatched = createUnwatched({ settings, instance: world.instance, listing: mirror.listing });
   const history = createHistory();
   const status = createStatus({
     history,
@@ -109,6 +111,7 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
     keepUpdating: scheduler.keepUpdating,
     follow: mirror.follow,
     inventory,
+    unwatched,
     inventoryFailure: mirror.failure,
     history: history.entries,
     status: status.read,

@@ -50,6 +50,7 @@ export function apiOf(
       if (command === 'demo') return listen(server, { ...http, port: 0 });
       throw error;
     });
+    // Supervisors and scripts wait for this one word.
     log.info('listening', { address, groups: http.groups.join(',') });
     return {
       address,

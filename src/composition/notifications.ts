@@ -108,10 +108,15 @@ async function openTargets({ notifications, registry }: Settings, { clock, log, 
     writeLog: (text: string, level: MessageLevel) =>
       notifications.logStdout ? terminal.out.write(`${text}\n`) : log[level](text),
   };
+  const templateFailures: string[] = [];
   const composer = createComposer(notifications, {
     hostname: hostName,
     timeZone: notifications.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
-    onTemplateFailure: (reason) => log.error('The template of notifications failed', { reason }),
+    onTemplateFailure: (reason) => {
+      // A service runs for long, and logs each of them.
+      if (templateFailures.length < 10) templateFailures.push(reason);
+      log.error('The template of notifications failed', { reason });
+    },
   });
-  return { ...parseTargets(notifications.urls, deps), composer, contextFor: deps.contextFor };
+  return { ...parseTargets(notifications.urls, deps), composer, templateFailures, contextFor: deps.contextFor };
 }

@@ -57,6 +57,7 @@ export async function runCommand(configuration: Command, program: Program): Prom
       ...surroundings,
       isAttended,
       signal,
+      about: { version: program.version, engine: service.engine.info },
       ...(serve && { serve }),
       ...(told && { announceStart: told.announceStart, announceFailure: told.failed }),
     };

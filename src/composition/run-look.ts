@@ -1,6 +1,6 @@
 import type { CommandName } from '../config/declaration/commands.ts';
-import type { RunningService } from '../domain/run/running-service.ts';
 import type { lookFunctions } from '../interfaces/cli/cli.ts';
+import type { Sources } from '../interfaces/cli/context/views.ts';
 import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
 import type { Command } from './command.ts';
 import { openService } from './service.ts';
@@ -18,24 +18,25 @@ export async function runLook(
   const { url, token } = settings.remote;
   // A closed output, as in `upkeep events | head -1`, ends the command.
   process.stdout.on('error', () => interrupt.hear('SIGPIPE'));
-  const service = url === undefined ? await openLocal() : await openRemote(url);
-  const code = await cli.carryOut(cli.lookFunctions[command](service), {
+  const sources = url === undefined ? await openLocal() : await openRemote(url);
+  const code = await cli.carryOut(cli.lookFunctions[command](sources), {
     settings,
     ...surroundings,
     signal: interrupt.signal,
   });
   return interrupt.exitCode() ?? code;
 
-  async function openRemote(address: string): Promise<RunningService> {
+  async function openRemote(address: string): Promise<Sources> {
     const { createServiceClient } = await import('../adapters/service/client.ts');
-    return createServiceClient({ url: address, token, clock, log });
+    const { createRemoteSources } = await import('../interfaces/cli/context/remote-sources.ts');
+    return createRemoteSources(createServiceClient({ url: address, token, clock, log }));
   }
 
-  async function openLocal(): Promise<RunningService> {
-    const { createLocalService } = await import('../interfaces/cli/context/local-service.ts');
+  async function openLocal(): Promise<Sources> {
+    const { createLocalSources } = await import('../interfaces/cli/context/local-sources.ts');
     const { shownConfiguration } = await import('../config/show/shown-configuration.ts');
     const configuration = shownConfiguration(settings.service, options, '');
-    return createLocalService({ open: () => openService('check', settings, surroundings), configuration, clock });
+    return createLocalSources({ open: () => openService('check', settings, surroundings), configuration, clock });
   }
 }
 

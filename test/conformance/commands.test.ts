@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import { defaultSettings } from '../../src/domain/settings/settings.ts';
-import { createLocalService } from '../../src/interfaces/cli/context/local-service.ts';
+import { createLocalSources } from '../../src/interfaces/cli/context/local-sources.ts';
 import { apiToken, ask, eventsToken, startHttp } from '../support/http-scene.ts';
 import { runUpkeep, startUpkeep, type UpkeepRun } from '../support/run-upkeep.ts';
 import { createScriptedService } from '../support/scripted-service.ts';
@@ -34,8 +34,8 @@ afterAll(async () => {
 });
 
 describe.each([
-  ['containers', '/v1/containers/details', /^web +web:1 +running +none found/m],
-  ['history', '/v1/history', /^\S+Z +schedule +\S+ +2 +1 +0$/m],
+  ['containers', '/v1/containers/details', /^web +no update found +running +web:1/m],
+  ['history', '/v1/history', /^\S+Z +1 +0 +2 +\S+ +schedule/m],
   ['config', '/v1/config', /^cleanup +true +--cleanup\n\nWatched: All containers$/m],
 ])('upkeep %s --url', (command, path, line) => {
   test('prints what the service knows as a table, with the token from a file', async () => {
@@ -69,7 +69,7 @@ test('upkeep containers NAME shows these, and fails for one that is not watched'
 
 test('what is read from the engine itself is what the API of a service would show', async () => {
   const { containers } = (await service.ask('/v1/containers/details')).json();
-  const local = createLocalService({
+  const local = createLocalSources({
     open: () =>
       Promise.resolve({
         application: { ...service.application, close: () => Promise.resolve() },
@@ -78,9 +78,9 @@ test('what is read from the engine itself is what the API of a service would sho
     configuration: { config: { ...defaultSettings, filterDescription: '', scope: '' }, options: [] },
     clock: createSystemClock(),
   });
-  const document = await local.read('containers/details', new AbortController().signal);
+  const { document } = await local.containers(new AbortController().signal);
   expect(document).toMatchObject({ containers, count: 2, api_version: 'v1' });
-  const config = await local.read('config', new AbortController().signal);
+  const { document: config } = await local.config(new AbortController().signal);
   const shown = (await service.ask('/v1/config')).json();
   expect(Object.keys(config)).toEqual(Object.keys(shown));
   expect(Object.keys(config['config'] as object)).toEqual(Object.keys(shown.config));
@@ -220,7 +220,7 @@ test('a demonstration can be asked as any service', async () => {
   const config = await runUpkeep(['config', '--url', url, '--token', apiToken]);
   expect(config.stdout).toMatch(/^http-api-token +\*\*\* /m);
   expect((await ask(url, '/v1/history')).json().count).toBeGreaterThan(0);
-  expect((await runUpkeep(['history', '--url', url, '--token', apiToken])).stdout).toMatch(/^\S+Z +schedule /m);
+  expect((await runUpkeep(['history', '--url', url, '--token', apiToken])).stdout).toMatch(/^\S+Z .* schedule( |$)/m);
   for (const { child, ended } of [events, demo]) {
     child.kill('SIGINT');
     await ended;

@@ -62,7 +62,7 @@ describe.each(replies)('a reply %s, to %s %s,', (status, method, path) => {
     const lines = scene.lines.filter(({ fields }) => fields['request_id'] === id);
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatchObject({
-      level: 'info',
+      level: Number(status) >= 400 ? 'info' : 'debug',
       message: 'Request',
       fields: { client: '127.0.0.1', method, path: path.replace(/\?.*/, ''), duration_ms: expect.any(Number) },
     });

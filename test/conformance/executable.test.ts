@@ -122,7 +122,10 @@ describe('upkeep demo', () => {
   });
 
   test('takes the tokens it is given, and shows them in no log and no reply', async () => {
-    const { demo, url } = await startDemo(['--http-api-token', 'my-own-token', '--http-api-events-token', eventsToken]);
+    const { demo, url } = await startDemo([
+      ...['--http-api-token', 'my-own-token', '--http-api-events-token', eventsToken],
+      ...['--log-level', 'debug'],
+    ]);
     const config = await ask(url, '/v1/config', { token: 'my-own-token' });
     expect(config.json().options).toContainEqual({ name: 'http-api-token', value: '***', source: '--http-api-token' });
     expect(config.text).not.toContain('my-own-token');
@@ -204,7 +207,7 @@ describe('upkeep demo', () => {
 });
 
 async function addressOf(service: UpkeepProcess): Promise<string> {
-  await service.seen('"listening"');
+  await service.seen('"Listening"');
   return /"address":"([^"]+)"/.exec(service.output())?.[1] ?? '';
 }
 

@@ -48,7 +48,7 @@ describeImage('the image', (lab) => {
       expect(image.RootFS.Layers).toHaveLength(base.RootFS.Layers.length + 1);
       expect(image.Size - base.Size).toBeLessThan(10 * megabyte);
       const files = await scene.docker('run', '--rm', '--entrypoint', 'find', 'upkeep', '/app', '-type', 'f');
-      expect(files.split('\n')).toEqual(expect.arrayContaining(['/app/main.js', '/app/LICENSE', '/app/package.json']));
+      expect(files.split('\n')).toEqual(expect.arrayContaining(['/app/main.js', '/app/LICENSE', '/app/sbom.cdx.json']));
       expect(files.split('\n').filter((path) => /node_modules|\.map$|\.ts$/.test(path))).toEqual([]);
     });
 
@@ -116,7 +116,7 @@ describeImage('the image', (lab) => {
     await startUpkeep('upkeep', ...api);
     await engine.waitFor('upkeep', ({ State }) => State.Health?.Status === 'healthy', 30_000);
     await pushImage(lab.registry, 'image/web', 'latest', catalogue.v2);
-    expect(await scene.docker('exec', 'upkeep', 'upkeep', 'check', 'web')).toContain('1 update available');
+    expect(await scene.docker('exec', 'upkeep', 'upkeep', 'check', 'web')).toContain('1 update ready');
     expect((await askForUpdate()).summary).toMatchObject({ updated: 1, failed: 0 });
     expect(await versionOfWeb()).toBe('v2');
     const key = await scene.docker('exec', 'upkeep', 'ls', '-ln', '/data/journal.key');

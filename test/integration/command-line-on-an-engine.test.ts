@@ -39,7 +39,7 @@ describeInLab('the command line on a real engine', (lab) => {
     await runWeb('plain-v1');
     const { code, stdout, stderr } = await upkeep('containers');
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^web +\S+\/command-line\/web:stable +running +not checked$/m);
+    expect(stdout).toMatch(/^web +not checked yet +running +\S+\/command-line\/web:stable$/m);
     const document: unknown = JSON.parse((await upkeep('containers', 'web', '--json')).stdout);
     expect(document).toMatchObject({
       containers: [{ name: 'web', image, running: true }],
@@ -130,7 +130,7 @@ describeInLab('the command line on a real engine', (lab) => {
 
   test('a name that means no container is a warning, and the service goes on', async () => {
     await runWeb('plain-v1');
-    for (const argv of [['logs'], ['completion', 'bash'], ['run', 'wbe']]) {
+    for (const argv of [['logs'], ['documentation', 'bash'], ['run', 'wbe']]) {
       const service = startUpkeep([...argv, '--interval', '1h'], { socket: engine.socket });
       await service.seen('Next update in 1h');
       service.child.kill('SIGTERM');

@@ -161,7 +161,7 @@ describe('upkeep demo', () => {
 
   test('ends cleanly with Ctrl-C', async () => {
     const demo = startUpkeep(['demo']);
-    await demo.seen('traefik: update available');
+    await demo.seen('traefik: update ready');
     demo.child.kill('SIGINT');
     const { code, stdout: out } = await demo.ended;
     expect(code).toBe(0);
@@ -178,7 +178,7 @@ describe('upkeep demo', () => {
   test.skipIf(!hasScript())('draws a table on a terminal, in colours unless NO_COLOR is set', async () => {
     const [coloured, plain, dumb] = await Promise.all(['', 'NO_COLOR=1', 'TERM=dumb'].map(onTerminal));
     expect(coloured).toContain('\u001b[32m');
-    expect(coloured?.split('\u001b[J').at(-1)).toMatch(/CONTAINER[^]*traefik:v3[^]*updated[^]*14 of 14 containers/);
+    expect(coloured?.split('\u001b[J').at(-1)).toMatch(/CONTAINER[^]*updated[^]*traefik:v3[^]*14 of 14 containers/);
     expect(plain).not.toContain('\u001b[3');
     expect(plain).toContain('\u001b[J');
     expect(dumb).not.toContain('\u001b');

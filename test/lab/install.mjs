@@ -16,6 +16,8 @@ const labNeeds = [
   ['openssl', 'openssl'],
   ['update-ca-certificates', 'ca-certificates'],
   ['curl', 'curl'],
+  ['zsh', 'zsh'],
+  ['fish', 'fish'],
   ['promtool', 'prometheus'],
   ['ssh', 'openssh-client'],
   ['/usr/sbin/sshd', 'openssh-server'],

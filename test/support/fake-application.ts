@@ -74,6 +74,7 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
       images: [],
       updatesAvailable: 0,
     }),
+    unwatched: () => [],
     inventoryFailure: () => undefined,
     history: () => [],
     status: () => ({
@@ -122,7 +123,7 @@ export function checkedContainer(name: string, parts: Partial<CheckedContainer> 
     updateAvailable: false,
     latestDigest: digestOf(`manifest ${name}`),
     latestImageId: undefined,
-    pullDigest: undefined,
+    pullDigest: digestOf(`manifest ${name}`),
     eligibleAtMs: undefined,
     error: undefined,
     failedVersion: undefined,

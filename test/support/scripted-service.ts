@@ -35,6 +35,8 @@ export type ScriptedService = Service & {
   readonly announce: (event: ServiceEvent) => void;
 };
 
+const emptyInventory = { known: true, scope: '', unfinished: [], updatesAvailable: 0 };
+
 /** The last events that are kept for those who resume. */
 const kept = 50;
 
@@ -113,7 +115,7 @@ export function createScriptedService(): ScriptedService {
       const nothing = { unmatched: [], unwatched: [], unfinished: [], obsoleteFailures: [] };
       return { containers: script.checked, ...nothing, startedAtMs: 0, durationMs: 0 };
     },
-    inventory: () => ({ known: true, scope: '', unfinished: [], updatesAvailable: 0, ...script.inventory }),
+    inventory: () => ({ ...emptyInventory, ...script.inventory }),
     inventoryFailure: () => script.inventoryFailure,
     history: () => script.history,
     status: () => script.status,

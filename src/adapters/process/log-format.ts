@@ -18,15 +18,40 @@ export const formats: Readonly<Record<'pretty' | 'json' | 'logfmt', (line: LogLi
   logfmt,
 };
 
+/**
+ * One line of at most 160 columns: fields that the message repeats or that only programs read are left out, and the
+ * others stand as far as they fit. A warning or an error is never cut.
+ */
 function pretty({ atMs, level, message, fields }: LogLine, colour: boolean): string {
   const paint = (code: number, text: string) => (colour && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text);
-  const parts = [
-    paint(grey, localTime(atMs)),
-    paint(colours[level], level.padEnd(5)),
-    shown(message),
-    paint(grey, pairs(fields)),
-  ];
+  const [time, severity, text] = [localTime(atMs), level.padEnd(5), shown(message)];
+  const room = widest - time.length - severity.length - 2;
+  const isGrave = level === 'error' || level === 'warn';
+  const said = isGrave || text.length <= room ? text : `${text.slice(0, room - 1)}…`;
+  const rest = fittingPairs(fields, message, room - said.length - 1);
+  const parts = [paint(grey, time), paint(colours[level], severity), said, paint(grey, rest)];
   return parts.filter((part) => part !== '').join(' ');
+}
+
+const widest = 160;
+
+/** Names of fields that identify things for programs, or that the line's message is made of. */
+const forPrograms =
+  /^(?:event|purpose|run_id|request_id|status|phases|log|container|containers|outcome|image|from|to|(?:\w+_)?(?:id|digest|image_id|container_id))$/;
+
+function fittingPairs(fields: readonly Field[], message: string, room: number): string {
+  let text = '';
+  for (const field of fields) {
+    const [name, value] = field;
+    if (forPrograms.test(name) || value === '' || isRepeated(value, message)) continue;
+    const next = text === '' ? pairs([field]) : `${text} ${pairs([field])}`;
+    if (next.length <= room) text = next;
+  }
+  return text;
+}
+
+function isRepeated(value: unknown, message: string): boolean {
+  return typeof value === 'string' && message.includes(value);
 }
 
 /** Written piece by piece, which is twice as fast. */

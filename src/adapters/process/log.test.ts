@@ -53,10 +53,39 @@ describe('createLog()', () => {
           name,
           value,
         ]);
-        expect(pairs.slice(-2).map(([name]) => name)).toEqual(['evil', 'own']);
-        expect(pairs.length).toBe(format === 'logfmt' ? 5 : 2);
+        // A person need not read that a value is empty.
+        const shown = format === 'pretty' && evil === '' ? ['own'] : ['evil', 'own'];
+        expect(pairs.slice(-shown.length).map(([name]) => name)).toEqual(shown);
+        expect(pairs.length).toBe(format === 'logfmt' ? 5 : shown.length);
       }),
     );
+  });
+
+  test('pretty is one line of at most 160 columns, without what the message says and what only programs read', () => {
+    const write = (log: ReturnType<typeof createLog>) => {
+      log.info('web: updated (down for 215ms)', {
+        event: 'update_completed',
+        runId: 'run-1',
+        name: 'web',
+        oldImageId: `sha256:${'a'.repeat(64)}`,
+        downtimeMs: 214.9932,
+        path: `/${'x'.repeat(200)}`,
+      });
+      log.info('z'.repeat(300));
+      log.warn(`${'z'.repeat(300)} remedy`);
+    };
+    const [updated, long = '', warning] = linesOf({ format: 'pretty' }, write);
+    expect(updated?.slice('2026-11-20 12:30:17 '.length)).toBe('info  web: updated (down for 215ms) downtime_ms=215');
+    expect(long).toHaveLength(160);
+    expect(long).toMatch(/z…$/);
+    expect(warning).toMatch(/z remedy$/);
+  });
+
+  test.each(['json', 'logfmt'] as const)('as %s has all fields, with one casing and rounded numbers', (format) => {
+    const [line] = linesOf({ format }, (log) => log.info('x', { runId: 'run-1', downtimeMs: 214.9932, 'aB c': 1.25 }));
+    const text =
+      format === 'json' ? '"run_id":"run-1","downtime_ms":215,"aB c":1.3' : 'run_id=run-1 downtime_ms=215 aB_c=1.3';
+    expect(line).toContain(text);
   });
 
   test('colours only when told to', () => {
@@ -71,11 +100,11 @@ describe('createLog()', () => {
     const secrets = ['hunter2!', 'abc'];
     const [line] = linesOf({ format, secrets }, (log) =>
       log.info('login with hunter2! at https://me:pw@registry.test/v2/', {
+        alphabet: 'abc',
         token: 'x1',
         nested: { registryPassword: 'x2', deep: ['hunter2!'] },
         error: new Error('hunter2! refused'),
         proxy: 'http://u:p@proxy:1',
-        alphabet: 'abc',
       }),
     );
     expect(line).not.toMatch(/hunter2|x1|x2|me:pw|u:p@/);

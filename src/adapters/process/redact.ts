@@ -36,6 +36,11 @@ type Name = { readonly shown: string; readonly isTelling: boolean };
 
 type Redact = { readonly text: (raw: string) => string; readonly name: (raw: string) => Name };
 
+/** Field names have one casing, that of the documents of the API. */
+const snakeCase = remembering((name) =>
+  /^[a-z][A-Za-z\d]*$/.test(name) ? name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) : name,
+);
+
 /** A name, and plain data. */
 export type Field = readonly [string, unknown];
 
@@ -45,7 +50,7 @@ function plainEntries(entries: LogFields, redact: Redact, depth: number): readon
     const value = entries[name];
     if (value === undefined) continue;
     if (shown.length === mostEntries) break;
-    const { shown: shownName, isTelling } = redact.name(name);
+    const { shown: shownName, isTelling } = redact.name(depth === 1 ? snakeCase(name) : name);
     const isSecret = isTelling && typeof value === 'string' && value !== '';
     shown.push([shownName, isSecret ? hidden : plainValue(value, redact, depth)]);
   }
@@ -54,7 +59,8 @@ function plainEntries(entries: LogFields, redact: Redact, depth: number): readon
 
 function plainValue(value: unknown, redact: Redact, depth: number): unknown {
   if (typeof value === 'string') return redact.text(value);
-  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
+  if (typeof value === 'number') return Math.round(value * 10) / 10;
+  if (typeof value === 'boolean' || value === null) return value;
   if (value instanceof Error) return redact.text(value.message);
   if (typeof value !== 'object') return typeof value === 'bigint' ? String(value) : typeof value;
   if (depth >= deepest) return Array.isArray(value) ? '[…]' : '{…}';

@@ -51,5 +51,5 @@ async function settle(outside: Outside, mark: OpenMark, liveRestore: boolean): P
     if (tagged === mark.imageId) await engine.tagImage(old.imageId, reference);
   }
   const outcome = await untag(outside, mark.tag);
-  log.debug('the mark of an interrupted update was removed', { mark: mark.tag, outcome });
+  log.debug('The mark of an interrupted update was removed', { mark: mark.tag, outcome });
 }

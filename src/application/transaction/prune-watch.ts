@@ -46,7 +46,7 @@ export function createPruneWatch({ engine, clock, log }: Outside, oldIds: readon
         untilMs: nowMs + longestPruneMs,
       });
     } catch (error) {
-      log.debug('the engine does not tell whether it has pruned', { error: describeError(error) });
+      log.debug('The engine does not tell whether it has pruned', { error: describeError(error) });
       return false;
     }
   }

@@ -7,7 +7,9 @@ export type Command = {
   readonly meaning: string;
   /** The line the overview lists it with. */
   readonly summary: string;
+  /** Whether words may follow, names of containers unless `operands` says others. */
   readonly takesNames: boolean;
+  readonly operands?: readonly string[];
   /** Exit codes, besides 2 for an invalid command line. */
   readonly exitCodes: readonly ExitCode[];
   readonly examples: readonly { readonly line: string; readonly meaning: string }[];
@@ -161,6 +163,7 @@ export const commands = [
     meaning:
       'list: lists the targets, with --state-dir also the waiting messages. test: sends a message to all targets or to the named ones, and prints the answers of the services. preview: prints the messages of a simulated run. upgrade: prints URLs that replace the deprecated options, secrets included',
     takesNames: true,
+    operands: ['list', 'test', 'preview', 'upgrade'],
     exitCodes: [
       { code: 0, meaning: 'done' },
       { code: 1, meaning: 'a service refused the message, or a URL or the template is invalid' },
@@ -196,6 +199,20 @@ export const commands = [
       { line: 'upkeep demo', meaning: 'until Ctrl-C' },
       { line: 'upkeep demo --page', meaning: 'watch it in a browser' },
       { line: 'upkeep demo --rounds 3', meaning: 'three rounds of releases, then end' },
+    ],
+  },
+  {
+    name: 'completion',
+    usage: 'bash|zsh|fish',
+    summary: 'print a script that completes commands and options',
+    meaning:
+      'Prints a script for a shell. With it, the Tab key completes commands, options, their values and names of containers',
+    takesNames: true,
+    operands: ['bash', 'zsh', 'fish'],
+    exitCodes: [{ code: 0, meaning: 'done' }],
+    examples: [
+      { line: 'source <(upkeep completion bash)', meaning: 'in ~/.bashrc; the same with zsh in ~/.zshrc' },
+      { line: 'upkeep completion fish | source', meaning: 'in ~/.config/fish/config.fish' },
     ],
   },
 ] as const satisfies readonly Command[];

@@ -149,6 +149,8 @@ const effects: Readonly<
   gotifyTlsSkipVerify: ['true', true, () => true],
   json: ['true', true, (s) => s.output.json],
   exitCode: ['true', true, (s) => s.output.exitCode],
+  all: ['true', true, (s) => s.output.all],
+  changed: ['true', true, (s) => s.output.changed],
   porcelain: ['V1', 'v1', (s) => s.output.porcelain],
   logLevel: ['WARNING', 'warn', (s) => s.log.level],
   logFormat: ['logfmt', 'logfmt', (s) => s.log.format],
@@ -395,7 +397,11 @@ describe('the command', () => {
     [['--help', 'update', '--nonsense'], 'update'],
     [['--version', '--help'], undefined],
   ])('%j asks for help', (argv, command) => {
-    expect(load(argv)).toEqual({ kind: 'help', command });
+    expect(load(argv)).toEqual({ kind: 'help', command, isAll: false });
+  });
+
+  test.each([[['run', '--help', '--all']], [['--all', 'help', 'run']]])('%j asks for all options', (argv) => {
+    expect(load(argv)).toEqual({ kind: 'help', command: 'run', isAll: true });
   });
 
   test.each([[['--version']], [['-V']], [['version']], [['check', '--version']]])('%j asks for the version', (argv) => {

@@ -14,7 +14,7 @@ import { warnWithoutEffect } from './without-effect.ts';
 export type Configuration =
   | {
       readonly kind: 'command';
-      readonly command: CommandName;
+      readonly command: Exclude<CommandName, 'completion'>;
       readonly settings: Settings;
       /** The variables of the Watchtower family that are in effect. */
       readonly aliases: readonly string[];
@@ -25,8 +25,10 @@ export type Configuration =
       /** Sentences about a setting without effect. */
       readonly warnings: readonly string[];
     }
-  | { readonly kind: 'help'; readonly command: CommandName | undefined }
+  | { readonly kind: 'help'; readonly command: CommandName | undefined; readonly isAll: boolean }
   | { readonly kind: 'version' }
+  /** `operands`: the words after `upkeep completion`. */
+  | { readonly kind: 'completion'; readonly operands: readonly string[] }
   /** `message` names every fault at once, one per line. */
   | { readonly kind: 'faults'; readonly message: string; readonly exitCode: 1 | 2 };
 
@@ -36,16 +38,19 @@ export type Configuration =
  */
 export function loadConfiguration(argv: readonly string[], environment: Environment = process.env): Configuration {
   const line = readCommandLine(argv);
-  if (line.wants === 'help') return { kind: 'help', command: line.commandNamed ? line.command : undefined };
+  if (line.wants === 'help')
+    return { kind: 'help', command: line.commandNamed ? line.command : undefined, isAll: line.flags.has('all') };
   if (line.wants === 'version') return { kind: 'version' };
   const { values, sources, aliases, faults } = readValues(line, environment);
   const sourceOf = (key: OptionKey) => sources.get(key) ?? key;
   const made = makeSettings({ ...line, values, sourceOf });
   const all = [...line.faults, ...faults, ...made.faults];
   if (all.length > 0) return { kind: 'faults', message: messageOf(all), exitCode: exitCodeOf(all) };
+  const { command } = line;
+  if (command === 'completion') return { kind: 'completion', operands: line.names };
   return {
     kind: 'command',
-    command: line.command,
+    command,
     settings: made.settings,
     aliases,
     options: showOptions(values, sources),

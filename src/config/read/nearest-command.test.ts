@@ -8,7 +8,8 @@ test.each([
   ['updates', 'update'],
   ['container', 'containers'],
   ['rollbak', 'rollback'],
-  ['completion', undefined],
+  ['completions', 'completion'],
+  ['documentation', undefined],
   ['nginx', undefined],
 ])('nearestCommand(%j) is %j', (word, expected) => {
   expect(nearestCommand(word)).toBe(expected);

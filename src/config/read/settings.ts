@@ -115,6 +115,10 @@ export type OutputSettings = {
   readonly live: boolean;
   /** Exit with 10 when updates are available. */
   readonly exitCode: boolean;
+  /** Containers that are not watched, too; of `--help`, all options. */
+  readonly all: boolean;
+  /** Only options that are not left at their default. */
+  readonly changed: boolean;
 };
 
 export type MadeSettings = {
@@ -182,7 +186,15 @@ export function makeSettings(given: Given): MadeSettings {
       colour,
       failedChecks: values.warnOnHeadFailure === 'never' ? 'info' : 'warn',
     },
-    output: { porcelain: values.porcelain, json: values.json, colour, live: canMoveCursor, exitCode: values.exitCode },
+    output: {
+      porcelain: values.porcelain,
+      json: values.json,
+      colour,
+      live: canMoveCursor,
+      exitCode: values.exitCode,
+      all: values.all,
+      changed: values.changed,
+    },
   };
   if (values.reviveStopped && !values.includeStopped)
     warnings.push(`${given.sourceOf('reviveStopped')} has no effect without --include-stopped`);

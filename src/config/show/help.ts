@@ -1,15 +1,23 @@
-import { commandNamed, commands, type Command, type CommandName, type ExitCode } from '../declaration/commands.ts';
-import { variablesOf } from '../table/environment.ts';
-import { defaultText, flagText } from '../declaration/option-text.ts';
+import wrapAnsi from 'wrap-ansi';
 import { optionGroups, type OptionGroup } from '../../domain/settings/table/option.ts';
+import { commandNamed, commands, type Command, type CommandName, type ExitCode } from '../declaration/commands.ts';
+import { defaultText, flagText } from '../declaration/option-text.ts';
 import { takesOption, type Option } from '../declaration/option.ts';
+import { variablesOf } from '../table/environment.ts';
 import { optionEntries } from '../table/options.ts';
 
-/** Text of `upkeep --help` or `upkeep <command> --help`, wrapped to `columns` (between 40 and 100). */
-export function helpText(command: CommandName | undefined, columns: number): string {
+export type HelpSpace = {
+  /** Of the terminal; the text has between 40 and 100. */
+  readonly columns: number;
+  /** Every option with its variable, instead of the common ones in a line each. */
+  readonly isAll: boolean;
+};
+
+/** Text of `upkeep --help` or `upkeep <command> --help`. */
+export function helpText(command: CommandName | undefined, { columns, isAll }: HelpSpace): string {
   const width = Math.min(Math.max(columns, 40), 100);
   const named = command === undefined ? undefined : commandNamed(command);
-  return [...(named === undefined ? overview(width) : commandHelp(named, width)), ''].join('\n');
+  return [...(named === undefined ? overview(width) : commandHelp(named, width, isAll)), ''].join('\n');
 }
 
 function overview(width: number): string[] {
@@ -25,24 +33,38 @@ function overview(width: number): string[] {
   ];
 }
 
-function commandHelp(command: Command & { readonly name: CommandName }, width: number): string[] {
+function commandHelp(command: Command & { readonly name: CommandName }, width: number, isAll: boolean): string[] {
   const used = optionEntries.map(([, option]) => option).filter((option) => takesOption(command.name, option));
+  const listed = isAll
+    ? used
+    : used.filter(({ isCommon, commands: of }) => isCommon === true && of.includes(command.name));
+  const rest = used.length - listed.length;
   return [
     ...wrap(`Usage: upkeep ${[command.name, '[OPTION…]', command.usage].join(' ').trimEnd()}`, 0, width),
     '',
     ...wrap(`${command.meaning}.`, 0, width),
     '',
-    ...command.examples.flatMap(({ line, meaning }) => [`  ${line}`, ...wrap(meaning, 6, width)]),
-    ...groups.flatMap((group) => groupHelp(group, used, width)),
+    'Examples:',
+    ...command.examples.flatMap(({ line, meaning }) => entry(line, meaning, width < 70 ? 6 : 42, width)),
+    ...groups.flatMap((group) => groupHelp(group, listed, width, isAll)),
     '',
     'Exit codes:',
     ...[...command.exitCodes, usageCode]
       .toSorted((one, other) => one.code - other.code)
       .flatMap(({ code, meaning }) => entry(`${code}`, meaning, 4, width)),
     '',
-    ...wrap('A flag overrides its variable. WATCHTOWER_* variables work like UPKEEP_* variables.', 0, width),
-    ...acceptedHelp(used, width),
+    ...(isAll
+      ? [
+          ...wrap('A flag overrides its variable. WATCHTOWER_* variables work like UPKEEP_* variables.', 0, width),
+          ...acceptedHelp(used, width),
+        ]
+      : wrap(restOf(command.name, rest), 0, width)),
   ];
+}
+
+function restOf(command: CommandName, count: number): string {
+  const options = count === 1 ? '1 more option' : `${count} more options`;
+  return `upkeep ${command} --help --all lists ${count === 0 ? 'the variables of these options' : `${options}, and the variables`}.`;
 }
 
 const usageCode: ExitCode = { code: 2, meaning: 'the command line is wrong; nothing was done' };
@@ -50,10 +72,11 @@ const usageCode: ExitCode = { code: 2, meaning: 'the command line is wrong; noth
 // The keys of the object that the type is made of.
 const groups = (Object.keys(optionGroups) as OptionGroup[]).filter((group) => group !== 'accepted');
 
-function groupHelp(group: OptionGroup, used: readonly Option[], width: number): string[] {
+function groupHelp(group: OptionGroup, used: readonly Option[], width: number, isAll: boolean): string[] {
   const ofGroup = used.filter((option) => option.group === group);
   if (ofGroup.length === 0) return [];
-  return ['', `${optionGroups[group]}:`, ...ofGroup.flatMap((option) => optionHelp(option, width))];
+  const help = isAll ? optionHelp : briefHelp;
+  return ['', `${optionGroups[group]}:`, ...ofGroup.flatMap((option) => help(option, width))];
 }
 
 function acceptedHelp(used: readonly Option[], width: number): string[] {
@@ -65,14 +88,35 @@ function acceptedHelp(used: readonly Option[], width: number): string[] {
 
 function optionHelp(option: Option, width: number): string[] {
   const [variable] = variablesOf(option);
-  const standing = defaultText(option);
+  const standing = standingOf(option);
   const notes = [
-    ...(standing === 'none' || standing === 'false' ? [] : [`default: ${standing}`]),
+    ...(standing === '' ? [] : [`default: ${standing}`]),
     ...(option.deprecated === undefined ? [] : [`deprecated: ${option.deprecated}`]),
     ...(variable === undefined || option.flag === undefined ? [] : [variable.name]),
   ];
   const text = option.meaning + (notes.length === 0 ? '' : ` [${notes.join('; ')}]`);
-  return entry(flagText(option) || (variable?.name ?? ''), text, width < 70 ? 6 : 34, width);
+  return entry(termOf(option), text, columnOf(width), width);
+}
+
+/** The first clause of the meaning. */
+function briefHelp(option: Option, width: number): string[] {
+  const [first = ''] = option.meaning.split(/[,:;.] /);
+  const standing = option.defaultMeaning === undefined ? standingOf(option) : '';
+  return entry(termOf(option), first + (standing === '' ? '' : ` [${standing}]`), columnOf(width), width);
+}
+
+function termOf(option: Option): string {
+  return flagText(option) || (variablesOf(option)[0]?.name ?? '');
+}
+
+/** Empty where the default says nothing. */
+function standingOf(option: Option): string {
+  const standing = defaultText(option);
+  return standing === 'none' || standing === 'false' ? '' : standing;
+}
+
+function columnOf(width: number): number {
+  return width < 70 ? 6 : 34;
 }
 
 /** A term and, from a column on, its explanation; below the term where that is too long. */
@@ -83,15 +127,7 @@ function entry(term: string, explanation: string, column: number, width: number)
 }
 
 function wrap(text: string, indent: number, width: number): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    if (line !== '' && indent + line.length + 1 + word.length > width) {
-      lines.push(' '.repeat(indent) + line);
-      line = word;
-    } else {
-      line = line === '' ? word : `${line} ${word}`;
-    }
-  }
-  return [...lines, ' '.repeat(indent) + line];
+  return wrapAnsi(text, width - indent)
+    .split('\n')
+    .map((line) => ' '.repeat(indent) + line);
 }

@@ -19,6 +19,7 @@ export const engineOptions = {
     },
     meaning: 'URL of the engine',
     example: 'tcp://server:2376',
+    isCommon: true,
     commands,
   },
   engineTlsVerify: {

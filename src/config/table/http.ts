@@ -24,6 +24,7 @@ export const httpOptions = {
     },
     meaning: `Groups of endpoints to serve: ${endpointGroups.join(', ')}; or "all". Switches periodic updates off, unless --http-api-periodic-polls is set`,
     example: 'health,update,metrics',
+    isCommon: true,
     commands,
   },
   httpToken: {
@@ -38,6 +39,7 @@ export const httpOptions = {
     meaning:
       'Token for all endpoints under /v1/ except the events, or a file with it. The file is read again when it changes',
     example: '/run/secrets/upkeep-token',
+    isCommon: true,
     commands,
   },
   httpEventsToken: {

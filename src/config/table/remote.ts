@@ -16,6 +16,7 @@ export const remoteOptions = {
     meaning:
       'URL of the HTTP API of a running service. For your own certificate authority, set NODE_EXTRA_CA_CERTS to its file',
     example: 'http://server:8080',
+    isCommon: true,
     commands,
   },
   remoteToken: {
@@ -30,6 +31,7 @@ export const remoteOptions = {
     secret: true,
     meaning: 'Token of that service (for events, the events token), or a file with it',
     example: '/run/secrets/upkeep-token',
+    isCommon: true,
     commands,
   },
 } as const satisfies Readonly<Record<string, Option>>;

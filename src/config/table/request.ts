@@ -16,6 +16,7 @@ export const requestOptions = {
     },
     meaning: 'Select only containers of these images; without a tag, any tag',
     example: 'nginx,ghcr.io/acme/api:2',
+    isCommon: true,
     commands: ['check', 'update'],
   },
 } as const satisfies Readonly<Record<string, Option>>;

@@ -32,6 +32,7 @@ export const singleCommandOptions = {
     default: false,
     meaning: 'Also try versions that failed before',
     example: 'true',
+    isCommon: true,
     commands: ['update'],
   },
   dryRun: {
@@ -41,6 +42,7 @@ export const singleCommandOptions = {
     default: false,
     meaning: 'Print the plan of an update and change nothing',
     example: 'true',
+    isCommon: true,
     commands: ['update'],
   },
   verify: {
@@ -51,6 +53,7 @@ export const singleCommandOptions = {
     meaning:
       'Dry run that also pulls the new images, creates the new containers, compares them with the running ones, and removes them',
     example: 'true',
+    isCommon: true,
     commands: ['update'],
   },
 } as const satisfies Readonly<Record<string, Option>>;

@@ -14,6 +14,7 @@ export const stateOptions = {
     defaultMeaning: 'none',
     meaning: 'Folder for persistent files: the key of --journal-key-file, and notifications that are not sent yet',
     example: '/data',
+    isCommon: true,
     commands: [...commands, 'notify'],
   },
   journalKeyFile: {
@@ -38,6 +39,7 @@ export const stateOptions = {
     default: [],
     meaning: 'Repair the interrupted update of this container even without a seal',
     example: 'web',
+    isCommon: true,
     commands: ['recover'],
   },
 } as const satisfies Readonly<Record<string, Option>>;

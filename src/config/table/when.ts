@@ -16,6 +16,7 @@ export const whenOptions = {
     maxMs: 365 * 86_400_000,
     meaning: 'Time between two updates',
     example: '6h',
+    isCommon: true,
     commands,
   },
   schedule: {
@@ -34,6 +35,7 @@ export const whenOptions = {
     meaning:
       'Schedule of updates instead of an interval: five cron fields as in "0 4 * * *", six with seconds first, or @daily and the like. A prefix TZ=Europe/Berlin sets the time zone',
     example: '@daily',
+    isCommon: true,
     commands,
   },
   updateOnStart: {
@@ -56,6 +58,7 @@ export const whenOptions = {
     meaning:
       'Update once, then exit: with 1 if a container failed or was rolled back, else with 3 if something could not be checked',
     example: 'true',
+    isCommon: true,
     commands,
   },
   timeZone: {
@@ -93,6 +96,7 @@ export const whenOptions = {
     max: 1_000_000,
     meaning: 'Number of rounds of releases before the demo ends',
     example: '3',
+    isCommon: true,
     commands: ['demo'],
   },
 } as const satisfies Readonly<Record<string, Option>>;

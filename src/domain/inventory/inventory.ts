@@ -21,6 +21,9 @@ export type Inventory = {
   readonly updatesAvailable: number;
 };
 
+/** A container that is not watched. `reason` follows its name: `is stopped`. */
+export type UnwatchedTracked = Pick<TrackedContainer, 'name' | 'image'> & { readonly reason: string };
+
 export type UnfinishedTracked = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason'> & {
   /** The reference it was created from, as the engine lists it. */
   readonly image: string;

@@ -1,4 +1,3 @@
-import type { RunningService } from '../../domain/run/running-service.ts';
 import { check } from './commands/check.ts';
 import { createConfig } from './commands/config.ts';
 import { createContainers } from './commands/containers.ts';
@@ -10,6 +9,7 @@ import { run } from './commands/run.ts';
 import { update } from './commands/update.ts';
 import { exitCodes, type CommandContext, type CommandFunction, type LookFunction } from './context/context.ts';
 import { failureDocument } from './context/documents.ts';
+import type { Sources } from './context/views.ts';
 import { failureLines } from './context/failure.ts';
 import { printDocument, printLines, styleFor } from './render/print.ts';
 
@@ -20,11 +20,11 @@ export const commandFunctions = { run, check, update, rollback, recover } as con
 
 /** The commands that show what a service tells. */
 export const lookFunctions = {
-  containers: ({ read }) => createContainers((signal) => read('containers/details', signal)),
-  history: ({ read }) => createHistory((signal) => read('history', signal)),
-  events: ({ follow }) => createEvents(follow),
-  config: ({ read }) => createConfig((signal) => read('config', signal)),
-} as const satisfies Readonly<Record<string, (service: RunningService) => LookFunction>>;
+  containers: (sources) => createContainers(sources.containers),
+  history: (sources) => createHistory(sources.history),
+  events: (sources) => createEvents(sources.follow),
+  config: (sources) => createConfig(sources.config),
+} as const satisfies Readonly<Record<string, (sources: Sources) => LookFunction>>;
 
 /** Carries a command out; whatever goes wrong is told in words, and becomes the exit code. Never throws. */
 export async function carryOut<Context extends Listeners>(

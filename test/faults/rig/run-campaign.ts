@@ -97,7 +97,9 @@ async function strikeOnce(
   // A repeated pull is no repair.
   const repairs = third.changes.filter(({ path }) => !path.includes('/images/create'));
   if (repairs.length > 0) all.push(`a second start still had to repair: ${repairs.map(({ path }) => path).join(', ')}`);
-  const byEngine = all.filter((fault) => campaign.engineDies === true && isEnginesOwn(fault, call, shape));
+  const byEngine = all.filter(
+    (fault) => campaign.engineDies === true && isEnginesOwn(fault, point, shape, first.changes),
+  );
   const faults = all.filter((fault) => !byEngine.includes(fault));
   const printed = runs.map(({ output }, index) => `run ${index + 1}: ${output}`);
   return {
@@ -109,11 +111,19 @@ async function strikeOnce(
 }
 
 /** Before there is a journal and once the old container is gone, no transaction knows what ran before the engine died. */
-function isEnginesOwn(fault: string, { change, of }: Call, { selfRemoving }: Shape): boolean {
-  if (selfRemoving === true) return isRemovedByEngine(fault, change - 1, of);
+function isEnginesOwn(fault: string, point: Point, { selfRemoving }: Shape, made: Run['changes']): boolean {
+  const { change, of } = point.call;
+  const isDown = fault.endsWith(' is exited');
+  if (selfRemoving === true) return isRemovedByEngine(fault, change - 1, of) || (isDown && isUnmarked(point, made));
   const journal = of.findIndex((text) => text.includes('/containers/create'));
   const end = of.findLastIndex((text) => text.startsWith('DELETE '));
-  return fault.endsWith(' is exited') && (change - 1 <= journal || change - 1 >= end);
+  return isDown && (change - 1 <= journal || change - 1 >= end);
+}
+
+/** Whether the struck update had removed its mark: then the container without `--rm` that took the place is down as any is. */
+function isUnmarked({ call, incident }: Point, made: Run['changes']): boolean {
+  const unmark = 1 + made.findIndex(({ method, path }) => method === 'DELETE' && path.includes('/images/upkeep-open'));
+  return unmark > 0 && (unmark < call.change || (unmark === call.change && !incident.name.endsWith('before')));
 }
 
 /** An engine that starts removes what is `--rm`: nothing stands in for it before its stand-in is there, and after the commit. */

@@ -189,6 +189,8 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
 
   json: printing,
   exitCode: printing,
+  all: printing,
+  changed: printing,
   porcelain: printing,
   logLevel: printing,
   logFormat: printing,

@@ -194,6 +194,18 @@ describe('a template of the user', () => {
     expect(composer({ template: '{{with .Report}}x{{end}}' }).run(run([web]), 'info')).toBeUndefined();
   });
 
+  test('that would never say anything is known at the start, with the option that it lacks', () => {
+    const told = (change: Partial<WatchtowerTextOptions>) => {
+      const failures: string[] = [];
+      composer(change, failures);
+      return failures;
+    };
+    const template = '{{range .Report.Updated}}{{.Name}}{{end}}';
+    expect(told({ template })).toEqual([expect.stringMatching(/says nothing .* --notification-report/)]);
+    expect(told({ template, report: true })).toEqual([]);
+    expect(told({ template: '{{if eq 1 2}}x{{end}}', report: true })).toEqual([expect.stringMatching(/failure$/)]);
+  });
+
   test.each([
     ['{{.Hostname}}', 'there is no .Hostname in a message; did you mean .Host?'],
     ['{{', 'the action has no end'],

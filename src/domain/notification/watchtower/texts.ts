@@ -32,6 +32,10 @@ export function createWatchtowerComposer(options: WatchtowerTextOptions): Compos
   const standard = builtIn(options.report ? 'default' : 'default-legacy');
   const samples = [runSaid(madeUpRun(0), 'debug', options), startSaid(madeUpStart(0, '0.0.0'), 'debug', options)];
   const own = readOwnTemplate(options.template, samples.map(dataOf), options.onTemplateFailure);
+  if (own !== undefined && samples.every((said) => say(said).trim() === '')) {
+    const why = options.report ? '' : ': without --notification-report, .Report is empty';
+    options.onTemplateFailure(`It says nothing about a run with an update and a failure${why}`);
+  }
 
   function compose(said: Said): Draft | undefined {
     const text = say(said);

@@ -14,6 +14,7 @@ export const decisionRules = {
     default: false,
     meaning: 'Report newer images; update no container',
     example: 'true',
+    isCommon: true,
     label: {
       name: 'monitor-only',
       value: truthOrEmpty,
@@ -61,6 +62,7 @@ export const decisionRules = {
     months: true,
     meaning: 'Minimum age of a new image; M is a month of 30 days',
     example: '3d',
+    isCommon: true,
     label: {
       name: 'cooldown-delay',
       value: cooldown,

@@ -93,6 +93,8 @@ type Shared<Value> = {
   /** Text in docs and help in place of a default value. */
   readonly defaultMeaning?: string;
   readonly example: string;
+  /** `--help` lists it; the others stand in `--help --all`. */
+  readonly isCommon?: true;
   /** Its value is never printed. */
   readonly secret?: boolean;
   /** Not for people: Upkeep tells itself with it, and shows it to nobody. */

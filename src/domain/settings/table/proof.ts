@@ -40,6 +40,7 @@ export const proofRules = {
     meaning:
       'Time that a new container must run without a restart before the old one is removed; a HEALTHCHECK and a probe must pass too',
     example: '30s',
+    isCommon: true,
     label: { name: 'health-window', value: wait, fromImage: 'counts', effect: 'overrides', note: '1h at most' },
     usedBy: 'replacement',
   },
@@ -69,6 +70,7 @@ export const proofRules = {
     meaning:
       'Probe that a new container must pass before the old one is removed: http://:PORT/PATH or tcp://:PORT at its own address, or exec:COMMAND inside it',
     example: 'http://:8080/healthz',
+    isCommon: true,
     label: {
       name: 'health-probe',
       value: healthProbe,

@@ -20,6 +20,7 @@ export const selectionRules = {
     default: false,
     meaning: 'Watch only containers with the label upkeep.enable=true',
     example: 'true',
+    isCommon: true,
     usedBy,
   },
   disableContainers: {
@@ -33,6 +34,7 @@ export const selectionRules = {
     default: [],
     meaning: 'Exclude these containers: names, or regular expressions that match the whole name',
     example: 'db,cache-.*',
+    isCommon: true,
     usedBy,
   },
   monitorImageNames: {
@@ -99,6 +101,7 @@ export const selectionRules = {
     default: false,
     meaning: 'Watch created and exited containers too; update them without a start',
     example: 'true',
+    isCommon: true,
     usedBy,
   },
   includeRestarting: {
@@ -131,6 +134,7 @@ export const selectionRules = {
     defaultMeaning: "the upkeep.scope label of Upkeep's own container, else none",
     meaning: 'Watch only containers whose label upkeep.scope has this value; "none" means containers without the label',
     example: 'staging',
+    isCommon: true,
     usedBy,
   },
 } as const satisfies Rules;

@@ -56,6 +56,7 @@ export const updateRules = {
     meaning:
       'Keep the old container for this time after an update, stopped and under another name, so that upkeep rollback can start it again',
     example: '2d',
+    isCommon: true,
     label: {
       name: 'keep-old',
       value: keepTime,
@@ -113,6 +114,7 @@ export const updateRules = {
     default: false,
     meaning: 'Remove the old image after an update, unless a container still uses it',
     example: 'true',
+    isCommon: true,
     usedBy: 'update',
   },
   removeVolumes: {

@@ -28,15 +28,27 @@ describe('check()', () => {
     );
     expect(code).toBe(0);
     expect(fake.out().split('\n')).toEqual([
-      'CONTAINER  IMAGE        STATUS            WHY',
-      'web        nginx:1.27   update available  A newer image of "nginx:1.27" is available',
-      'db         postgres:16  up to date        Runs the newest image of its tag',
-      'api        api:1        unknown           Cannot check "api:1": connection refused',
+      'CONTAINER  STATUS                IMAGE        WHY',
+      'api        could not be checked  api:1        Cannot check "api:1": connection refused',
+      'web        update ready          nginx:1.27',
+      'db         up to date            postgres:16',
       '',
-      '3 containers: 1 up to date, 1 update available, 1 unknown (1 more not watched)',
+      '3 containers: 1 could not be checked, 1 update ready, 1 up to date (1 more not watched)',
       '',
     ]);
     expect(fake.err()).toBe('');
+  });
+
+  test('names versions old → new and for how long the new one has been out, where they are known', async () => {
+    const versions = { version: '1.27.3', latestVersion: '1.27.4', releasedAtMs: Date.UTC(2025, 11, 29) };
+    const newer = { ...web, ...versions };
+    const same = { ...db, version: '16.4', releasedAtMs: 0 };
+    const { fake } = await run(['check'], checkReport([same, newer]));
+    expect(fake.out().split('\n').slice(0, 3)).toEqual([
+      'CONTAINER  STATUS        VERSION          OUT FOR  IMAGE',
+      'web        update ready  1.27.3 → 1.27.4  3d       nginx:1.27',
+      'db         up to date    16.4                      postgres:16',
+    ]);
   });
 
   test('with --json prints one document with the fields of the HTTP interface', async () => {
@@ -106,13 +118,13 @@ describe('check()', () => {
     );
     expect(await check(scene.context)).toBe(0);
     expect(screens[0]?.slice(1)).toEqual([
-      expect.stringMatching(/^web +nginx:1.27 +update available +A newer image/),
-      expect.stringMatching(/^db +waiting$/),
+      expect.stringMatching(/^web +update ready +nginx:1.27$/),
+      expect.stringMatching(/^db +waits for its turn$/),
       '',
     ]);
     expect(scene.fake.screen().slice(1, 3)).toEqual([
-      expect.stringMatching(/^web +nginx:1.27 +update available/),
-      expect.stringMatching(/^db +postgres:16 +up to date/),
+      expect.stringMatching(/^web +update ready +nginx:1.27$/),
+      expect.stringMatching(/^db +up to date +postgres:16$/),
     ]);
     expect(scene.application.listeners()).toBe(0);
     expect(scene.clock.sleepers()).toBe(0);

@@ -5,7 +5,7 @@ import { showLiveTable } from '../render/live-table.ts';
 import { isWatched, printDocument, printLines, printTable, styleFor } from '../render/print.ts';
 import type { CheckReport } from '../context/application-types.ts';
 import { refuseUnmatched } from '../../../domain/check/unmatched.ts';
-import { countsOf, statusWording } from '../render/wording.ts';
+import { countsOf, statusWording } from '../words/wording.ts';
 
 /** `upkeep check`: asks, tells, changes nothing. */
 export async function check(context: CommandContext): Promise<number> {
@@ -28,10 +28,11 @@ async function watchedCheck({ application, settings, terminal, clock, signal }: 
   }
 }
 
-function printReport({ settings, terminal }: CommandContext, report: CheckReport): void {
+function printReport({ settings, terminal, clock }: CommandContext, report: CheckReport): void {
   const { containers, unwatched, unfinished } = report;
   const style = styleFor(terminal.out, settings);
-  if (containers.length + unfinished.length > 0) printTable(terminal, checkTable(containers, unfinished), style);
+  if (containers.length + unfinished.length > 0)
+    printTable(terminal, checkTable(containers, unfinished, clock.nowMs()), style);
   const counts = countsOf(
     containers.map(({ status }) => status),
     statusWording,

@@ -1,47 +1,40 @@
-import { isJsonObject, type JsonObject } from '../../../domain/run/running-service.ts';
-import { exitCodes, type LookFunction, type ReadDocument } from '../context/context.ts';
-import { listOf, textOf } from '../render/fields.ts';
+import { printable } from '../../../domain/text/printable.ts';
+import { exitCodes, type LookFunction } from '../context/context.ts';
+import type { Ask, ConfigView } from '../context/views.ts';
 import { printDocument, printLines, printTable, styleFor } from '../render/print.ts';
 import type { Table } from '../terminal/table.ts';
 
-/** `upkeep config`: every option with its value and where that came from. */
-export function createConfig(read: ReadDocument): LookFunction {
+/** `upkeep config`: every option with its value and source, or those that are not left at their default. */
+export function createConfig(ask: Ask<ConfigView>): LookFunction {
   return async ({ settings, terminal, signal }) => {
-    const document = await read(signal);
-    const table = tableOf(optionsIn(document));
-    if (settings.output.json) {
-      printDocument(terminal, document);
+    const { view, document } = await ask(signal);
+    const { json, changed } = settings.output;
+    const isShown = ({ source }: { readonly source: string }) => !changed || source !== 'default';
+    if (json) {
+      const { options } = document;
+      const shown = Array.isArray(options) && changed ? { options: options.filter(isShown) } : {};
+      printDocument(terminal, { ...document, ...shown });
       return exitCodes.done;
     }
-    printTable(terminal, table, styleFor(terminal.out, settings));
-    const { config } = document;
-    const watched = isJsonObject(config) ? textOf(config, 'filter_desc', 2000) : '';
-    if (watched !== '') printLines(terminal.out, ['', `Watched: ${watched}`]);
+    const options = view.options.filter(isShown);
+    if (options.length > 0) printTable(terminal, tableOf(options), styleFor(terminal.out, settings));
+    else printLines(terminal.out, ['All options have their defaults']);
+    if (view.watched !== '') printLines(terminal.out, ['', `Watched: ${printable(view.watched, 2000)}`]);
     return exitCodes.done;
   };
 }
 
-/** Services of the Watchtower family list no options, but tell the settings. */
-function optionsIn(document: JsonObject): readonly JsonObject[] {
-  const { config, options } = document;
-  if (options !== undefined || !isJsonObject(config)) return listOf(document, 'options');
-  return Object.entries(config).map(([name, value]) => ({ name, value: String(value) }));
-}
-
-function tableOf(options: readonly JsonObject[]): Table {
+function tableOf(options: ConfigView['options']): Table {
   return {
     columns: [
       { title: 'OPTION', min: 16, keep: 'start', expendable: 0 },
-      { title: 'VALUE', min: 16, keep: 'start', expendable: 0 },
-      { title: 'FROM', min: 10, keep: 'start', expendable: 1 },
+      { title: 'VALUE', min: 16, keep: 'start', expendable: 1 },
+      { title: 'FROM', min: 10, keep: 'start', expendable: 2 },
     ],
-    rows: options.map((option) => {
-      const source = textOf(option, 'source');
-      return [
-        { text: textOf(option, 'name'), style: 'plain' },
-        { text: textOf(option, 'value', 2000), style: source === 'default' ? 'plain' : 'bold' },
-        { text: source, style: source === 'default' ? 'grey' : 'plain' },
-      ];
-    }),
+    rows: options.map(({ name, value, source }) => [
+      { text: printable(name, 300), style: 'plain' },
+      { text: printable(value, 2000), style: source === 'default' ? 'plain' : 'bold' },
+      { text: printable(source, 300), style: source === 'default' ? 'grey' : 'plain' },
+    ]),
   };
 }

@@ -1,95 +1,77 @@
-import type { Cell } from '../terminal/cell.ts';
 import { ServiceError } from '../../../domain/errors.ts';
+import { isJsonObject, type JsonObject } from '../../../domain/run/running-service.ts';
 import { namePattern } from '../../../domain/text/name-pattern.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import type { JsonObject } from '../../../domain/run/running-service.ts';
-import { shortImage } from '../render/container-table.ts';
-import { exitCodes, type LookFunction, type ReadDocument } from '../context/context.ts';
-import { listOf, textOf } from '../render/fields.ts';
+import { exitCodes, type LookFunction } from '../context/context.ts';
+import type { Ask, ContainersView, UnwatchedView } from '../context/views.ts';
+import { fleetTable } from '../render/fleet-table.ts';
 import { printDocument, printLines, printTable, styleFor } from '../render/print.ts';
-import type { Table } from '../terminal/table.ts';
-import { unfinishedWording, type Wording } from '../render/wording.ts';
 
-/** `upkeep containers`: what is watched, with what is known of it already. */
-export function createContainers(read: ReadDocument): LookFunction {
-  return async ({ settings, terminal, signal }) => {
-    const document = await read(signal);
-    const unfinished = document['unfinished'] === undefined ? [] : listOf(document, 'unfinished');
-    const picked = chosen([...listOf(document, 'containers'), ...unfinished], settings.request.containers);
-    const containers = picked.filter((container) => !unfinished.includes(container));
-    const held = new Set(unfinished.map(nameOf));
-    const shown = picked.filter((container) => unfinished.includes(container) || !held.has(nameOf(container)));
+/** `upkeep containers`: the watched containers with the results of their last checks, and with `--all` the others. */
+export function createContainers(ask: Ask<ContainersView>): LookFunction {
+  return async ({ settings, terminal, clock, signal }) => {
+    const { view, document } = await ask(signal);
+    const { containers: names } = settings.request;
+    const isAll = settings.output.all;
+    refuseStrange(names, view, isAll);
+    const isChosen = chooserOf(names);
     if (settings.output.json) {
-      printDocument(terminal, { ...document, containers, count: containers.length });
+      printDocument(terminal, chosenDocument(document, isChosen, isAll));
       return exitCodes.done;
     }
-    if (shown.length > 0) printTable(terminal, tableOf(shown), styleFor(terminal.out, settings));
+    const containers = view.containers.filter(isChosen);
+    const unwatched = (view.unwatched ?? []).filter(isChosen);
+    const shown = isAll ? unwatched : [];
+    if (containers.length + shown.length > 0)
+      printTable(terminal, fleetTable(containers, shown, clock.nowMs()), styleFor(terminal.out, settings));
     else printLines(terminal.out, ['No container is watched']);
+    if (names.length === 0) printLines(terminal.out, others(view.unwatched, isAll));
     return exitCodes.done;
   };
 }
 
-/** Throws `not-found` for every name that means no container. */
-function chosen(containers: readonly JsonObject[], names: readonly string[]): readonly JsonObject[] {
-  if (names.length === 0) return containers;
-  const patterns = names.map((name) => ({ name, means: namePattern(name) }));
-  const strange = patterns.filter(({ means }) => !containers.some((container) => means(nameOf(container))));
-  if (strange.length > 0)
-    throw new ServiceError(
-      'not-found',
-      strange.map(({ name }) => `Cannot show ${quoted(name)}: no watched container has this name`).join('\n'),
-      { remedy: '"upkeep containers" without names lists what is watched' },
-    );
-  return containers.filter((container) => patterns.some(({ means }) => means(nameOf(container))));
+type Named = { readonly name: string };
+
+function chooserOf(names: readonly string[]): (container: Named) => boolean {
+  const patterns = names.map(namePattern);
+  return ({ name }) => patterns.length === 0 || patterns.some((means) => means(name));
+}
+
+/** Throws `not-found` for every name that means no container of the list. */
+function refuseStrange(names: readonly string[], { containers, unwatched = [] }: ContainersView, isAll: boolean): void {
+  const listed: readonly Named[] = isAll ? [...containers, ...unwatched] : containers;
+  const strange = names.filter((name) => !listed.some(chooserOf([name])));
+  if (strange.length === 0) return;
+  const message = strange.map((name) => `Cannot show ${quoted(name)}: ${whyStrange(name, unwatched)}`).join('\n');
+  throw new ServiceError('not-found', message, {
+    remedy: '"upkeep containers" without names lists what is watched, with --all also the others',
+  });
+}
+
+function whyStrange(name: string, unwatched: readonly UnwatchedView[]): string {
+  const known = unwatched.find(chooserOf([name]));
+  return known === undefined ? 'no watched container has this name' : `it is not watched: it ${known.reason}`;
+}
+
+function others(unwatched: ContainersView['unwatched'], isAll: boolean): readonly string[] {
+  if (unwatched === undefined)
+    return isAll ? ['', 'This service does not list the containers that it does not watch'] : [];
+  if (isAll || unwatched.length === 0) return [];
+  return ['', `${unwatched.length} more not watched: --all lists them`];
+}
+
+/** The document of the API, of the containers that are named. */
+function chosenDocument(document: JsonObject, isChosen: (one: Named) => boolean, isAll: boolean): JsonObject {
+  const chosen = (list: unknown) => (Array.isArray(list) ? list.filter((entry) => isChosen(nameIn(entry))) : list);
+  const { unwatched, ...watched } = document;
+  const containers = chosen(watched['containers']);
+  const count = Array.isArray(containers) ? containers.length : 0;
+  const rest = isAll && unwatched !== undefined ? { unwatched: chosen(unwatched) } : {};
+  return { ...watched, containers, count, ...rest };
 }
 
 /** As it is, to be compared. */
-function nameOf({ name }: JsonObject): string {
-  return typeof name === 'string' ? name : '';
-}
-
-function tableOf(containers: readonly JsonObject[]): Table {
-  return {
-    columns: [
-      { title: 'CONTAINER', min: 12, keep: 'start', expendable: 0 },
-      { title: 'IMAGE', min: 16, keep: 'end', expendable: 2 },
-      { title: 'STATE', min: 8, keep: 'start', expendable: 1 },
-      { title: 'UPDATE', min: 10, keep: 'start', expendable: 1 },
-      { title: 'WHY', min: 20, keep: 'start', expendable: 3 },
-    ],
-    rows: containers.map(rowOf),
-  };
-}
-
-function rowOf(container: JsonObject): readonly Cell[] {
-  return [
-    { text: textOf(container, 'name'), style: 'bold' },
-    { text: shortImage(textOf(container, 'image')), style: 'plain' },
-    { text: stateOf(container), style: 'plain' },
-    updateOf(container),
-    { text: textOf(container, 'reason', 2000), style: 'plain' },
-  ];
-}
-
-/** Of the list beside the containers: such an entry has no state of a container. */
-function isUnfinished(entry: JsonObject): boolean {
-  return typeof entry['state'] === 'string';
-}
-
-/** Services of the Watchtower family say only whether it runs. */
-function stateOf(container: JsonObject): string {
-  if (isUnfinished(container)) return 'not settled';
-  const state = textOf(container, 'status') || (container['running'] === true ? 'running' : 'not running');
-  const health = textOf(container, 'health');
-  return health === '' || health === 'none' ? state : `${state} (${health})`;
-}
-
-/** That a check found nothing may also mean that it could not look: the reason tells. */
-function updateOf(container: JsonObject): Wording {
-  if (isUnfinished(container))
-    return unfinishedWording[container['state'] === 'repair pending' ? 'repair pending' : 'in progress'];
-  if (container['stale'] === true) return { text: 'available', style: 'yellow' };
-  if (container['update_available'] === true) return { text: 'held back', style: 'cyan' };
-  if (typeof container['checked_at'] === 'string') return { text: 'none found', style: 'plain' };
-  return { text: 'not checked', style: 'grey' };
+function nameIn(entry: unknown): Named {
+  const name = isJsonObject(entry) ? entry['name'] : undefined;
+  return { name: typeof name === 'string' ? name : '' };
 }

@@ -6,7 +6,7 @@ import type { CommandContext } from '../context/context.ts';
 import { type LiveTable, showLiveTable } from '../render/live-table.ts';
 import { isWatched, printLines, printTable, styleFor } from '../render/print.ts';
 import { writeEventLines } from '../render/progress.ts';
-import { outcomeWording } from '../render/wording.ts';
+import { outcomeWording } from '../words/wording.ts';
 import type { Style } from '../terminal/style.ts';
 import { wrapText } from '../terminal/width.ts';
 

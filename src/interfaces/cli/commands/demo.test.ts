@@ -109,7 +109,7 @@ describe('createDemo()', () => {
     scene.interrupt.abort();
     expect(await code).toBe(0);
     expect(scene.fake.screen().slice(-4)).toEqual([
-      'web        nginx:1.27  up to date',
+      'web        up to date  nginx:1.27',
       '',
       'Rounds: 1; replaced: 0; brought back: 0; failed: 0; 10 of 10 containers are running',
       '',

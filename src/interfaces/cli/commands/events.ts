@@ -1,11 +1,11 @@
 import { printableJson } from '../../../domain/text/printable.ts';
-import type { RunningService } from '../../../domain/run/running-service.ts';
 import { exitCodes, type LookFunction } from '../context/context.ts';
+import type { Sources } from '../context/views.ts';
 import { eventLine } from '../render/event-line.ts';
 import { styleFor } from '../render/print.ts';
 
 /** `upkeep events`: what a running service does, until the user asks to stop. */
-export function createEvents(follow: RunningService['follow']): LookFunction {
+export function createEvents(follow: Sources['follow']): LookFunction {
   return async ({ settings, terminal: { out }, signal }) => {
     const style = styleFor(out, settings);
     try {

@@ -1,62 +1,54 @@
-import type { Cell } from '../terminal/cell.ts';
-import { formatDuration } from '../../../domain/text/duration.ts';
-import type { JsonObject } from '../../../domain/run/running-service.ts';
-import { exitCodes, type LookFunction, type ReadDocument } from '../context/context.ts';
-import { listOf, numberOf, textOf } from '../render/fields.ts';
+import { printable } from '../../../domain/text/printable.ts';
+import { exitCodes, type LookFunction } from '../context/context.ts';
+import type { Ask, PastOutcome, PastRun } from '../context/views.ts';
 import { printDocument, printLines, printTable, styleFor } from '../render/print.ts';
+import { sayRoughly } from '../words/downtime.ts';
+import { versionCell } from '../words/version-cell.ts';
+import { wordingOfOutcome } from '../words/wording.ts';
+import type { Cell } from '../terminal/cell.ts';
 import type { Table } from '../terminal/table.ts';
 
-/** `upkeep history`: the updates of a running service, oldest first. */
-export function createHistory(read: ReadDocument): LookFunction {
+/** `upkeep history`: the updates of a running service with their containers, oldest first. */
+export function createHistory(ask: Ask<readonly PastRun[]>): LookFunction {
   return async ({ settings, terminal, signal }) => {
-    const document = await read(signal);
-    const entries = listOf(document, 'entries');
+    const { view, document } = await ask(signal);
     if (settings.output.json) printDocument(terminal, document);
-    else if (entries.length > 0) printTable(terminal, tableOf(entries), styleFor(terminal.out, settings));
+    else if (view.length > 0) printTable(terminal, tableOf(view), styleFor(terminal.out, settings));
     else printLines(terminal.out, ['The service has made no update since its start']);
     return exitCodes.done;
   };
 }
 
-function tableOf(entries: readonly JsonObject[]): Table {
+function tableOf(runs: readonly PastRun[]): Table {
   return {
     columns: [
       { title: 'ENDED', min: 20, keep: 'start', expendable: 0 },
-      { title: 'BEGUN BY', min: 8, keep: 'start', expendable: 3 },
-      { title: 'TOOK', min: 6, keep: 'start', expendable: 4 },
-      { title: 'CHECKED', min: 7, keep: 'start', expendable: 2 },
       { title: 'UPDATED', min: 7, keep: 'start', expendable: 1 },
       { title: 'FAILED', min: 6, keep: 'start', expendable: 1 },
-      { title: 'WHAT FAILED', min: 20, keep: 'start', expendable: 5 },
+      { title: 'CHECKED', min: 7, keep: 'start', expendable: 2 },
+      { title: 'TOOK', min: 6, keep: 'start', expendable: 3 },
+      { title: 'BEGUN BY', min: 8, keep: 'start', expendable: 4 },
+      { title: 'CONTAINERS', min: 20, keep: 'start', expendable: 5, isSentence: true },
     ],
-    rows: entries.map(rowOf),
+    rows: runs.map(rowOf),
   };
 }
 
-function rowOf(entry: JsonObject): readonly Cell[] {
-  const failed = numberOf(entry, 'failed');
+function rowOf({ endedAt, trigger, durationMs, scanned, updated, failed, containers }: PastRun): readonly Cell[] {
   return [
-    { text: textOf(entry, 'timestamp').replace(/\.\d+/, ''), style: 'plain' },
-    { text: textOf(entry, 'trigger'), style: 'plain' },
-    { text: tookOf(entry), style: 'plain' },
-    { text: textOf(entry, 'scanned'), style: 'plain' },
-    { text: textOf(entry, 'updated'), style: numberOf(entry, 'updated') > 0 ? 'green' : 'plain' },
-    { text: textOf(entry, 'failed'), style: failed > 0 ? 'red' : 'plain' },
-    { text: failuresOf(entry), style: 'plain' },
+    { text: printable(endedAt, 40).replace(/\.\d+/, ''), style: 'plain' },
+    { text: String(updated), style: updated > 0 ? 'green' : 'plain' },
+    { text: String(failed), style: failed > 0 ? 'red' : 'plain' },
+    { text: String(scanned), style: 'plain' },
+    { text: durationMs === undefined ? '' : sayRoughly(durationMs), style: 'plain' },
+    { text: printable(trigger, 40), style: 'plain' },
+    { text: containers.map(sayContainer).join('\n'), style: 'plain' },
   ];
 }
 
-function tookOf(entry: JsonObject): string {
-  return typeof entry['duration_ms'] === 'number' ? formatDuration(numberOf(entry, 'duration_ms')) : '';
-}
-
-/** Services of the Watchtower family do not tell. */
-function failuresOf(entry: JsonObject): string {
-  if (entry['failures'] === undefined) return '';
-  return listOf(entry, 'failures')
-    .map((failure) => {
-      const outcome = textOf(failure, 'outcome') === 'rolled_back' ? 'rolled back' : 'failed';
-      return `${textOf(failure, 'name')}: ${outcome}: ${textOf(failure, 'reason', 2000)}`;
-    })
-    .join('; ');
+/** `web updated 1.27.3 → 1.27.4`, and a reason where there is one. */
+function sayContainer({ name, outcome, reason, ...versions }: PastOutcome): string {
+  const what = [printable(name, 300), wordingOfOutcome(outcome).text, versionCell(versions).text];
+  const why = reason === '' ? '' : `: ${printable(reason, 2000)}`;
+  return `${what.filter((part) => part !== '').join(' ')}${why}`;
 }

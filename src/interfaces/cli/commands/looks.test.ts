@@ -3,6 +3,7 @@ import { createCommandScene } from '../../../../test/support/command-scene.ts';
 import type { FakeTerminalOptions } from '../../../../test/support/fake-terminal.ts';
 import type { JsonObject, RunningService, ServiceDocument } from '../../../domain/run/running-service.ts';
 import { carryOut, lookFunctions } from '../cli.ts';
+import { createRemoteSources } from '../context/remote-sources.ts';
 
 const url = ['--url', 'http://service:8080'];
 const evil = 'x\u001b[2J\u009b\r\u202e';
@@ -22,11 +23,11 @@ describe('containers()', () => {
     const { code, fake } = await look(['containers'], { 'containers/details': document });
     expect(code).toBe(0);
     expect(fake.out().split('\n')).toEqual([
-      'CONTAINER  IMAGE        STATE              UPDATE       WHY',
-      'web        nginx:1.27   running            available    Newer',
-      'db         postgres:16  running (healthy)  held back    Monitored',
-      'api        api:1        exited             none found   The registry cannot be reached',
-      'old        old:1        not running        not checked',
+      'CONTAINER  UPDATE           STATE              IMAGE        WHY',
+      'web        update ready     running            nginx:1.27   Newer',
+      'db         held back        running (healthy)  postgres:16  Monitored',
+      'api        no update found  exited             api:1        The registry cannot be reached',
+      'old        not checked yet  not running        old:1',
       '',
     ]);
   });
@@ -42,6 +43,59 @@ describe('containers()', () => {
     const { code, fake } = await look(['containers', 'web', 'wbe'], { 'containers/details': document });
     expect([code, fake.out()]).toEqual([1, '']);
     expect(fake.err()).toContain('upkeep: Cannot show "wbe": no watched container has this name\n');
+  });
+
+  test('with verdicts and versions, those that need a person come first, and a reason stands only where there is one', async () => {
+    const { fake } = await look(['containers'], {
+      'containers/details': {
+        containers: [
+          { ...containers[0], name: 'fine', verdict: 'fresh', version: '1.27.4', reason: 'Runs the newest image' },
+          {
+            ...containers[0],
+            verdict: 'stale',
+            version: '1.27.3',
+            latest_version: '1.27.4',
+            released_at: '2025-12-30T00:00:00Z',
+          },
+          { ...containers[2], verdict: 'unknown' },
+        ],
+        ...closing,
+      },
+    });
+    expect(fake.out().split('\n')).toEqual([
+      'CONTAINER  UPDATE                VERSION          OUT FOR  STATE    IMAGE       WHY',
+      'api        could not be checked                            exited   api:1       The registry cannot be reached',
+      'web        update ready          1.27.3 → 1.27.4  2d       running  nginx:1.27',
+      'fine       up to date            1.27.4                    running  nginx:1.27',
+      '',
+    ]);
+  });
+
+  describe('with --all', () => {
+    const unwatched = [{ name: 'old-db', image: 'postgres:12', reason: 'is stopped, and include-stopped is off' }];
+
+    test('lists what is not watched, with why', async () => {
+      const answers = { 'containers/details': { ...document, unwatched } };
+      const { fake } = await look(['containers', '--all'], answers);
+      expect(fake.out()).toMatch(/^old-db +not watched +postgres:12 +It is stopped, and include-stopped is off$/m);
+      const json = await look(['containers', '--all', '--json', 'old-.*'], answers);
+      expect(JSON.parse(json.fake.out())).toEqual({ ...document, containers: [], count: 0, unwatched });
+    });
+
+    test('and without it their number, and the way to them', async () => {
+      const answers = { 'containers/details': { ...document, unwatched } };
+      const { fake } = await look(['containers'], answers);
+      expect(fake.out()).toContain('\n\n1 more not watched: --all lists them\n');
+      const named = await look(['containers', 'old-db'], answers);
+      expect(named.fake.err()).toContain(
+        'upkeep: Cannot show "old-db": it is not watched: it is stopped, and include-stopped is off\n',
+      );
+    });
+
+    test('says it where a service does not list them', async () => {
+      const { fake } = await look(['containers', '--all'], { 'containers/details': document });
+      expect(fake.out()).toContain('\n\nThis service does not list the containers that it does not watch\n');
+    });
   });
 
   test('says that there are none', async () => {
@@ -67,9 +121,25 @@ describe('history()', () => {
   test('prints a row for each update, and what failed', async () => {
     const { fake } = await look(['history'], { history: document });
     expect(fake.out().split('\n')).toEqual([
-      'ENDED                 BEGUN BY  TOOK   CHECKED  UPDATED  FAILED  WHAT FAILED',
-      '2026-01-01T04:00:07Z  schedule  7.25s  12       2        2       api: rolled back: it exited with code 3; db: failed: no space',
-      '2026-01-02T04:00:00Z                   12       0        0',
+      'ENDED                 UPDATED  FAILED  CHECKED  TOOK  BEGUN BY  CONTAINERS',
+      '2026-01-01T04:00:07Z  2        2       12       7.3s  schedule  api rolled back: it exited with code 3; db update failed: no space',
+      '2026-01-02T04:00:00Z  0        0       12',
+      '',
+    ]);
+  });
+
+  test('names containers and versions, on a terminal each on a line of its own', async () => {
+    const updated = { name: 'web', outcome: 'updated', reason: '', from: '1.27.3', to: '1.27.4' };
+    const answers = {
+      history: { entries: [{ ...run, updated: 1, failed: 1, containers: [updated, failures[0]] }], ...closing },
+    };
+    const { fake } = await look(['history'], answers, [], undefined, { isTerminal: true, columns: 60 });
+    expect(fake.screen()).toEqual([
+      'ENDED                 UPDATED  FAILED  CHECKED  TOOK',
+      '2026-01-01T04:00:07Z  1        1       12       7.3s',
+      '  schedule',
+      '  web updated 1.27.3 → 1.27.4',
+      '  api rolled back: it exited with code 3',
       '',
     ]);
   });
@@ -101,6 +171,15 @@ describe('config()', () => {
     ]);
     const json = await look(['config', '--json'], { config: document });
     expect(JSON.parse(json.fake.out())).toEqual(document);
+  });
+
+  test('with --changed prints what is set only', async () => {
+    const { fake } = await look(['config', '--changed'], { config: document });
+    expect(fake.out().split('\n').slice(0, 3)).toEqual(['OPTION   VALUE  FROM', 'cleanup  true   --cleanup', '']);
+    const json = await look(['config', '--changed', '--json'], { config: document });
+    expect(JSON.parse(json.fake.out())).toEqual({ ...document, options: [options[0]] });
+    const none = await look(['config', '--changed'], { config: { ...document, options: [options[1]] } });
+    expect(none.fake.out()).toContain('All options have their defaults\n');
   });
 
   test('of a service that lists no options it prints the settings', async () => {
@@ -136,7 +215,7 @@ describe('events()', () => {
       'web: updating nginx:1.27 to aaaaaaaaaaaa',
       'web: updated (down for 215ms)',
       'web: rolled back (down for 1.5s): it exited',
-      'web: failed: no space',
+      'web: update failed: no space',
       'web: deferred: stopping',
       'Old images removed: 2',
       '3 checked, 1 updated, 2 failed',
@@ -209,5 +288,5 @@ async function look(
   };
   const create = Object.entries(lookFunctions).find(([name]) => name === command)?.[1];
   if (create === undefined) throw new Error(`no command: ${command}`);
-  return { code: await carryOut(create(service), scene.context), ...scene };
+  return { code: await carryOut(create(createRemoteSources(service)), scene.context), ...scene };
 }

@@ -223,7 +223,7 @@ describe('run()', () => {
 
     test.each([
       ['logs', 'the nearest command is "events"'],
-      ['completion', 'the commands are run, check, update'],
+      ['documentation', 'the commands are run, check, update'],
       ['rn', 'the nearest command is "run"'],
     ])('%s is refused on a terminal, before anything is done', async (word, nearby) => {
       const { context, fake, application } = scene(['run', word], true);

@@ -2,6 +2,7 @@ import type { Settings } from '../../../config/read/settings.ts';
 import type { Schedule } from '../../../domain/schedule/schedule.ts';
 import { exitCodes, type CommandContext } from '../context/context.ts';
 import { codesOfSession, type FindingCode, gravest } from '../context/exit-code.ts';
+import { logBanner } from '../render/banner.ts';
 import { logEvents } from '../render/log-events.ts';
 import { printOutcomes } from '../render/porcelain.ts';
 import { recoverFirst, tellRecovered } from './recover-first.ts';
@@ -21,6 +22,7 @@ export async function run(context: CommandContext): Promise<number> {
   signal.addEventListener('abort', () => void api?.stop(), { once: true });
   try {
     const repaired = settings.run.once ? await recoverFirst(context) : await recoverWhenReachable(context);
+    if (!settings.run.once) await logBanner(context);
     const strayCount = await warnOfStrayNames(context);
     const stray = strayCount > 0 ? exitCodes.unsettled : exitCodes.done;
     const { updateOnStart } = settings.run;

@@ -83,20 +83,20 @@ describe('update()', () => {
       },
     });
     expect(fake.out().split('\n')).toEqual([
-      'web: update available: Newer',
+      'web: update ready: Newer',
       `web: updating nginx:1.27 to ${idOf('new').slice(0, 12)}`,
       'web: pulling',
       'web: updated (down for 215ms)',
-      'CONTAINER  IMAGE       STATUS       WHY',
-      'web        nginx:1.27  updated      down for 215ms',
-      'api        api:1       rolled back  the new version exited with code 3',
-      'db         db:1        up to date',
+      'CONTAINER  STATUS       IMAGE       WHY',
+      'api        rolled back  api:1       the new version exited with code 3',
+      'web        updated      nginx:1.27  down for 215ms',
+      'db         up to date   db:1',
       '',
       'The last log lines of the new api:',
       '  | starting',
       String.raw`  | \x1b[31mboom\x1b[0m`,
       '',
-      '3 containers: 1 updated, 1 up to date, 1 rolled back in 12.3s',
+      '3 containers: 1 rolled back, 1 updated, 1 up to date in 12.3s',
       '',
     ]);
   });

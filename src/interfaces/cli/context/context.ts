@@ -1,8 +1,8 @@
 import type { Application } from '../../../application/application.ts';
 import type { Settings } from '../../../config/read/settings.ts';
 import type { StartFacts } from '../../../domain/notification/run-facts.ts';
+import type { EngineReader } from '../../../domain/outside/engine-reader.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
-import type { JsonObject } from '../../../domain/run/running-service.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 /** All that a command works with. */
@@ -16,6 +16,8 @@ export type CommandContext = {
   readonly isAttended: boolean;
   /** Aborts when the user asks to stop. */
   readonly signal: AbortSignal;
+  /** Facts for the first lines of the service's log. */
+  readonly about?: { readonly version: string; readonly engine: EngineReader['info'] };
   /** Begins to serve the HTTP API; undefined where it is not wanted. */
   readonly serve?: () => Promise<ServedApi>;
   /** Tells who is to be notified that the service has started; undefined where nobody is. */
@@ -46,9 +48,6 @@ export type CommandFunction = (context: CommandContext) => Promise<number>;
 export type LookContext = Pick<CommandContext, 'settings' | 'terminal' | 'clock' | 'log' | 'signal'>;
 
 export type LookFunction = (context: LookContext) => Promise<number>;
-
-/** Gets a document of the API, from wherever it comes. */
-export type ReadDocument = (signal: AbortSignal) => Promise<JsonObject>;
 
 /** `unsettled`: nothing failed, and yet not all is known to be well, because something could not be checked for instance. */
 export const exitCodes = { done: 0, failed: 1, usage: 2, unsettled: 3, updatesAvailable: 10 } as const;

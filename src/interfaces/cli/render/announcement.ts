@@ -2,8 +2,8 @@ import { shortDigest } from '../../../domain/reference/digest.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
 import type { LogFields } from '../../../domain/outside/outside.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { sayDowntime } from './downtime.ts';
-import { outcomeWording, wordingOfStatus } from './wording.ts';
+import { sayDowntime } from '../words/downtime.ts';
+import { outcomeWording, wordingOfStatus } from '../words/wording.ts';
 
 /** An event as a line for people, and as data for machines. */
 export type Announcement = {

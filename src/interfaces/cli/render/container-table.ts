@@ -1,53 +1,96 @@
 import type { Cell, Column } from '../terminal/cell.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import type { ContainerOutcome } from '../../../domain/run/session.ts';
-import type { CheckedContainer, UnfinishedContainer } from '../context/application-types.ts';
-import { sayDowntime } from './downtime.ts';
+import type { CheckedContainer, UnfinishedContainer, VersionedOutcome } from '../context/application-types.ts';
+import { sayDowntime } from '../words/downtime.ts';
 import type { Table } from '../terminal/table.ts';
-import { outcomeWording, statusWording, unfinishedWording, type Wording } from './wording.ts';
+import { ageCell, versionCell } from '../words/version-cell.ts';
+import { mostUrgentFirst, outcomeWording, statusWording, unfinishedWording, type Wording } from '../words/wording.ts';
 
-/** One row per container, wherever containers are listed: name, image, state, reason. */
+/** One row per container, wherever containers are listed. */
 export const containerColumns: readonly Column[] = [
   { title: 'CONTAINER', min: 12, keep: 'start', expendable: 0 },
-  { title: 'IMAGE', min: 16, keep: 'end', expendable: 2 },
   { title: 'STATUS', min: 10, keep: 'start', expendable: 1 },
-  { title: 'WHY', min: 20, keep: 'start', expendable: 3 },
+  { title: 'VERSION', min: 10, keep: 'end', expendable: 2 },
+  { title: 'OUT FOR', min: 4, keep: 'start', expendable: 3 },
+  { title: 'IMAGE', min: 12, keep: 'end', expendable: 4 },
+  { title: 'WHY', min: 20, keep: 'start', expendable: 5, isSentence: true },
 ];
 
-/** A container with an unfinished update shows that in place of its check. */
+/** What a row says of a container. */
+type Row = {
+  readonly name: string;
+  readonly state: Wording;
+  readonly version: Cell;
+  readonly age: Cell;
+  readonly image: string;
+  /** Empty where the state says it all. */
+  readonly reason: string;
+};
+
+/** Unfinished updates first: they show that in place of their check. */
 export function checkTable(
   containers: readonly CheckedContainer[],
-  unfinished: readonly UnfinishedContainer[] = [],
+  unfinished: readonly UnfinishedContainer[],
+  nowMs: number,
 ): Table {
   const isUnfinished = new Set(unfinished.map(({ name }) => name));
   const checked = containers.filter(({ name }) => !isUnfinished.has(name));
-  const rows = [
-    ...checked.map(({ name, image, status, reason, error }) =>
-      row(name, image, statusWording[status], error ?? reason),
-    ),
-    ...unfinished.map(({ name, image, state, reason }) => row(name, image, unfinishedWording[state], reason)),
-  ];
-  return { columns: containerColumns, rows };
+  return containerTable([
+    ...mostUrgentFirst(unfinished, unfinishedWording, ({ state }) => state).map(({ name, image, state, reason }) => ({
+      ...{ name, image, state: unfinishedWording[state], reason },
+      ...unknownVersion,
+    })),
+    ...mostUrgentFirst(checked, statusWording, ({ status }) => status).map((container) => ({
+      name: container.name,
+      image: container.image,
+      state: statusWording[container.status],
+      version: versionCell({ from: container.version, to: container.latestVersion }),
+      age: ageCell(container.updateAvailable ? container.releasedAtMs : undefined, nowMs),
+      reason: reasonOfCheck(container),
+    })),
+  ]);
 }
 
-export function outcomeTable(containers: readonly ContainerOutcome[]): Table {
-  const rows = containers.map((container) =>
-    row(container.name, container.image, outcomeWording[container.outcome], sayWhy(container)),
+export function outcomeTable(containers: readonly VersionedOutcome[]): Table {
+  return containerTable(
+    mostUrgentFirst(containers, outcomeWording, ({ outcome }) => outcome).map((container) => ({
+      name: container.name,
+      image: container.image,
+      state: outcomeWording[container.outcome],
+      version: versionCell({ from: container.from, to: container.to }),
+      age: unknownVersion.age,
+      reason: sayWhy(container),
+    })),
   );
-  return { columns: containerColumns, rows };
 }
 
-function sayWhy({ reason, downtimeMs, stoppingMs }: ContainerOutcome): string {
+const unknownVersion = { version: versionCell({}), age: ageCell(undefined, 0) };
+
+/** Only where the state does not say it all. */
+function reasonOfCheck({ status, reason, error, pullDigest, latestDigest }: CheckedContainer): string {
+  const isPlainUpdate = status === 'stale' && pullDigest === latestDigest;
+  return isPlainUpdate || /^(?:fresh|pinned|local)$/.test(status) ? '' : (error ?? reason);
+}
+
+function sayWhy({ reason, downtimeMs, stoppingMs, outcome }: VersionedOutcome): string {
+  if (outcome === 'fresh') return '';
   const down = sayDowntime(downtimeMs, stoppingMs);
   if (down === '') return reason;
   return reason === '' ? down : `${reason} (${down})`;
 }
 
-function row(name: string, image: string, state: Wording, reason: string): readonly Cell[] {
+function containerTable(rows: readonly Row[]): Table {
+  return { columns: containerColumns, rows: rows.map(rowOf) };
+}
+
+/** The cells in the order of the columns. */
+export function rowOf({ name, state, version, age, image, reason }: Row): readonly Cell[] {
   return [
     { text: printable(name, longestName), style: 'bold' },
-    { text: shortImage(image), style: 'plain' },
     state,
+    version,
+    age,
+    { text: shortImage(image), style: 'plain' },
     { text: printable(reason, longestReason), style: 'plain' },
   ];
 }

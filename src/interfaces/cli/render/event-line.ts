@@ -1,8 +1,9 @@
 import { shortDigest } from '../../../domain/reference/digest.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/run/running-service.ts';
-import { sayDowntime } from './downtime.ts';
-import { numberOf, textOf } from './fields.ts';
+import { outcomeWording } from '../words/wording.ts';
+import { sayDowntime } from '../words/downtime.ts';
+import { numberOf, textOf } from '../context/fields.ts';
 import type { Style, StyleName } from '../terminal/style.ts';
 
 /** An event of the stream as a line for people: when, and what. */
@@ -25,9 +26,13 @@ const tellings: Readonly<Record<string, Telling>> = {
   },
   scan_failed: { say: (data) => `The update failed: ${textOf(data, 'error', longestWhy)}`, colour: 'red' },
   update_started: { say: sayStarted, colour: 'plain' },
-  update_completed: { say: (data) => `${textOf(data, 'container')}: updated${downOf(data)}`, colour: 'green' },
+  update_completed: {
+    say: (data) => `${textOf(data, 'container')}: ${outcomeWording.updated.text}${downOf(data)}`,
+    colour: 'green',
+  },
   update_deferred: {
-    say: (data) => `${textOf(data, 'container')}: deferred: ${textOf(data, 'reason', longestWhy)}`,
+    say: (data) =>
+      `${textOf(data, 'container')}: ${outcomeWording.deferred.text}: ${textOf(data, 'reason', longestWhy)}`,
     colour: 'cyan',
   },
   update_failed: { say: sayFailed, colour: 'red' },
@@ -51,8 +56,8 @@ function sayStarted(data: JsonObject): string {
 }
 
 function sayFailed(data: JsonObject): string {
-  const outcome = data['rolled_back'] === true ? 'rolled back' : 'failed';
-  return `${textOf(data, 'container')}: ${outcome}${downOf(data)}: ${textOf(data, 'error', longestWhy)}`;
+  const outcome = outcomeWording[data['rolled_back'] === true ? 'rolled_back' : 'failed'];
+  return `${textOf(data, 'container')}: ${outcome.text}${downOf(data)}: ${textOf(data, 'error', longestWhy)}`;
 }
 
 function downOf(data: JsonObject): string {

@@ -1,12 +1,13 @@
 import { shortDigest } from '../../../domain/reference/digest.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { PlannedMember, PlannedTransaction, UpdatePlan } from '../../../domain/plan/update-plan.ts';
-import type { PlanReport, RehearsalReport } from '../context/application-types.ts';
+import type { CheckedContainer, PlanReport, RehearsalReport } from '../context/application-types.ts';
 import type { Style } from '../terminal/style.ts';
+import { versionCell } from '../words/version-cell.ts';
 
 /** Steps of an update, in order and with the reasons. */
 export function planLines({ report, plan }: PlanReport, style: Style): readonly string[] {
-  const reasons = new Map(report.containers.map(({ id, reason }) => [id, reason]));
+  const checked = new Map(report.containers.map((container) => [container.id, container]));
   const { transactions, refused, restarts } = plan;
   const unknown = report.containers.filter(({ status }) => status === 'unknown');
   const groups = transactions.length === 1 ? 'one group' : `${transactions.length} groups`;
@@ -14,7 +15,7 @@ export function planLines({ report, plan }: PlanReport, style: Style): readonly 
     transactions.length === 0 ? 'Nothing would be updated' : `An update would replace ${groups} of containers`;
   return [
     style.bold(head),
-    ...transactions.flatMap((transaction, index) => transactionLines(transaction, index + 1, plan, reasons, style)),
+    ...transactions.flatMap((transaction, index) => transactionLines(transaction, index + 1, plan, checked, style)),
     ...(restarts.length === 0 ? [] : ['', style.bold(restartsHead)]),
     ...restarts.map(({ container, because }) => {
       const names = because.map(({ name }) => shown(name));
@@ -45,7 +46,7 @@ function transactionLines(
   { members, after }: PlannedTransaction,
   number: number,
   { transactions }: UpdatePlan,
-  reasons: ReadonlyMap<string, string>,
+  checked: ReadonlyMap<string, CheckedContainer>,
   style: Style,
 ): readonly string[] {
   const first = after
@@ -56,14 +57,14 @@ function transactionLines(
   return [
     '',
     first === '' ? title : `${title} ${style.grey(`(after ${first}, if that succeeds)`)}`,
-    ...members.map((member) => memberLine(member, members, reasons, style)),
+    ...members.map((member) => memberLine(member, members, checked, style)),
   ];
 }
 
 function memberLine(
   { container, cause, reference, digest, holdsOnTo, afterwards }: PlannedMember,
   members: readonly PlannedMember[],
-  reasons: ReadonlyMap<string, string>,
+  checked: ReadonlyMap<string, CheckedContainer>,
   style: Style,
 ): string {
   const name = style.bold(shown(container.name));
@@ -71,10 +72,12 @@ function memberLine(
     const targets = members.filter((other) => holdsOnTo.includes(other.container.id));
     return `   ${name}: created anew from the same image, because it holds on to ${targets.map((target) => shown(target.container.name)).join(', ')}`;
   }
+  const { version, latestVersion, reason = '' } = checked.get(container.id) ?? {};
+  const change = latestVersion === undefined ? '' : versionCell({ from: version, to: latestVersion }).text;
   const to = digest === undefined ? '' : ` to ${shortDigest(digest)}`;
-  const reason = reasons.get(container.id) ?? '';
   const how = afterwards === 'stopped' ? ', left stopped' : '';
-  return `   ${name}: ${shown(reference)}${to}${how}${reason === '' ? '' : style.grey(` (${shown(reason)})`)}`;
+  const what = `${shown(reference)}${change === '' ? to : ` ${change}`}`;
+  return `   ${name}: ${what}${how}${reason === '' ? '' : style.grey(` (${shown(reason)})`)}`;
 }
 
 function shown(text: string): string {

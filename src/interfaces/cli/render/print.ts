@@ -13,10 +13,10 @@ export function printDocument({ out }: Terminal, document: Document): void {
   out.write(`${printableJson(JSON.stringify(document, undefined, 2))}\n`);
 }
 
-/** In the terminal's width, long reasons in several lines; in a pipe one line per row, however long. */
+/** In the terminal's width, sentences below their rows; in a pipe one line per row, however long. */
 export function printTable({ out }: Terminal, table: Table, style: Style): void {
   const width = out.isTerminal ? Math.max(1, out.columns() - 1) : Number.POSITIVE_INFINITY;
-  printLines(out, layoutTable(table, { width, overflow: out.isTerminal ? 'wrap' : 'cut', style }));
+  printLines(out, layoutTable(table, { width, overflow: out.isTerminal ? 'flow' : 'cut', style }));
 }
 
 /** Colours are for terminals that can show them and users who want them. */

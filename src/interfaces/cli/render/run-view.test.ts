@@ -17,24 +17,33 @@ describe('createRunView()', () => {
     const container = 'web';
     const outcome = containerOutcome('web', { image: 'nginx:1.27', outcome: 'updated' });
     const progress = { layersDone: 1, layers: 3, bytes: 4_500_000, totalBytes: 9_000_000 };
-    expect(hear({ kind: 'containers_selected', runId, names: ['web'] })).toEqual(['web', '', 'waiting', '']);
-    expect(
-      hear({ kind: 'container_checked', runId, container, image: 'nginx:1.27', status: 'stale', reason: 'Newer' }),
-    ).toEqual(['web', 'nginx:1.27', 'update available', 'Newer']);
-    expect(hear({ kind: 'update_started', runId, container, image: 'nginx:1.27', from: '', to: '', atMs: 0 })).toEqual([
+    expect(hear({ kind: 'containers_selected', runId, names: ['web'] })).toEqual([
       'web',
-      'nginx:1.27',
-      'preparing',
+      'waits for its turn',
+      '',
+      '',
+      '',
       '',
     ]);
-    expect(hear({ kind: 'pull_progress', runId, container, progress })?.[2]).toBe('pulling 50% of 9.0 MB');
-    expect(hear({ kind: 'pull_progress', runId, container, progress: { ...progress, totalBytes: 0 } })?.[2]).toBe(
+    expect(
+      hear({ kind: 'container_checked', runId, container, image: 'nginx:1.27', status: 'stale', reason: 'Newer' }),
+    ).toEqual(['web', 'update ready', '', '', 'nginx:1.27', '']);
+    expect(hear({ kind: 'update_started', runId, container, image: 'nginx:1.27', from: '', to: '', atMs: 0 })).toEqual([
+      'web',
+      'preparing',
+      '',
+      '',
+      'nginx:1.27',
+      '',
+    ]);
+    expect(hear({ kind: 'pull_progress', runId, container, progress })?.[1]).toBe('pulling 50% of 9.0 MB');
+    expect(hear({ kind: 'pull_progress', runId, container, progress: { ...progress, totalBytes: 0 } })?.[1]).toBe(
       'pulling 1/3 layers',
     );
-    expect(hear({ kind: 'phase_entered', runId, container, phase: 'checking health' })?.[2]).toBe('checking health');
+    expect(hear({ kind: 'phase_entered', runId, container, phase: 'checking health' })?.[1]).toBe('checking health');
     await clock.advance(7400);
-    expect(hear({ kind: 'phase_entered', runId, container, phase: 'checking health' })?.[2]).toBe('checking health 7s');
-    expect(hear({ kind: 'update_completed', runId, outcome, atMs: 0 })?.[2]).toBe('updated');
+    expect(hear({ kind: 'phase_entered', runId, container, phase: 'checking health' })?.[1]).toBe('checking health 7s');
+    expect(hear({ kind: 'update_completed', runId, outcome, atMs: 0 })?.[1]).toBe('updated');
   });
 
   test('says which rows are worth a look when there is no room for all', () => {

@@ -2,10 +2,9 @@ import type { Cell } from '../terminal/cell.ts';
 import { formatDuration } from '../../../domain/text/duration.ts';
 import type { ServiceEvent, PullProgress } from '../../../domain/run/event.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
-import { printable } from '../../../domain/text/printable.ts';
 import type { OutcomeKind, UpdatePhase } from '../../../domain/run/session.ts';
-import { shortImage } from './container-table.ts';
-import { outcomeWording, wordingOfStatus } from './wording.ts';
+import { rowOf } from './container-table.ts';
+import { outcomeWording, wordingOfStatus } from '../words/wording.ts';
 
 /** Progress of a run, one row per container. */
 export type RunView = {
@@ -15,7 +14,7 @@ export type RunView = {
 };
 
 export type ViewRow = {
-  /** Name, image, state, reason. */
+  /** In the order of `containerColumns`. */
   readonly cells: readonly Cell[];
   /** `busy`: it changes while one looks. `told`: there is something to know. `quiet`: all is as it was. */
   readonly interest: 'busy' | 'told' | 'quiet';
@@ -67,20 +66,17 @@ type RowState =
 const newRow: Row = { image: '', state: { kind: 'waiting' }, reason: '' };
 
 function viewOf(name: string, { image, state, reason }: Row, nowMs: number): ViewRow {
-  const text = (of: string): Cell => ({ text: printable(of, 500), style: 'plain' });
-  const cells = [
-    { ...text(name), style: 'bold' as const },
-    { text: shortImage(image), style: 'plain' as const },
-    stateCell(state, nowMs),
-    text(reason),
-  ];
+  const unknown: Cell = { text: '', style: 'plain' };
+  const isNews = state.kind !== 'checked' || !/^(?:fresh|stale|pinned|local)$/.test(state.status);
+  const shown = { name, image, state: stateCell(state, nowMs), reason: isNews ? reason : '' };
+  const cells = rowOf({ ...shown, version: unknown, age: unknown });
   return { cells, interest: interestOf(state) };
 }
 
 function stateCell(state: RowState, nowMs: number): Cell {
   switch (state.kind) {
     case 'waiting':
-      return { text: 'waiting', style: 'grey' };
+      return { text: 'waits for its turn', style: 'grey' };
     case 'checked':
       return wordingOfStatus(state.status);
     case 'busy':

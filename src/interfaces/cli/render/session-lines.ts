@@ -1,8 +1,8 @@
-import { formatDuration } from '../../../domain/text/duration.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { ContainerOutcome, Session } from '../../../domain/run/session.ts';
 import type { Style } from '../terminal/style.ts';
-import { countsOf, outcomeWording } from './wording.ts';
+import { sayRoughly } from '../words/downtime.ts';
+import { countsOf, outcomeWording } from '../words/wording.ts';
 
 /** Lines below the table of a session: the last log lines of failed versions, and the counts. */
 export function sessionLines({ containers, durationMs }: Session, style: Style): readonly string[] {
@@ -13,7 +13,7 @@ export function sessionLines({ containers, durationMs }: Session, style: Style):
   return [
     ...containers.flatMap((container) => lastWords(container, style)),
     ...(containers.length === 0 ? [] : ['']),
-    `${counts} in ${formatDuration(coarse(durationMs))}`,
+    `${counts} in ${sayRoughly(durationMs)}`,
   ];
 }
 
@@ -28,9 +28,4 @@ function lastWords({ name, log }: ContainerOutcome, style: Style): readonly stri
     `The last log lines of the new ${printable(name, 300)}:`,
     ...lines.map((line) => style.grey(`  | ${printable(line, 500)}`)),
   ];
-}
-
-/** Tenths of a second are enough for people. */
-function coarse(ms: number): number {
-  return ms < 1000 ? Math.round(ms) : Math.round(ms / 100) * 100;
 }

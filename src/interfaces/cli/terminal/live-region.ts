@@ -85,13 +85,8 @@ const clearBelow = '\u001b[J';
  */
 function upTo(drawn: readonly string[], columns: number): string {
   let rows = 0;
-  for (const line of drawn) rows += Math.max(1, Math.ceil(displayWidth(withoutColours(line)) / columns));
+  for (const line of drawn) rows += Math.max(1, Math.ceil(displayWidth(line) / columns));
   return rows === 0 ? '' : `\u001b[${rows}A\r`;
-}
-
-function withoutColours(line: string): string {
-  // oxlint-disable-next-line no-control-regex -- that is what a colour is
-  return line.replaceAll(/\u001b\[\d*m/g, '');
 }
 
 /** False when it was woken by the end. */

@@ -1,55 +1,58 @@
-import { type Column, type Cell } from './cell.ts';
+import type { Cell, Column } from './cell.ts';
 import { columnWidths } from './column-widths.ts';
+import { flowTable } from './flow-table.ts';
 import type { Style } from './style.ts';
-import { fit, wrapText } from './width.ts';
+import { fit } from './width.ts';
 
 export type Table = {
   readonly columns: readonly Column[];
-  /** Cells hold printable text, in the order of the columns. */
+  /** Cells hold printable text, in the order of the columns; of sentences several, each on a line. */
   readonly rows: readonly (readonly Cell[])[];
 };
 
 export type TableSpace = {
   /** `Infinity` where lines may be as long as they like. */
   readonly width: number;
-  /** Whether a last column that does not fit goes on in further lines, or is cut. */
-  readonly overflow: 'wrap' | 'cut';
+  /** `flow`: cells without room continue below their row, so nothing is lost. `cut`: one line per row. */
+  readonly overflow: 'flow' | 'cut';
   readonly style: Style;
 };
 
-/** The lines of a table, titles first, none wider than the space. */
-export function layoutTable({ columns, rows }: Table, { width, overflow, style }: TableSpace): readonly string[] {
-  const titles = columns.map(({ title }): Cell => ({ text: title, style: 'grey' }));
-  const widths = columnWidths(columns, [titles, ...rows], width - gap.length * (columns.length - 1), gap.length);
+/** The lines of a table, titles first, none wider than the space. A column without a text is left out. */
+export function layoutTable(table: Table, { width, overflow, style }: TableSpace): readonly string[] {
+  const { columns, rows } = withoutEmptyColumns(table);
+  const lines = [columns.map(({ title }): Cell => ({ text: title, style: 'grey' })), ...rows];
+  if (overflow === 'flow' && width !== Number.POSITIVE_INFINITY) return flowTable(columns, lines, width, style);
+  const flat = lines.map((cells) => cells.map((cell) => ({ ...cell, text: cell.text.replaceAll('\n', '; ') })));
+  const widths = columnWidths(columns, flat, width - gap.length * (columns.length - 1), gap.length);
+  return flat.map((cells) => cutLine(columns, cells, widths, style));
+}
+
+function withoutEmptyColumns({ columns, rows }: Table): Table {
+  const isFilled = columns.map((_, index) => index === 0 || rows.some((cells) => cells[index]?.text));
+  const filled = <Item>(items: readonly Item[]) => items.filter((__, index) => isFilled[index]);
+  return { columns: filled(columns), rows: rows.map(filled) };
+}
+
+function cutLine(
+  columns: readonly Column[],
+  cells: readonly Cell[],
+  widths: readonly (number | undefined)[],
+  style: Style,
+): string {
   const shown = columns.flatMap(({ keep }, index) => {
-    const columnWidth = widths[index];
-    return columnWidth === undefined ? [] : [{ index, keep, width: columnWidth }];
+    const width = widths[index];
+    return width === undefined ? [] : [{ cell: cells[index] ?? nothing, keep, width }];
   });
-  const last = shown.at(-1);
-  const line = (cells: readonly Cell[]) => {
-    const lastFilled = shown.findLastIndex(({ index }) => cells[index]?.text);
-    return shown
-      .slice(0, lastFilled + 1)
-      .map(({ index, keep, width: columnWidth }, position) => {
-        const { text, style: name } = cells[index] ?? nothing;
-        const fitted = fit(text, columnWidth, keep);
-        return style[name](position === lastFilled ? fitted.trimEnd() : fitted);
-      })
-      .join(gap);
-  };
-  return [titles, ...rows].flatMap((cells) => {
-    const parts = overflow === 'cut' || last === undefined ? [cells] : continued(cells, last.index, last.width);
-    return parts.map(line);
-  });
+  const lastFilled = shown.findLastIndex(({ cell }) => cell.text !== '');
+  return shown
+    .slice(0, lastFilled + 1)
+    .map(({ cell, keep, width }, position) => {
+      const fitted = fit(cell.text.trimEnd(), width, keep);
+      return style[cell.style](position === lastFilled ? fitted.trimEnd() : fitted);
+    })
+    .join(gap);
 }
 
 const gap = '  ';
 const nothing: Cell = { text: '', style: 'plain' };
-
-/** One row as several, of which all but the first hold only what is left of the cell at `index`. */
-function continued(cells: readonly Cell[], index: number, width: number): readonly (readonly Cell[])[] {
-  const cell = cells[index] ?? nothing;
-  return wrapText(cell.text, width).map((text, line) =>
-    cells.map((each, column) => (column === index ? { ...cell, text } : line === 0 ? each : nothing)),
-  );
-}

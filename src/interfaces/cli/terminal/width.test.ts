@@ -58,8 +58,9 @@ describe('wrapText()', () => {
     fc.assert(
       fc.property(text, fc.integer({ min: 2, max: 40 }), (of, width) => {
         const lines = wrapText(of, width);
-        expect(lines.join('').replaceAll(' ', '')).toBe(of.replaceAll(' ', ''));
-        for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(width);
+        expect(lines.join('').replaceAll(/\s/gu, '')).toBe(of.normalize().replaceAll(/\s/gu, ''));
+        // A grapheme with marks of its own width can take three columns.
+        for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(Math.max(3, width));
       }),
     );
   });

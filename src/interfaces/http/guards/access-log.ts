@@ -64,7 +64,7 @@ type Ended = { readonly access: Access; readonly tookMs: number };
 
 function write({ access, tookMs }: Ended, log: Log): void {
   const { response, requestId, address, method, target } = access;
-  log.info('Request', {
+  log[statusOf(response) >= 400 ? 'info' : 'debug']('Request', {
     request_id: requestId,
     client: address,
     method,

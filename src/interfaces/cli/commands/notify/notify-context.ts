@@ -13,6 +13,8 @@ export type NotifySetup = {
   /** Of those that can be used all the same. */
   readonly warnings: readonly string[];
   readonly composer: Composer;
+  /** Why the user's template cannot be used, as far as it was tried. */
+  readonly templateFailures: readonly string[];
   /** The unsent messages in --state-dir; empty without that option. */
   readonly outbox: () => Promise<readonly OutboxRecord[]>;
   readonly newId: () => string;

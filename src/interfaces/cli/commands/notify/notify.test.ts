@@ -26,6 +26,7 @@ async function notify(argv: readonly string[], setup: Partial<NotifySetup> = {},
     problems: [],
     warnings: [],
     composer,
+    templateFailures: [],
     outbox: async () => [],
     newId: () => 'id',
     version: '1.2.3',
@@ -86,6 +87,11 @@ describe('upkeep notify', () => {
     expect(faulty.code).toBe(1);
     expect(JSON.parse(faulty.out)).toMatchObject({ problems: ['Cannot use notification target 3'] });
     expect((await notify(['list'], { targets: [] })).out).toBe('No target of notifications is set up\n');
+  });
+
+  test('preview fails where the template of the user does', async () => {
+    expect((await notify(['preview'], { templateFailures: ['line 1, column 1'] })).code).toBe(1);
+    expect((await notify(['preview'])).code).toBe(0);
   });
 
   test('preview shows the messages, safe to print, and where there is none', async () => {

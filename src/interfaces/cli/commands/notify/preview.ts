@@ -5,9 +5,9 @@ import { exitCodes } from '../../context/context.ts';
 import { printDocument, printLines, styleFor } from '../../render/print.ts';
 import { madeUpRun, madeUpStart, quietRun } from '../../../../domain/notification/made-up-run.ts';
 
-/** `upkeep notify preview`: the messages of a made-up start, a run with something of everything, and a quiet one. */
+/** `upkeep notify preview`: the messages of a made-up start, a run with something of everything, and a quiet one. Fails where the template does. */
 export async function preview({ setup, settings, terminal, clock }: NotifyContext): Promise<number> {
-  const { composer, version } = setup;
+  const { composer, version, templateFailures } = setup;
   const { level } = settings.notifications;
   const atMs = clock.nowMs();
   const drafts: readonly (readonly [string, Draft | undefined])[] = [
@@ -15,13 +15,14 @@ export async function preview({ setup, settings, terminal, clock }: NotifyContex
     ['After an update', composer.run(madeUpRun(atMs), level)],
     ['After a run that found nothing new', composer.run(quietRun(atMs), level)],
   ];
+  const code = templateFailures.length === 0 ? exitCodes.done : exitCodes.failed;
   if (settings.output.json) {
     const documents = drafts.map(([when, draft]) => ({
       when,
       message: draft === undefined ? null : documentOf(draft),
     }));
     printDocument(terminal, { messages: documents });
-    return exitCodes.done;
+    return code;
   }
   const style = styleFor(terminal.out, settings);
   for (const [when, draft] of drafts) {
@@ -29,7 +30,7 @@ export async function preview({ setup, settings, terminal, clock }: NotifyContex
     if (draft === undefined || draft.text === '') printLines(terminal.out, ['Nothing is sent']);
     else printLines(terminal.out, [...titleLines(draft, style.bold), ...shown(draft.text)]);
   }
-  return exitCodes.done;
+  return code;
 }
 
 function documentOf({ title, text, markdown, level }: Draft) {

@@ -4,32 +4,32 @@ import type { UnfinishedUpdate } from '../../../domain/recovery/unfinished-updat
 import type { Staleness } from '../../../domain/check/verdict.ts';
 import type { StyleName } from '../terminal/style.ts';
 
-/** Text and colour of a state. */
+/** Text and colour of a state. The tables below begin with the states that need a person; lists follow their order. */
 export type Wording = { readonly text: string; readonly style: StyleName };
 
 export const statusWording: Readonly<Record<Staleness, Wording>> = {
-  fresh: { text: 'up to date', style: 'green' },
-  stale: { text: 'update available', style: 'yellow' },
+  unknown: { text: 'could not be checked', style: 'red' },
+  stale: { text: 'update ready', style: 'yellow' },
   held: { text: 'held back', style: 'cyan' },
-  pinned: { text: 'pinned', style: 'grey' },
-  local: { text: 'local build', style: 'grey' },
-  unknown: { text: 'unknown', style: 'red' },
+  pinned: { text: 'pinned to a digest', style: 'grey' },
+  local: { text: 'built here', style: 'grey' },
+  fresh: { text: 'up to date', style: 'green' },
 };
 
 export const outcomeWording: Readonly<Record<OutcomeKind, Wording>> = {
+  failed: { text: 'update failed', style: 'red' },
+  rolled_back: { text: 'rolled back', style: 'red' },
+  unknown: { text: 'could not be checked', style: 'red' },
+  deferred: { text: 'deferred', style: 'cyan' },
   updated: { text: 'updated', style: 'green' },
   restarted: { text: 'restarted', style: 'green' },
-  fresh: { text: 'up to date', style: 'plain' },
   skipped: { text: 'skipped', style: 'grey' },
-  deferred: { text: 'deferred', style: 'cyan' },
-  unknown: { text: 'unknown', style: 'red' },
-  rolled_back: { text: 'rolled back', style: 'red' },
-  failed: { text: 'failed', style: 'red' },
+  fresh: { text: 'up to date', style: 'plain' },
 };
 
 export const unfinishedWording: Readonly<Record<UnfinishedUpdate['state'], Wording>> = {
-  'in progress': { text: 'updating', style: 'cyan' },
   'repair pending': { text: 'repair pending', style: 'red' },
+  'in progress': { text: 'updating', style: 'cyan' },
 };
 
 /** The wording of a status that came with an event. */
@@ -37,7 +37,22 @@ export function wordingOfStatus(status: string): Wording {
   return isStaleness(status) ? statusWording[status] : { text: printable(status, 40), style: 'plain' };
 }
 
-/** `12 containers: 2 update available, 9 up to date`: how many of each, in the order of the table of wordings. */
+/** The wording of an outcome that came with an answer of a service. */
+export function wordingOfOutcome(outcome: string): Wording {
+  return isOutcome(outcome) ? outcomeWording[outcome] : { text: printable(outcome, 40), style: 'plain' };
+}
+
+/** The items in the order of a table of wordings; those of one kind stay in their own order. */
+export function mostUrgentFirst<Item, Kind extends string>(
+  items: readonly Item[],
+  wordings: Readonly<Record<Kind, Wording>>,
+  kindOf: (item: Item) => Kind,
+): readonly Item[] {
+  const order: readonly string[] = Object.keys(wordings);
+  return items.toSorted((one, other) => order.indexOf(kindOf(one)) - order.indexOf(kindOf(other)));
+}
+
+/** `12 containers: 2 update ready, 10 up to date`: how many of each, in the order of the table of wordings. */
 export function countsOf<Kind extends string>(
   kinds: readonly Kind[],
   wordings: Readonly<Record<Kind, Wording>>,
@@ -53,4 +68,8 @@ export function countsOf<Kind extends string>(
 
 function isStaleness(status: string): status is Staleness {
   return Object.hasOwn(statusWording, status);
+}
+
+function isOutcome(outcome: string): outcome is OutcomeKind {
+  return Object.hasOwn(outcomeWording, outcome);
 }

@@ -18,6 +18,12 @@ export function textOf(object: JsonObject, name: string, maxLength = 300): strin
   return typeof value === 'string' || typeof value === 'number' ? printable(String(value), maxLength) : '';
 }
 
+/** As it came, at most 10,000 characters, not yet safe to print; empty for what is no text and no number. */
+export function rawTextOf(object: JsonObject, name: string): string {
+  const value = object[name];
+  return typeof value === 'string' || typeof value === 'number' ? String(value).slice(0, 10_000) : '';
+}
+
 /** 0 for what is no number. */
 export function numberOf(object: JsonObject, name: string): number {
   const value = object[name];

@@ -1,0 +1,56 @@
+import { commands } from '../declaration/commands.ts';
+import { takesOption, type Option } from '../declaration/option.ts';
+import { optionEntries } from '../table/options.ts';
+
+/** A command as shells complete it. */
+export type CompletedCommand = {
+  readonly name: string;
+  readonly summary: string;
+  readonly flags: readonly CompletedFlag[];
+  /** What follows the flags: names of containers, these words, or nothing. */
+  readonly operands: 'containers' | readonly string[];
+};
+
+export type CompletedFlag = {
+  /** Without dashes. */
+  readonly name: string;
+  readonly short: string | undefined;
+  readonly meaning: string;
+  /** What follows it; `text` cannot be completed. */
+  readonly value: 'none' | 'text' | 'file' | 'folder' | readonly string[];
+};
+
+/** The shells that there is a script for. */
+export const shells = ['bash', 'zsh', 'fish'] as const;
+
+export type Shell = (typeof shells)[number];
+
+/** Prints names of containers, one per line, for the shell's own completion; nothing where there is no client. */
+export const listContainers = `{ docker ps -a --format '{{.Names}}' || podman ps -a --format '{{.Names}}'; } 2>/dev/null`;
+
+/** All commands with the options that they take; deprecated options and those without an effect are left out. */
+export function completedCommands(): readonly CompletedCommand[] {
+  return commands.map(({ name, summary, takesNames, ...command }) => ({
+    name,
+    summary,
+    flags: [
+      ...optionEntries.flatMap(([, option]) => (takesOption(name, option) ? flagOf(option) : [])),
+      { name: 'help', short: 'h', meaning: 'List the options', value: 'none' },
+    ],
+    operands: 'operands' in command ? command.operands : takesNames ? 'containers' : [],
+  }));
+}
+
+function flagOf(option: Option): readonly CompletedFlag[] {
+  const { flag, short, withoutEffect, deprecated } = option;
+  if (flag === undefined || withoutEffect !== undefined || deprecated !== undefined) return [];
+  const [meaning = ''] = option.meaning.split(/[:;.] /);
+  return [{ name: flag, short, meaning, value: valueOf(option) }];
+}
+
+function valueOf(option: Option): CompletedFlag['value'] {
+  if (option.kind === 'boolean') return 'none';
+  if (option.kind === 'choice') return option.choices;
+  if (option.placeholder === 'FILE') return 'file';
+  return option.placeholder === 'FOLDER' ? 'folder' : 'text';
+}

@@ -1,0 +1,103 @@
+import type { Application } from '../../../application/application.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+import type { Inventory, TrackedContainer, UnfinishedTracked } from '../../../domain/inventory/inventory.ts';
+import type { Clock } from '../../../domain/outside/outside.ts';
+import type { JsonObject } from '../../../domain/run/running-service.ts';
+import { configurationEntry, type Configuration } from '../../json/configuration.ts';
+import { unfinishedField } from '../../json/entries.ts';
+import { detailsEntry } from '../../json/container-details.ts';
+import { toWholeSeconds } from '../../json/timestamps.ts';
+import type { CheckedVersions } from './application-types.ts';
+import type { Answer, ContainersView, ContainerView, Sources } from './views.ts';
+
+export type LocalParts = {
+  /** Reaches the engine; asked for only where it is needed. */
+  readonly open: () => Promise<{ readonly application: Listing; readonly close: () => Promise<void> }>;
+  readonly configuration: Configuration;
+  readonly clock: Clock;
+};
+
+type Listing = Pick<Application, 'ready' | 'follow' | 'inventory' | 'unwatched' | 'close'>;
+
+/** The answers of a service started just now; it has no history and no events. */
+export function createLocalSources({ open, configuration, clock }: LocalParts): Sources {
+  const stamped = (document: JsonObject): JsonObject => ({
+    ...document,
+    timestamp: toWholeSeconds(clock.nowMs()),
+    api_version: 'v1',
+  });
+
+  async function containers(signal: AbortSignal): Promise<Answer<ContainersView>> {
+    const { application, close } = await open();
+    try {
+      const inventory = await listed(application, signal);
+      const entries = inventory.containers.map(detailsEntry);
+      const unwatched = application.unwatched();
+      const document = {
+        containers: entries,
+        count: entries.length,
+        ...unfinishedField(inventory.unfinished),
+        unwatched,
+      };
+      return { view: viewOf(inventory, unwatched), document: stamped(document) };
+    } finally {
+      await application.close();
+      await close();
+    }
+  }
+
+  return {
+    containers,
+    history: () => Promise.reject(notHere('history')),
+    config: () =>
+      Promise.resolve({
+        view: { options: configuration.options, watched: configuration.config.filterDescription },
+        document: stamped(configurationEntry(configuration)),
+      }),
+    follow: () => {
+      throw notHere('events');
+    },
+  };
+}
+
+function viewOf({ containers, unfinished }: Inventory, unwatched: ContainersView['unwatched']): ContainersView {
+  const held = new Set(unfinished.map(({ name }) => name));
+  const settled = containers.filter(({ name }) => !held.has(name));
+  return { containers: [...unfinished.map(viewOfUnfinished), ...settled.map(viewOfContainer)], unwatched };
+}
+
+function viewOfUnfinished({ name, image, state, reason }: UnfinishedTracked): ContainerView {
+  return { name, image, state: '', finding: { kind: 'unfinished', state }, reason };
+}
+
+function viewOfContainer(container: TrackedContainer & CheckedVersions): ContainerView {
+  const { name, image, status, health, staleness, reason, version, latestVersion, releasedAtMs } = container;
+  const state = health === 'none' ? status : `${status} (${health})`;
+  const finding = staleness === undefined ? ({ kind: 'unchecked' } as const) : checked(staleness);
+  const versions = {
+    ...(version !== undefined && { version }),
+    ...(latestVersion !== undefined && { latestVersion }),
+    ...(releasedAtMs !== undefined && { releasedAtMs }),
+  };
+  return { name, image, ...versions, state, finding, reason };
+}
+
+function checked(status: NonNullable<TrackedContainer['staleness']>) {
+  return { kind: 'checked', status } as const;
+}
+
+async function listed(application: Listing, signal: AbortSignal): Promise<Inventory> {
+  await application.ready(signal);
+  const deadline = AbortSignal.timeout(listingTimeoutMs);
+  await application.follow(AbortSignal.any([signal, deadline])).catch((error: unknown) => {
+    throw deadline.aborted ? new ServiceError('timeout', 'Cannot list containers: the engine takes too long') : error;
+  });
+  return application.inventory();
+}
+
+const listingTimeoutMs = 60_000;
+
+/** The command line is refused before: config/read/remote-settings.ts. */
+function notHere(what: string): ServiceError {
+  return new ServiceError('invalid-input', `Cannot show ${what} without a running service, which alone knows them`);
+}

@@ -1,0 +1,126 @@
+import { isJsonObject, type JsonObject, type RunningService } from '../../../domain/run/running-service.ts';
+import type { Staleness } from '../../../domain/check/verdict.ts';
+import type { CheckedVersions } from './application-types.ts';
+import { listOf, numberOf, rawTextOf } from './fields.ts';
+import type { ConfigView, ContainersView, ContainerView, Finding, PastOutcome, PastRun, Sources } from './views.ts';
+
+/** The answers of a running service, read with tolerance: it may be older, newer, or of the Watchtower family. */
+export function createRemoteSources({ read, follow }: RunningService): Sources {
+  const ask = async <View>(what: Parameters<typeof read>[0], view: (from: JsonObject) => View, signal: AbortSignal) => {
+    const document = await read(what, signal);
+    return { document, view: view(document) };
+  };
+  return {
+    containers: (signal) => ask('containers/details', readContainers, signal),
+    history: (signal) => ask('history', (document) => listOf(document, 'entries').map(readRun), signal),
+    config: (signal) => ask('config', readConfig, signal),
+    follow,
+  };
+}
+
+function readContainers(document: JsonObject): ContainersView {
+  const unfinished = document['unfinished'] === undefined ? [] : listOf(document, 'unfinished');
+  const held = new Set(unfinished.map((entry) => rawTextOf(entry, 'name')));
+  const containers = listOf(document, 'containers').filter((entry) => !held.has(rawTextOf(entry, 'name')));
+  return {
+    containers: [...unfinished.map(readUnfinished), ...containers.map(readContainer)],
+    unwatched: document['unwatched'] === undefined ? undefined : listOf(document, 'unwatched').map(naming),
+  };
+}
+
+function readContainer(entry: JsonObject): ContainerView {
+  const running = entry['running'] === true ? 'running' : 'not running';
+  const state = rawTextOf(entry, 'status') || running;
+  const health = rawTextOf(entry, 'health');
+  return {
+    ...naming(entry),
+    ...readVersions(entry),
+    state: health === '' || health === 'none' ? state : `${state} (${health})`,
+    finding: readFinding(entry),
+  };
+}
+
+function readUnfinished(entry: JsonObject): ContainerView {
+  const state = entry['state'] === 'repair pending' ? 'repair pending' : 'in progress';
+  return { ...naming(entry), state: '', finding: { kind: 'unfinished', state } };
+}
+
+function readFinding(entry: JsonObject): Finding {
+  const verdict = rawTextOf(entry, 'verdict');
+  if (isStaleness(verdict)) return { kind: 'checked', status: verdict };
+  if (entry['stale'] === true) return { kind: 'told', status: 'stale' };
+  if (entry['update_available'] === true) return { kind: 'told', status: 'held' };
+  return typeof entry['checked_at'] === 'string' ? { kind: 'told', status: 'nothing found' } : { kind: 'unchecked' };
+}
+
+function isStaleness(verdict: string): verdict is Staleness {
+  return Object.hasOwn(stalenesses, verdict);
+}
+
+const stalenesses: Readonly<Record<Staleness, true>> = {
+  fresh: true,
+  stale: true,
+  held: true,
+  pinned: true,
+  local: true,
+  unknown: true,
+};
+
+function readVersions(entry: JsonObject): CheckedVersions {
+  const [version, latestVersion] = [rawTextOf(entry, 'version'), rawTextOf(entry, 'latest_version')];
+  const releasedAtMs = Date.parse(rawTextOf(entry, 'released_at'));
+  return {
+    ...(version !== '' && { version }),
+    ...(latestVersion !== '' && { latestVersion }),
+    ...(!Number.isNaN(releasedAtMs) && { releasedAtMs }),
+  };
+}
+
+function naming(entry: JsonObject) {
+  return {
+    name: rawTextOf(entry, 'name'),
+    image: rawTextOf(entry, 'image'),
+    reason: rawTextOf(entry, 'reason'),
+  };
+}
+
+/** Services of the Watchtower family tell counts only, older ones of Upkeep only the failures. */
+function readRun(entry: JsonObject): PastRun {
+  const list = ['containers', 'failures'].find((name) => entry[name] !== undefined);
+  return {
+    endedAt: rawTextOf(entry, 'timestamp'),
+    trigger: rawTextOf(entry, 'trigger'),
+    durationMs: typeof entry['duration_ms'] === 'number' ? numberOf(entry, 'duration_ms') : undefined,
+    scanned: numberOf(entry, 'scanned'),
+    updated: numberOf(entry, 'updated'),
+    failed: numberOf(entry, 'failed'),
+    containers: list === undefined ? [] : listOf(entry, list).map(readOutcome),
+  };
+}
+
+function readOutcome(entry: JsonObject): PastOutcome {
+  return {
+    name: rawTextOf(entry, 'name'),
+    outcome: rawTextOf(entry, 'outcome'),
+    reason: rawTextOf(entry, 'reason'),
+    from: rawTextOf(entry, 'from'),
+    to: rawTextOf(entry, 'to'),
+  };
+}
+
+/** Services of the Watchtower family list no options, but tell the settings. */
+function readConfig(document: JsonObject): ConfigView {
+  const { config, options } = document;
+  const hasOptions = options !== undefined || !isJsonObject(config);
+  const listed = hasOptions
+    ? listOf(document, 'options')
+    : Object.entries(config).map(([name, value]) => ({ name, value: String(value) }));
+  return {
+    options: listed.map((option) => ({
+      name: rawTextOf(option, 'name'),
+      value: rawTextOf(option, 'value'),
+      source: rawTextOf(option, 'source'),
+    })),
+    watched: isJsonObject(config) ? rawTextOf(config, 'filter_desc') : '',
+  };
+}

@@ -1,0 +1,72 @@
+import type { Staleness } from '../../../domain/check/verdict.ts';
+import type { UnfinishedUpdate } from '../../../domain/recovery/unfinished-update.ts';
+import type { JsonObject } from '../../../domain/run/running-service.ts';
+import type { OutcomeKind } from '../../../domain/run/session.ts';
+import type { CheckedVersions } from './application-types.ts';
+
+/** An answer for people, typed, and the same as the document of the API. */
+export type Answer<View> = { readonly view: View; readonly document: JsonObject };
+
+export type Ask<View> = (signal: AbortSignal) => Promise<Answer<View>>;
+
+/** The answers to the commands that change nothing: of this process, or of a running service. Texts are as they came. */
+export type Sources = {
+  readonly containers: Ask<ContainersView>;
+  /** Oldest first. */
+  readonly history: Ask<readonly PastRun[]>;
+  readonly config: Ask<ConfigView>;
+  readonly follow: (signal: AbortSignal) => AsyncIterable<JsonObject>;
+};
+
+export type ContainersView = {
+  readonly containers: readonly ContainerView[];
+  /** Undefined where the service does not list them. */
+  readonly unwatched: readonly UnwatchedView[] | undefined;
+};
+
+export type ContainerView = CheckedVersions & {
+  readonly name: string;
+  readonly image: string;
+  /** `running (healthy)`; empty for a container in the middle of an update. */
+  readonly state: string;
+  readonly finding: Finding;
+  /** Of the last check; empty before it. */
+  readonly reason: string;
+};
+
+/** `told`: a service without verdicts, which says only whether there is an update. */
+export type Finding =
+  | { readonly kind: 'checked'; readonly status: Staleness }
+  | { readonly kind: 'told'; readonly status: 'stale' | 'held' | 'nothing found' }
+  | { readonly kind: 'unfinished'; readonly state: UnfinishedUpdate['state'] }
+  | { readonly kind: 'unchecked' };
+
+/** `reason` follows the container's name: `is stopped`. */
+export type UnwatchedView = { readonly name: string; readonly image: string; readonly reason: string };
+
+export type PastRun = {
+  /** RFC 3339. */
+  readonly endedAt: string;
+  /** Empty where it is not known. */
+  readonly trigger: string;
+  readonly durationMs: number | undefined;
+  readonly scanned: number;
+  readonly updated: number;
+  readonly failed: number;
+  /** The containers that the run changed, or could not. */
+  readonly containers: readonly PastOutcome[];
+};
+
+export type PastOutcome = {
+  readonly name: string;
+  readonly outcome: OutcomeKind | (string & {});
+  readonly reason: string;
+  readonly from?: string;
+  readonly to?: string;
+};
+
+export type ConfigView = {
+  readonly options: readonly { readonly name: string; readonly value: string; readonly source: string }[];
+  /** A sentence on which containers are watched; empty where it is not told. */
+  readonly watched: string;
+};

@@ -1,0 +1,103 @@
+import { printable } from '../../../domain/text/printable.ts';
+import type { ContainerView, Finding, UnwatchedView } from '../context/views.ts';
+import type { Cell, Column } from '../terminal/cell.ts';
+import type { Table } from '../terminal/table.ts';
+import { shortImage } from './container-table.ts';
+import { ageCell, versionCell } from '../words/version-cell.ts';
+import { statusWording, unfinishedWording, type Wording } from '../words/wording.ts';
+
+const columns: readonly Column[] = [
+  { title: 'CONTAINER', min: 12, keep: 'start', expendable: 0 },
+  { title: 'UPDATE', min: 10, keep: 'start', expendable: 1 },
+  { title: 'VERSION', min: 10, keep: 'end', expendable: 3 },
+  { title: 'OUT FOR', min: 4, keep: 'start', expendable: 4 },
+  { title: 'STATE', min: 8, keep: 'start', expendable: 2 },
+  { title: 'IMAGE', min: 12, keep: 'end', expendable: 5 },
+  { title: 'WHY', min: 20, keep: 'start', expendable: 6, isSentence: true },
+];
+
+/** The containers of an engine: first those that need a person, last those that are not watched. */
+export function fleetTable(
+  containers: readonly ContainerView[],
+  unwatched: readonly UnwatchedView[],
+  nowMs: number,
+): Table {
+  const sorted = containers.toSorted((one, other) => urgencyOf(one.finding) - urgencyOf(other.finding));
+  return {
+    columns,
+    rows: [
+      ...sorted.map((container) => rowOf(container, nowMs)),
+      ...unwatched.map(({ name, image, reason }) =>
+        cells({ name, image, update: { text: 'not watched', style: 'grey' }, why: `It ${reason}` }),
+      ),
+    ],
+  };
+}
+
+function rowOf({ finding, reason, ...container }: ContainerView, nowMs: number): readonly Cell[] {
+  const isNewer =
+    finding.kind !== 'unchecked' && finding.kind !== 'unfinished' && /^(?:stale|held)$/.test(finding.status);
+  return cells({
+    ...container,
+    update: wordingOf(finding),
+    version: versionCell({ from: container.version, to: container.latestVersion }),
+    age: ageCell(isNewer ? container.releasedAtMs : undefined, nowMs),
+    why: isPlain(finding) ? '' : reason,
+  });
+}
+
+type Row = {
+  readonly name: string;
+  readonly image: string;
+  readonly update: Wording;
+  readonly why: string;
+  readonly state?: string;
+  readonly version?: Cell;
+  readonly age?: Cell;
+};
+
+function cells({ name, image, update, why, state = '', version = nothing, age = nothing }: Row): readonly Cell[] {
+  return [
+    { text: printable(name, 300), style: 'bold' },
+    update,
+    version,
+    age,
+    { text: printable(state, 100), style: 'plain' },
+    { text: shortImage(image), style: 'plain' },
+    { text: printable(why, 2000), style: 'plain' },
+  ];
+}
+
+const nothing: Cell = { text: '', style: 'plain' };
+
+/** The state says what the reason would repeat. */
+function isPlain(finding: Finding): boolean {
+  return finding.kind === 'checked' && /^(?:fresh|stale|pinned|local)$/.test(finding.status);
+}
+
+/** That a service without verdicts found nothing may also mean that it could not look: the reason tells. */
+const toldWording = {
+  'nothing found': { text: 'no update found', style: 'plain' },
+  stale: statusWording.stale,
+  held: statusWording.held,
+} as const;
+
+function wordingOf(finding: Finding): Wording {
+  switch (finding.kind) {
+    case 'checked':
+      return statusWording[finding.status];
+    case 'told':
+      return toldWording[finding.status];
+    case 'unfinished':
+      return unfinishedWording[finding.state];
+    case 'unchecked':
+      return { text: 'not checked yet', style: 'grey' };
+  }
+}
+
+/** By the orders of the wordings. */
+function urgencyOf(finding: Finding): number {
+  const texts = [...Object.values(unfinishedWording), ...Object.values(statusWording)].map(({ text }) => text);
+  const found = texts.indexOf(wordingOf(finding).text);
+  return found === -1 ? texts.length : found;
+}

@@ -1,0 +1,30 @@
+import { formatDuration } from '../../../domain/text/duration.ts';
+import { printable } from '../../../domain/text/printable.ts';
+import type { Cell } from '../terminal/cell.ts';
+
+/** Versions of an image as people name them; a reply may lack both. */
+export type Versions = { readonly from?: string | undefined; readonly to?: string | undefined };
+
+/** `1.27.3 → 1.27.4`, or the one that is known. */
+export function versionCell({ from = '', to = '' }: Versions): Cell {
+  const isChange = from !== '' && to !== '' && from !== to;
+  const text = isChange ? `${shown(from)} → ${shown(to)}` : shown(from || to);
+  return { text, style: isChange ? 'bold' : 'plain' };
+}
+
+/** For how long a new version has been out, in its largest unit: `2d`; empty where that is not known. */
+export function ageCell(releasedAtMs: number | undefined, nowMs: number): Cell {
+  if (releasedAtMs === undefined || releasedAtMs > nowMs) return { text: '', style: 'plain' };
+  const ageMs = nowMs - releasedAtMs;
+  const unitMs = unitsMs.find((unit) => ageMs >= unit) ?? 1000;
+  return { text: formatDuration(Math.floor(ageMs / unitMs) * unitMs), style: 'grey' };
+}
+
+/** A day, an hour, a minute. */
+const unitsMs = [86_400_000, 3_600_000, 60_000] as const;
+
+function shown(version: string): string {
+  return printable(version, longestVersion);
+}
+
+const longestVersion = 40;
