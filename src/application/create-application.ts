@@ -88,6 +88,8 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
           ...order,
         });
         leftAlone.note(report);
+        const { transactions } = report;
+        if (transactions.length > 0) publish({ kind: 'earlier_updates_settled', transactions });
         await self.look(signal);
         return report;
       } finally {

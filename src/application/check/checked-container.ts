@@ -1,6 +1,7 @@
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { CheckedFacts } from '../../domain/run/event.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
+import type { Cooldown } from '../../domain/run/session.ts';
 import type { Hold } from '../../domain/check/hold.ts';
 import type { FailedVersion } from '../../domain/check/failed-version.ts';
 import type { ImageIndex } from '../../domain/container/image-index.ts';
@@ -31,6 +32,8 @@ export type CheckedContainer = ImageVersions & {
   readonly pullDigest: Digest | undefined;
   /** End of the cooldown, milliseconds since the epoch; undefined without a cooldown. */
   readonly eligibleAtMs: number | undefined;
+  /** Of the newest version, whether it is over or not; undefined: there is none. */
+  readonly cooldown?: Cooldown;
   /** Present when the check failed; then the status is `unknown`. */
   readonly error: string | undefined;
   /** A failure of the newest version in this container, also where it is to be tried again. */
@@ -47,7 +50,7 @@ export function describeChecked(
   { read, verdict, noPull, images, nowMs }: DescribeFacts,
 ): CheckedContainer {
   const { status, reason, digest, latestDigest, latestImageId, error, eligibleAtMs, failedVersion } = verdict;
-  const { insteadDigest = latestDigest, hold, retryAfterMs } = verdict;
+  const { insteadDigest = latestDigest, cooldown, hold, retryAfterMs } = verdict;
   const image = imageIn(read, listed);
   return {
     id,
@@ -63,6 +66,7 @@ export function describeChecked(
     latestImageId,
     pullDigest: noPull ? undefined : insteadDigest,
     eligibleAtMs,
+    ...(cooldown && { cooldown }),
     error,
     failedVersion,
     ...(hold !== undefined && { hold }),

@@ -154,8 +154,11 @@ function inListingOrder(
   const ids = new Set([...listing, ...checked.keys()]);
   const reached = [...ids].flatMap((id) => {
     const container = checked.get(id);
-    const outcome = outcomes.get(id) ?? (container && withoutTransaction(container, plan));
-    return outcome === undefined ? [] : [withCheckedVersions(outcome, container)];
+    const acted = outcomes.get(id);
+    if (container === undefined) return acted ?? [];
+    const { cooldown } = container;
+    const outcome = { ...(acted ?? withoutTransaction(container, plan)), ...(cooldown && { cooldown }) };
+    return withCheckedVersions(outcome, container);
   });
   const acted = new Set([...outcomes.values()].map(({ name }) => name));
   const held = report.unfinished.filter(({ name, isParked }) => isParked && !acted.has(name));
