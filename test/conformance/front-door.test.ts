@@ -216,3 +216,82 @@ test('the history names the containers with news, and their versions', async () 
     { containers: [] },
   ]);
 });
+
+describe('POST /v1/update?dry_run=true', () => {
+  test('answers with the plan in the order of the work, and changes nothing', async () => {
+    await start();
+    await scene.run('app', 'nginx:1', { 'upkeep.depends-on': 'web' });
+    await scene.run('held', 'nginx:1', { 'upkeep.monitor-only': 'true' });
+    release('1.5.1');
+    const before = await details();
+    const reply = await post('/v1/update?dry_run=true');
+    expect(reply.status).toBe(200);
+    const plan = reply.json().plan.map(({ name, action, from, to, depends_on }: Record<string, unknown>) => {
+      return { name, action, from, to, depends_on };
+    });
+    expect([reply.json().dry_run, plan]).toEqual([
+      true,
+      [
+        { name: 'web', action: 'update', from: '1.4.2', to: '1.5.1', depends_on: [] },
+        { name: 'app', action: 'update', from: '1.5.0', to: '1.5.1', depends_on: ['web'] },
+        { name: 'held', action: 'skip', from: '1.5.0', to: '1.5.1', depends_on: [] },
+      ],
+    ]);
+    expect((await details()).map(({ id }: { id: string }) => id)).toEqual(
+      expect.arrayContaining(before.map(({ id }: { id: string }) => id)),
+    );
+    expect((await ask('/v1/history')).json().entries).toEqual([]);
+  });
+
+  test('is about the containers that are named, and takes no turn from an update', async () => {
+    await start({ service: { gateWindowMs: 60_000 } });
+    await post('/v1/update?async=true');
+    expect((await post('/v1/update?dry_run=true&container=nobody')).json().plan).toEqual([]);
+  });
+});
+
+test('a version that failed is tried again with retry_failed=true, and not without', async () => {
+  await start();
+  release('2.0.0', { behaviour: behaviours.crashesAtStart });
+  const outcome = async (query: string) => (await post(`/v1/update${query}`)).json().containers[0].outcome;
+  expect(await outcome('')).toBe('rolled_back');
+  expect(await outcome('')).toBe('skipped');
+  expect((await post('/v1/update?dry_run=true&retry_failed=true')).json().plan).toMatchObject([{ action: 'update' }]);
+  expect(await outcome('?retry_failed=true')).toBe('rolled_back');
+});
+
+describe('POST /v1/rollback', () => {
+  test('puts a container back to the version before, and that stays so', async () => {
+    await start();
+    await post('/v1/update');
+    const reply = await post('/v1/rollback?container=web');
+    expect([reply.status, reply.json().containers]).toMatchObject([
+      200,
+      [{ name: 'web', outcome: 'updated', from: '1.5.0', to: '1.4.2' }],
+    ]);
+    const web = await settled(reply.json().containers[0].new_image_id);
+    expect(web).toMatchObject({ version: '1.4.2', last: { from: '1.5.0', to: '1.4.2' } });
+    await post('/v1/check');
+    expect((await details())[0]).toMatchObject({ verdict: 'held', hold: 'failed' });
+    expect((await ask('/v1/history')).json().entries.at(-1)).toMatchObject({ trigger: 'http', updated: 1 });
+  });
+
+  test('goes on in the background when asked to', async () => {
+    await start();
+    await post('/v1/update');
+    const reply = await post('/v1/rollback?container=web&async=true');
+    expect(reply.status).toBe(202);
+    const runs = async () => (await ask('/v1/history')).json().entries.map(({ run_id }: { run_id: string }) => run_id);
+    await until(async () => (await runs()).includes(reply.json().run_id));
+  });
+
+  test.each([
+    ['', 400, /"container"/],
+    ['?container=nobody', 404, /^Cannot roll back "nobody": no container is called so$/],
+    ['?container=web', 409, /^Cannot roll back "web": it has not been updated/],
+  ])('%j is refused with %i', async (query, status, error) => {
+    await start();
+    const reply = await post(`/v1/rollback${query}`);
+    expect([reply.status, reply.json().error]).toEqual([status, expect.stringMatching(error)]);
+  });
+});

@@ -105,6 +105,14 @@ export function createScriptedService(): ScriptedService {
         waiting.shift()?.();
       }
     },
+    async plan(request) {
+      const report = await this.check(request);
+      return { report, plan: { transactions: [], refused: [], restarts: [] } };
+    },
+    rollBack(containers, signal, order) {
+      return this.update({ images: [], containers, trigger: 'http', ...order }, signal);
+    },
+    containerNames: async () => script.inventory.containers.map(({ name }) => name),
     async check({ images, containers }, signal) {
       asked.push({ kind: 'check', images, containers });
       const stopped = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));

@@ -6,6 +6,7 @@ import { type Journal, readJournal, transactionLabel } from '../../domain/transa
 import { indexImages } from '../../domain/container/image-index.ts';
 import { ownLabels } from '../../domain/container/label-origin.ts';
 import { isExcluded } from '../../domain/settings/labels.ts';
+import type { UpdateRequest } from '../../domain/run/request.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { ContainerOutcome, Session } from '../../domain/run/session.ts';
@@ -32,11 +33,12 @@ export type RollbackParts = {
  * one comes back as it was.
  */
 export function createRollback({ outside, settings, lock }: RollbackParts) {
-  return async (names: readonly string[], signal?: AbortSignal): Promise<Session> => {
+  return async (names: readonly string[], signal?: AbortSignal, order: RollbackOrder = {}): Promise<Session> => {
     const leave = await lock.enterInTurn(signal);
     try {
       const previous = await findPrevious(outside, names, signal);
-      return await runSession(outside, 'command', async (runId) => {
+      return await runSession(outside, order.trigger ?? 'command', async (runId) => {
+        order.onBegin?.(runId);
         const { plan } = await makePlan(outside, settings, previous, signal);
         const perform = returnToKept(await returningIn(outside, plan, signal), runTransaction);
         const reached = await runPlan(outside, settings, plan, { runId, perform }, signal);
@@ -51,6 +53,8 @@ export function createRollback({ outside, settings, lock }: RollbackParts) {
     }
   };
 }
+
+type RollbackOrder = Partial<Pick<UpdateRequest, 'trigger' | 'onBegin'>>;
 
 async function returningIn(outside: Outside, { transactions }: UpdatePlan, signal: AbortSignal | undefined) {
   const alone = transactions.flatMap(({ members }) => (members.length === 1 ? members : []));
