@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => scene.stop());
 
 const paths = {
-  update: ['/v1/update'],
+  update: ['/v1/update', '/v1/rollback'],
   check: ['/v1/check'],
   containers: ['/v1/containers', '/v1/containers/details'],
   history: ['/v1/history'],
