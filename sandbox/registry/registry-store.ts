@@ -1,6 +1,8 @@
-import type { RegistryCredentials } from '../../src/domain/outside/registry.ts';
+import { mostTags, type RegistryCredentials, type TagList } from '../../src/domain/outside/registry.ts';
 import type { Digest } from '../../src/domain/reference/digest.ts';
+import type { FoundSignature } from '../../src/domain/signature/signature.ts';
 import {
+  formatReference,
   parseImageReference,
   repositoryName,
   type ImageReference,
@@ -20,10 +22,18 @@ export type RegistryStore = {
   readonly behaveAgain: (target: string) => void;
   /** One request for a manifest; throws the errors of a registry adapter. */
   readonly fetch: (reference: ImageReference, visitor?: Visitor) => Promise<Manifest>;
+  /** One request for all tags of a repository; throws the errors of a registry adapter. */
+  readonly list: (reference: ImageReference, visitor?: Visitor) => Promise<TagList>;
+  /** Puts a signature beside a manifest. */
+  readonly sign: (reference: string, signature: FoundSignature) => void;
+  /** One request for the signatures beside a manifest; throws the errors of a registry adapter. */
+  readonly signatures: (reference: ImageReference, visitor?: Visitor) => Promise<readonly FoundSignature[]>;
   /** Fault in the middle of a pull. */
   readonly pullFault: (reference: ImageReference) => PullFault | undefined;
-  /** How many requests have been made since the start. */
+  /** How many requests for manifests have been made since the start. */
   readonly requests: () => number;
+  /** How many requests for tags have been made since the start. */
+  readonly listings: () => number;
 };
 
 /** Caller of a request, and its signal. */
@@ -47,6 +57,8 @@ export type Misbehaviour =
   /** Accepts the connection and never answers, as behind a silent firewall. */
   | { readonly kind: 'silent'; readonly deadlineMs: number }
   | { readonly kind: 'slow'; readonly ms: number }
+  /** Answers 405 for lists of tags, as some that only pass images on. */
+  | { readonly kind: 'lists-no-tags' }
   /** Answers for manifests, and breaks off in the middle of a blob. */
   | { readonly kind: 'breaks-pulls'; readonly message?: string }
   /** Answers for manifests, and sends nothing of a blob, without ever giving up. */
@@ -55,9 +67,11 @@ export type Misbehaviour =
 export function createRegistryStore(clock: Clock): RegistryStore {
   const manifests = new Map<string, Manifest>();
   const tags = new Map<string, Digest>();
+  const signatures = new Map<string, FoundSignature[]>();
   const misbehaviours = new Map<string, Misbehaviour>();
   const windows = new Map<string, Window>();
   let requests = 0;
+  let listings = 0;
 
   function publish(text: string, release: Release): Manifest {
     const reference = parseImageReference(text);
@@ -70,13 +84,29 @@ export function createRegistryStore(clock: Clock): RegistryStore {
 
   async function fetch(reference: ImageReference, visitor: Visitor = {}): Promise<Manifest> {
     requests++;
-    const behaviour = misbehaviourOf(reference);
-    if (behaviour !== undefined) await misbehave(behaviour, reference, visitor);
+    await enter(reference, visitor);
     const repository = repositoryName(reference);
     const digest = reference.digest ?? tags.get(`${repository}:${reference.tag ?? 'latest'}`);
     const manifest = manifests.get(`${repository}@${digest ?? ''}`);
     if (manifest === undefined) throw failure('registry-not-found', reference, 'manifest unknown');
     return manifest;
+  }
+
+  async function list(reference: ImageReference, visitor: Visitor = {}): Promise<TagList> {
+    listings++;
+    await enter(reference, visitor);
+    if (misbehaviourOf(reference)?.kind === 'lists-no-tags')
+      throw failure('registry-invalid', reference, 'it does not list the tags of a repository');
+    const start = `${repositoryName(reference)}:`;
+    const found = [...tags.keys()].filter((key) => key.startsWith(start)).map((key) => key.slice(start.length));
+    const isKnown = [...manifests.keys()].some((key) => key.startsWith(`${repositoryName(reference)}@`));
+    if (!isKnown) throw failure('registry-not-found', reference, 'it has no such repository');
+    return { tags: found.slice(0, mostTags), isCut: found.length > mostTags };
+  }
+
+  async function enter(reference: ImageReference, visitor: Visitor): Promise<void> {
+    const behaviour = misbehaviourOf(reference);
+    if (behaviour !== undefined) await misbehave(behaviour, reference, visitor);
   }
 
   async function misbehave(behaviour: Misbehaviour, reference: ImageReference, visitor: Visitor): Promise<void> {
@@ -98,6 +128,7 @@ export function createRegistryStore(clock: Clock): RegistryStore {
         return clock.sleep(behaviour.ms, signal);
       case 'rate-limited':
         return countRequest(behaviour, reference);
+      case 'lists-no-tags':
       case 'breaks-pulls':
       case 'stalls-pulls':
         return undefined;
@@ -128,6 +159,15 @@ export function createRegistryStore(clock: Clock): RegistryStore {
     misbehave: (target, misbehaviour) => void misbehaviours.set(target, misbehaviour),
     behaveAgain: (target) => void misbehaviours.delete(target),
     fetch,
+    list,
+    sign: (text, signature) => {
+      const key = formatReference(parseImageReference(text));
+      signatures.set(key, [...(signatures.get(key) ?? []), signature]);
+    },
+    signatures: async (reference, visitor = {}) => {
+      await enter(reference, visitor);
+      return signatures.get(formatReference({ ...reference, tag: undefined })) ?? [];
+    },
     pullFault: (reference) => {
       const behaviour = misbehaviourOf(reference);
       if (behaviour?.kind === 'stalls-pulls') return { kind: 'stalls' };
@@ -135,6 +175,7 @@ export function createRegistryStore(clock: Clock): RegistryStore {
       return { kind: 'breaks', message: behaviour.message ?? 'unexpected EOF' };
     },
     requests: () => requests,
+    listings: () => listings,
   };
 }
 
@@ -145,6 +186,7 @@ type FailureCode =
   | 'registry-not-found'
   | 'registry-unreachable'
   | 'registry-rate-limited'
+  | 'registry-invalid'
   | 'timeout';
 
 function mayEnter(

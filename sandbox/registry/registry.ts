@@ -1,12 +1,23 @@
 import { setMaxListeners } from 'node:events';
-import type { DescribeRequest, Registry, RegistryCredentials, RemoteImage } from '../../src/domain/outside/registry.ts';
+import type {
+  DescribeRequest,
+  Registry,
+  RegistryCredentials,
+  RemoteImage,
+  TagList,
+} from '../../src/domain/outside/registry.ts';
 import { choosePlatform } from '../../src/domain/reference/choose-platform.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
-import { formatReference, withDigest, type ImageReference } from '../../src/domain/reference/image-reference.ts';
+import {
+  formatReference,
+  repositoryName,
+  withDigest,
+  type ImageReference,
+} from '../../src/domain/reference/image-reference.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
 import { formatPlatform } from '../../src/domain/reference/platform.ts';
 import type { Digest } from '../../src/domain/reference/digest.ts';
-import { createRegistryStore, type RegistryStore } from './registry-store.ts';
+import { createRegistryStore, type RegistryStore, type Visitor } from './registry-store.ts';
 import type { Manifest, SandboxImage } from './release.ts';
 
 export type SandboxRegistry = {
@@ -30,16 +41,25 @@ export function createSandboxRegistry(options: SandboxRegistryOptions): SandboxR
   const { clock, store = createRegistryStore(clock), latencyMs = 0, credentials = {} } = options;
   const inFlight = new Map<string, Promise<Manifest>>();
 
+  const listing = new Map<string, Promise<TagList>>();
+
   function fetchOnce(reference: ImageReference, signal?: AbortSignal): Promise<Manifest> {
-    const key = formatReference(reference);
-    const running = inFlight.get(key) ?? fetch(reference).finally(() => inFlight.delete(key));
-    inFlight.set(key, running);
-    return abortable(running, signal);
+    return abortable(
+      once(inFlight, formatReference(reference), () => visit(reference, store.fetch)),
+      signal,
+    );
   }
 
-  async function fetch(reference: ImageReference): Promise<Manifest> {
+  function listTags(reference: ImageReference, signal?: AbortSignal): Promise<TagList> {
+    return abortable(
+      once(listing, repositoryName(reference), () => visit(reference, store.list)),
+      signal,
+    );
+  }
+
+  async function visit<Found>(reference: ImageReference, ask: Ask<Found>): Promise<Found> {
     if (latencyMs > 0) await clock.sleep(latencyMs);
-    return store.fetch(reference, { credentials: credentials[reference.registry] });
+    return ask(reference, { credentials: credentials[reference.registry] });
   }
 
   async function resolve(reference: ImageReference, signal?: AbortSignal): Promise<Digest> {
@@ -65,11 +85,23 @@ export function createSandboxRegistry(options: SandboxRegistryOptions): SandboxR
     store,
     registry: {
       resolve,
+      listTags,
+      signaturesOf: (reference, digest, signal) =>
+        abortable(visit(withDigest(reference, digest), store.signatures), signal),
       describe,
       credentialsFor: (reference) => Promise.resolve(credentials[reference.registry]),
       close: () => Promise.resolve(),
     },
   };
+}
+
+type Ask<Found> = (reference: ImageReference, visitor: Visitor) => Promise<Found>;
+
+/** Joins the work for the key that is under way. */
+function once<Found>(running: Map<string, Promise<Found>>, key: string, work: () => Promise<Found>): Promise<Found> {
+  const found = running.get(key) ?? work().finally(() => running.delete(key));
+  running.set(key, found);
+  return found;
 }
 
 /** The image that an engine of the platform takes; a manifest without an index is taken as it is. */

@@ -6,9 +6,10 @@ import { isDigest, type Digest } from '../../src/domain/reference/digest.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { createFaultProxy, type ProxiedCall } from '../lab/fault-proxy.ts';
 import type { Lab } from '../lab/lab.ts';
-import { pushImage, pushIndex } from '../lab/push.ts';
+import { pushArtifact, pushImage, pushIndex } from '../lab/push.ts';
 import type { RegistryOptions } from '../lab/registry.ts';
 import { users } from '../lab/token-server.ts';
+import { signatureArtifact } from '../support/cosign.ts';
 import { registryContract, type RegistryFixture } from './registry.ts';
 
 describeInLab('Registries', (lab) => {
@@ -55,7 +56,10 @@ async function registryFixture(lab: Lab, auth: NonNullable<RegistryOptions['auth
           : await pushIndex(registry, repository, tag, spec, { platforms, attestations: true });
       return { ...pushed, digest: asDigest(pushed.digest) };
     },
+    sign: (repository, digest, found) =>
+      pushArtifact(registry, repository, `${digest.replace(':', '-')}.sig`, signatureArtifact(found)),
     requests: () => proxy.calls.filter(isAnswered).length,
+    listings: () => proxy.calls.filter(({ path, status }) => path.includes('/tags/list') && status === 200).length,
     limit: (retryAfterS) => {
       const headers = { 'retry-after': String(retryAfterS) };
       proxy.arm({ times: 1000, fault: { kind: 'answer', when: 'before', status: 429, headers, body: '{}' } });

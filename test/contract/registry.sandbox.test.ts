@@ -43,7 +43,12 @@ function sandboxFixture(isPrivate: boolean): RegistryFixture {
         manifestDigests: images.map(({ manifestDigest }) => manifestDigest),
       });
     },
+    sign: (repository, digest, found) => {
+      for (const each of found) store.sign(`${host}/${repository}@${digest}`, each);
+      return Promise.resolve();
+    },
     requests: store.requests,
+    listings: store.listings,
     limit: (retryAfterS) => store.misbehave(host, { kind: 'rate-limited', max: 0, windowMs: retryAfterS * 1000 }),
     goDown: () => Promise.resolve(store.misbehave(host, { kind: 'unreachable' })),
     comeUp: behaveAgain,

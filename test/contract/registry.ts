@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Digest } from '../../src/domain/reference/digest.ts';
 import { parseImageReference, type ImageReference } from '../../src/domain/reference/image-reference.ts';
 import type { Platform } from '../../src/domain/reference/platform.ts';
+import type { FoundSignature } from '../../src/domain/signature/signature.ts';
 
 /** Fixture of the rows, without the registry under test. */
 export type RegistryFixture = {
@@ -16,8 +17,12 @@ export type RegistryFixture = {
   /** Host and port. */
   readonly host: string;
   readonly publish: (repository: string, tag: string, image: RegistryImage) => Promise<RegistryPublished>;
+  /** Puts signatures beside a manifest, as cosign does. */
+  readonly sign: (repository: string, digest: Digest, found: readonly FoundSignature[]) => Promise<void>;
   /** Requests for manifests since the start. */
   readonly requests: () => number;
+  /** Requests for lists of tags since the start. */
+  readonly listings: () => number;
   /** Sends every request away, to come back after so long. */
   readonly limit: (retryAfterS: number) => void;
   readonly goDown: () => Promise<void>;
@@ -138,6 +143,74 @@ export function registryContract(name: string, setup: () => Promise<RegistryFixt
       });
     });
 
+    describe('listTags()', () => {
+      const sorted = async (path: string) => {
+        const { tags, isCut } = await fixture.registry.listTags(reference(path));
+        return { tags: [...tags].sort(), isCut };
+      };
+
+      test('tells all tags of a repository, whatever tag the reference has', async () => {
+        for (const tag of ['1.0', '1.1', 'latest', 'v2.0.0-rc.1_x']) await publish('listed', tag, { version: tag });
+        const all = { tags: ['1.0', '1.1', 'latest', 'v2.0.0-rc.1_x'], isCut: false };
+        expect(await sorted('listed:1.0')).toEqual(all);
+        expect(await sorted(`listed@${unknown}`)).toEqual(all);
+      });
+
+      test('sees at once that a tag is new', async () => {
+        await publish('growing', 'one', { version: '1' });
+        expect((await sorted('growing')).tags).toEqual(['one']);
+        await publish('growing', 'two', { version: '2' });
+        expect((await sorted('growing')).tags).toEqual(['one', 'two']);
+      });
+
+      test('tells repositories apart, of which one may lie below the other', async () => {
+        await publish('outer', 'a', { version: '1' });
+        await publish('outer/inner', 'b', { version: '2' });
+        expect((await sorted('outer')).tags).toEqual(['a']);
+        expect((await sorted('outer/inner')).tags).toEqual(['b']);
+      });
+
+      test('asks once, when ten callers want the tags of one repository', async () => {
+        await publish('shared', 'one', { version: '1' });
+        await fixture.registry.listTags(reference('shared'));
+        const before = fixture.listings();
+        const ten = Array.from({ length: 10 }, (_, at) => fixture.registry.listTags(reference(`shared:${at}`)));
+        for (const { tags } of await Promise.all(ten)) expect(tags).toEqual(['one']);
+        expect(fixture.listings() - before).toBe(1);
+      });
+
+      test('throws registry-not-found for a repository that is not there', async () => {
+        const listing = fixture.registry.listTags(reference('nothing:here'));
+        await expect(listing).rejects.toMatchObject({ code: 'registry-not-found' });
+      });
+
+      test('lets one caller give up and answers the others', async () => {
+        await publish('patience', 'one', { version: '1' });
+        const abort = new AbortController();
+        const impatient = fixture.registry.listTags(reference('patience'), abort.signal);
+        const patient = fixture.registry.listTags(reference('patience'));
+        abort.abort(new Error('enough'));
+        await expect(impatient).rejects.toThrow('enough');
+        expect((await patient).tags).toEqual(['one']);
+      });
+
+      test('sent away is registry-rate-limited', async () => {
+        await publish('popular', 'one', { version: '1' });
+        const registry = fixture.connect();
+        fixture.limit(3600);
+        const listing = registry.listTags(reference('popular'));
+        await expect(listing).rejects.toMatchObject({ code: 'registry-rate-limited' });
+      });
+
+      test('without credentials is registry-denied', async () => {
+        await publish('app', 'private', { version: '1' });
+        for (const stranger of Object.values(fixture.strangers ?? {})) {
+          const listing = stranger.listTags(reference('app:private'));
+          await expect(listing).rejects.toMatchObject({ code: 'registry-denied' });
+        }
+      });
+    });
+
     describe('describe()', () => {
       const describeTag = (path: string, digest: Digest, platform: Platform) =>
         fixture.registry.describe({ reference: reference(path), digest, platform });
@@ -192,6 +265,34 @@ export function registryContract(name: string, setup: () => Promise<RegistryFixt
       test('throws registry-not-found for a digest that is not there', async () => {
         await publish('app', 'one', { version: '1' });
         await expect(describeTag('app:one', unknown, amd64)).rejects.toMatchObject({ code: 'registry-not-found' });
+      });
+    });
+
+    describe('signaturesOf()', () => {
+      const signature = (text: string) => ({
+        payload: Buffer.from(text),
+        signature: Buffer.from(text).toString('base64'),
+      });
+
+      test('finds the signatures beside a digest, and none beside another', async () => {
+        const { digest } = await publish('signed', 'one', { version: '1' });
+        const { digest: other } = await publish('signed', 'two', { version: '2' });
+        await fixture.sign('contract/signed', digest, [signature('first'), signature('second')]);
+        const found = await fixture.registry.signaturesOf(reference('signed:one'), digest);
+        const shown = found.map((each) => ({ ...each, payload: Buffer.from(each.payload).toString() }));
+        expect(shown).toEqual([
+          { payload: 'first', signature: signature('first').signature },
+          { payload: 'second', signature: signature('second').signature },
+        ]);
+        expect(await fixture.registry.signaturesOf(reference('signed:two'), other)).toEqual([]);
+      });
+
+      test('without credentials is registry-denied, never an image without a signature', async () => {
+        const { digest } = await publish('app', 'private', { version: '1' });
+        for (const stranger of Object.values(fixture.strangers ?? {})) {
+          const finding = stranger.signaturesOf(reference('app:private'), digest);
+          await expect(finding).rejects.toMatchObject({ code: 'registry-denied' });
+        }
       });
     });
 

@@ -71,7 +71,20 @@ export async function pushIndex(
   };
 }
 
+/** Pushes a manifest that is no image, with the blobs it names. */
+export async function pushArtifact(
+  target: PushTarget,
+  repository: string,
+  tag: string,
+  { blobs, manifest }: { readonly blobs: readonly Content[]; readonly manifest: Content },
+): Promise<void> {
+  const session = registrySession(target, repository);
+  for (const blob of blobs) await session.putBlob(blob);
+  await session.putManifest(manifest, tag);
+}
+
 type Session = {
+  readonly putBlob: (blob: Content) => Promise<void>;
   readonly putImage: (image: BuiltImage, reference: string) => Promise<void>;
   readonly putManifest: (manifest: Content, reference: string) => Promise<void>;
 };
@@ -111,6 +124,7 @@ function registrySession({ url: base, credentials, ca }: PushTarget, repository:
     expectStatus(stored, 201, `manifest ${repository}:${reference}`);
   };
   return {
+    putBlob,
     putManifest,
     putImage: async (image, reference) => {
       for (const blob of [...image.layers, image.config]) await putBlob(blob);

@@ -1,7 +1,14 @@
-import type { DescribeRequest, Registry, RegistryCredentials, RemoteImage } from '../../domain/outside/registry.ts';
+import type {
+  DescribeRequest,
+  Registry,
+  RegistryCredentials,
+  RemoteImage,
+  TagList,
+} from '../../domain/outside/registry.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import { repositoryName, type ImageReference } from '../../domain/reference/image-reference.ts';
 import { formatPlatform } from '../../domain/reference/platform.ts';
+import type { FoundSignature } from '../../domain/signature/signature.ts';
 import { connect, type OciRegistryOptions } from './client/connect.ts';
 import type { Login } from './auth/credentials.ts';
 import { describeImage } from './manifests/describe-image.ts';
@@ -9,22 +16,27 @@ import { hubKey } from './auth/docker-config.ts';
 import type { Endpoint } from './client/endpoints.ts';
 import { explain, RegistryFailure } from './transport/failure.ts';
 import { createLru } from './async/lru.ts';
+import { findSignatures } from './signatures/find-signatures.ts';
 import { resolveTag, type TagState } from './manifests/manifests.ts';
 import { createSingleFlight } from './async/single-flight.ts';
 import { createTurns } from './async/turns.ts';
+import { type KnownPages, listTags as askForTags } from './tags/list-tags.ts';
 import { until } from './async/until.ts';
 
 /** A `Registry` over the OCI distribution protocol: https://github.com/opencontainers/distribution-spec/blob/main/spec.md */
 export function createOciRegistry(options: OciRegistryOptions): Registry {
-  const { log } = options;
+  const { clock, log } = options;
   const { client, credentials, endpointsOf, showable, close } = connect(options);
   const tags = createLru<TagState>(maxTags);
   const images = createLru<RemoteImage>(maxImages);
   const resolving = createSingleFlight<Digest>();
+  const listings = createLru<KnownPages>(maxListings);
+  const listing = createSingleFlight<TagList>();
+  const seeking = createSingleFlight<readonly FoundSignature[]>();
   const describing = createSingleFlight<RemoteImage>();
   const inTurn = createTurns(requestsInTurn);
 
-  return { resolve, describe, credentialsFor, close };
+  return { resolve, listTags, describe, signaturesOf, credentialsFor, close };
 
   function resolve(reference: ImageReference, signal?: AbortSignal): Promise<Digest> {
     const { repository, digest, tag = 'latest' } = reference;
@@ -43,6 +55,24 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
     return resolving(key, ask, signal);
   }
 
+  /** A mirror may list only what it has been asked for, so it is asked last. */
+  function listTags(reference: ImageReference, signal?: AbortSignal): Promise<TagList> {
+    const { repository } = reference;
+    const find = async (endpoint: Endpoint, shared: AbortSignal): Promise<TagList> => {
+      const key = `${endpoint.host}${endpoint.prefix}/${repository}`;
+      const known = { known: listings.get(key), nowMs: clock.monotonicMs };
+      const { tags: found, isCut, pages } = await askForTags(client, { endpoint, repository }, known, shared);
+      if (found.length <= mostTagsKept && isWorthKeeping(pages)) listings.set(key, pages);
+      else listings.delete(key);
+      return { tags: found, isCut };
+    };
+    return listing(
+      repositoryName(reference),
+      (shared) => firstOf(reference, 'list the tags of', find, shared, true),
+      signal,
+    );
+  }
+
   /** Content that a digest names never changes, so it is asked for once. */
   async function describe(request: DescribeRequest, signal?: AbortSignal): Promise<RemoteImage> {
     const { reference, digest, platform } = request;
@@ -54,6 +84,19 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
     const image = await describing(key, (shared) => firstOf(reference, 'look into', find, shared), signal);
     images.set(key, image);
     return image;
+  }
+
+  /** A mirror need not have them, so it is asked last. */
+  async function signaturesOf(
+    reference: ImageReference,
+    digest: Digest,
+    signal?: AbortSignal,
+  ): Promise<readonly FoundSignature[]> {
+    const { repository } = reference;
+    const find = (endpoint: Endpoint, shared: AbortSignal): Promise<readonly FoundSignature[]> =>
+      findSignatures(client, { endpoint, repository }, digest, shared);
+    const work = (shared: AbortSignal) => firstOf(reference, 'find the signatures of', find, shared, true);
+    return seeking(`${repositoryName(reference)}@${digest}`, work, signal);
   }
 
   async function credentialsFor(
@@ -70,20 +113,23 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
     }
   }
 
-  /** From the first place that has it; the failure of the last is the answer when none has. */
+  /** From the first place that has it; the failure of the registry itself, not of a mirror, is the answer when none has. */
   async function firstOf<Found>(
     reference: ImageReference,
     doing: string,
     find: (endpoint: Endpoint, signal: AbortSignal) => Promise<Found>,
     signal: AbortSignal,
+    isMirrorLast = false,
   ): Promise<Found> {
+    const places = await endpointsOf(reference, signal);
+    const origin = places.at(-1);
     let failure: unknown;
-    for (const endpoint of await endpointsOf(reference, signal)) {
+    for (const endpoint of isMirrorLast ? places.toReversed() : places) {
       try {
         return await find(endpoint, signal);
       } catch (error) {
         if (!(error instanceof RegistryFailure)) throw error;
-        failure = explain(error, doing, reference, { asked: endpoint.host, showable });
+        if (endpoint === origin) failure = explain(error, doing, reference, { asked: endpoint.host, showable });
         log?.debug('A registry did not help', { host: endpoint.host, why: error.message });
       }
     }
@@ -97,6 +143,15 @@ const requestsInTurn = 16;
 const maxTags = 10_000;
 
 const maxImages = 1000;
+
+const maxListings = 100;
+
+/** With a hundred listings of so many short texts, some thirty megabytes are kept at most. */
+const mostTagsKept = 5000;
+
+function isWorthKeeping(pages: KnownPages): boolean {
+  return [...pages.values()].some(({ etag }) => etag !== undefined);
+}
 
 function forEngine({ registry, credential }: Login): RegistryCredentials | undefined {
   if (credential === undefined) return undefined;

@@ -1,18 +1,9 @@
+import type { HookAnswer } from '../../domain/transaction/memory/step-outcome.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import { hasOwnLimit } from '../../domain/health/hook.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { runHook, titleOf } from './hooks.ts';
-
-/** The consequence of a hook's result for the update. */
-export type HookAnswer =
-  | { readonly kind: 'done' }
-  /** The container is gone. */
-  | { readonly kind: 'noop' }
-  /** The old container does not want to be replaced, or (`deferred`) not now. */
-  | { readonly kind: 'declined'; readonly message: string; readonly deferred: boolean }
-  /** It failed in the new container, which comes too late to matter. */
-  | { readonly kind: 'warned'; readonly message: string };
 
 type HookContext = {
   readonly outside: Outside;

@@ -5,14 +5,16 @@ import {
   believe,
   type Carrier,
 } from '../../domain/recovery/interrupted.ts';
-import { bearsSeal, type Journal, readJournal, transactionLabel } from '../../domain/transaction/journal.ts';
+import { bearsSeal, readJournal, transactionLabel } from '../../domain/transaction/journal.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
 import { ownLabels } from '../../domain/container/label-origin.ts';
 import { marks, type OpenMark, openMarksOf, sealedPartOf } from '../../domain/transaction/open-mark.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { parseStandingName, plainName } from '../../domain/transaction/transaction-names.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
-import { carriesJournal, type Member, type OpenTransaction } from '../transaction/facts/facts.ts';
+import type { Member } from '../../domain/transaction/facts.ts';
+import { carriesJournal, type OpenTransaction } from '../transaction/facts/facts.ts';
+import { memberFromJournal, memberFromMark } from '../transaction/facts/member-from.ts';
 import { loneFailure } from '../engine/lone-failure.ts';
 
 /** A transaction that is not over, as the engine shows it. */
@@ -189,47 +191,8 @@ function foundFrom({ id, members }: BelievedTransaction): FoundTransaction {
 
 function partOf({ name, oldId, successor, standIn, mark }: BelievedMember): Member {
   const journal = (successor ?? standIn)?.journal;
-  if (journal === undefined) return memberByMark({ name, oldId, mark });
+  if (journal === undefined) return memberFromMark(name, oldId, mark);
   // A mark cannot be forged, and that of a rollback is younger than the journal of the update that it takes back.
   const told = mark && { policy: mark.policy, wasRunning: mark.wasRunning };
-  return { ...memberOf(journal), ...told };
-}
-
-/** All that is known where every carrier is gone. */
-export function memberByMark({ name, oldId, mark }: Pick<BelievedMember, 'name' | 'oldId' | 'mark'>): Member {
-  const wasRunning = mark?.wasRunning ?? false;
-  return {
-    name,
-    oldId,
-    policy: mark?.policy,
-    wasRunning,
-    afterwards: wasRunning ? 'running' : 'stopped',
-    waitsFor: [],
-    reference: '',
-    oldImageId: '',
-    taggedBefore: '',
-    targetImageId: undefined,
-    newImageId: mark?.imageId ?? '',
-    needsStandIn: false,
-    vanishes: false,
-    startsFirst: false,
-    keepMs: 0,
-    laterNetworks: [],
-  };
-}
-
-/** Of the journals of a transaction that has a stand-in in it the container's own is found by its label, as its successor is. */
-export function memberOf(journal: Journal): Member {
-  const { name, oldId, policy, wasRunning, afterwards, keepMs, reference, oldImageId, newImageId, vanishes } = journal;
-  const told = { name, oldId, policy, wasRunning, afterwards, keepMs, reference, oldImageId, newImageId, vanishes };
-  const taggedBefore = journal.taggedBefore;
-  return {
-    ...told,
-    taggedBefore,
-    waitsFor: [],
-    targetImageId: undefined,
-    needsStandIn: false,
-    startsFirst: false,
-    laterNetworks: [],
-  };
+  return { ...memberFromJournal(journal), ...told };
 }

@@ -1,4 +1,3 @@
-import type { EngineInfo } from '../../domain/outside/engine-reader.ts';
 import type { MemberFacts } from '../../domain/transaction/facts.ts';
 import { type RecoveryReport, type RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import { type ContainerSummary, type ImageSummary, isAlive } from '../../domain/container/container.ts';
@@ -10,7 +9,7 @@ import { isProven, keptAmong, withoutKept } from '../../domain/rollback/kept-con
 import { keptMarksOf } from '../../domain/transaction/open-mark.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { rememberFailures } from '../transaction/failed-versions.ts';
-import type { OpenTransaction } from '../transaction/facts/facts.ts';
+import { opened, type OpenTransaction } from '../transaction/facts/facts.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { type Found, findOpen, type FoundTransaction } from './find-open.ts';
 import { handOver } from '../hand-over/hand-over.ts';
@@ -20,7 +19,6 @@ import { loneFailure } from '../engine/lone-failure.ts';
 import { linksOfSuccessors, tellLostLinks } from '../transaction/lost-links.ts';
 import { longestTransactionMs, type OwnerVerdict, whyNotOurs } from './owners.ts';
 import { settleStrayMarks } from './stray-marks.ts';
-import { createStopTimes } from '../transaction/facts/stop-times.ts';
 import { transact } from '../transaction/transact.ts';
 
 export type RecoveryOrder = {
@@ -78,7 +76,7 @@ export async function recoverTransactions(
       return [{ containers: names, result: 'left', reason, ...(owned?.isPending ? { isPending: true } : {}) }];
     }
     const onRepaired = onRepair?.();
-    const recovered = await recoverOne(outside, settings, names, openOf(transaction, info), isHelper).finally(
+    const recovered = await recoverOne(outside, settings, names, opened(transaction, info), isHelper).finally(
       onRepaired,
     );
     if (recovered !== 'handed over') return [recovered];
@@ -115,13 +113,6 @@ function unprovenAmong(containers: readonly ContainerSummary[], images: readonly
 function leftAlone({ name, reason, isUnsealed }: Found['left'][number]): RecoveredTransaction {
   const kind = isUnsealed ? { isPending: true as const } : { looksAlike: true as const };
   return { containers: [name], result: 'left', reason: `it ${reason}`, ...kind };
-}
-
-function openOf(found: FoundTransaction, { liveRestore, abilities }: EngineInfo): OpenTransaction {
-  const { id, members, successors, standIns, marks } = found;
-  const { changesRestartPolicies } = abilities;
-  const stopTimes = createStopTimes();
-  return { id, members, liveRestore, changesRestartPolicies, successors, standIns, marks, stopTimes };
 }
 
 /** Of the container that we run in, whether as the old one or as its successor. */
@@ -184,8 +175,7 @@ async function recoverOne(
       outside,
       settings,
       transaction,
-      prepared: undefined,
-      handedOver: isHelper ? 'taken' : undefined,
+      mode: { kind: isHelper ? 'finish-as-helper' : 'recover' },
       onPhase: () => {},
     });
     if (result === 'aside') return await handOn(outside, names, transaction);

@@ -8,9 +8,9 @@ import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts'
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { passGate } from '../health/health.ts';
-import { memberOf } from '../recovery/find-open.ts';
+import { memberFromJournal } from '../transaction/facts/member-from.ts';
 import type { RunTransaction } from '../transaction/run-transaction.ts';
-import { createStopTimes } from '../transaction/facts/stop-times.ts';
+import { opened } from '../transaction/facts/facts.ts';
 import { transact } from '../transaction/transact.ts';
 
 /** By the id of the container that they ran before: those that are kept, with time to spare. */
@@ -99,23 +99,20 @@ async function reopen(
 ): Promise<string | undefined> {
   const reading = readJournal(ownLabels(container.settings.Config.Labels ?? {}, container.imageLabels));
   if (reading.kind !== 'journal') return 'its journal is gone';
-  const { liveRestore, abilities } = await outside.engine.info();
+  const info = await outside.engine.info();
   const { result, reason, facts } = await transact({
     outside,
     settings,
-    prepared: undefined,
-    reopens: true,
+    mode: { kind: 'return' },
     onPhase,
-    transaction: {
-      id: reading.journal.transaction,
-      members: [{ ...memberOf(reading.journal), policy: restartPolicyOf(container) }],
-      liveRestore,
-      changesRestartPolicies: abilities.changesRestartPolicies,
-      successors: new Map([[oldId, container.id]]),
-      standIns: new Map(),
-      marks: new Map(),
-      stopTimes: createStopTimes(),
-    },
+    transaction: opened(
+      {
+        id: reading.journal.transaction,
+        members: [{ ...memberFromJournal(reading.journal), policy: restartPolicyOf(container) }],
+        successors: new Map([[oldId, container.id]]),
+      },
+      info,
+    ),
   });
   const now = facts?.members[0]?.old;
   if (result === 'stuck') return `${reason}; the next run or start of Upkeep tries again`;

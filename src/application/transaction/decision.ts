@@ -1,27 +1,35 @@
 import type { Decision, StepKind } from '../../domain/transaction/step.ts';
+import type { StepDecision } from '../../domain/transaction/memory/learn.ts';
 import type { TransactOptions } from './transact-options.ts';
 
+/** The decision, or the one to turn back that comes before it: after an abort, or at the end of a rehearsal. */
+export function orTurnBack(options: Pick<TransactOptions, 'mode' | 'signal'>, decision: Decision): Decision {
+  return endRehearsal(options, heedAbort(options, decision));
+}
+
 /** Before the first stop an abort costs nothing: the successors go, the names come back. */
-export function heedAbort({ signal, prepared }: TransactOptions, decision: Decision): Decision {
+function heedAbort({ signal, mode }: Pick<TransactOptions, 'mode' | 'signal'>, decision: Decision): Decision {
   const early = decision.kind === 'step' && decision.phase === 'preparing';
-  if (!early || prepared === undefined || !signal?.aborted) return decision;
+  if (!early || !('prepared' in mode) || !signal?.aborted) return decision;
   return { kind: 'turn', reason: 'the run was cancelled', busy: true };
 }
 
 export const rehearsed: Decision = { kind: 'turn', reason: 'it was a rehearsal', busy: false };
 
 /** A rehearsal may only create, connect and compare new containers. */
-export function endRehearsal({ isRehearsal }: TransactOptions, decision: Decision): Decision {
-  if (isRehearsal !== true || decision.kind !== 'step' || decision.phase === 'rolling back') return decision;
+function endRehearsal({ mode }: Pick<TransactOptions, 'mode'>, decision: Decision): Decision {
+  if (mode.kind !== 'rehearse' || decision.kind !== 'step' || decision.phase === 'rolling back') return decision;
   return asideSteps.includes(decision.step.kind) ? decision : rehearsed;
 }
 
 const asideSteps: readonly StepKind[] = ['mark', 'create', 'standIn', 'connect', 'compare'];
 
 /** Once our own container has been stopped there is nobody to go on; before, all is left as one who comes finds it best. */
-export function isForHelper({ outside, handedOver }: TransactOptions, { step, phase }: StepDecision): boolean {
+export function isForHelper(
+  { outside, mode }: Pick<TransactOptions, 'outside' | 'mode'>,
+  { step, phase }: StepDecision,
+): boolean {
   if (step.kind === 'stop' && step.id === outside.instance.containerId) return true;
-  return handedOver === 'begun' && phase !== 'rolling back' && step.kind !== 'hook' && !asideSteps.includes(step.kind);
+  const isOurTurnOver = phase !== 'rolling back' && step.kind !== 'hook' && !asideSteps.includes(step.kind);
+  return mode.kind === 'hand-over' && isOurTurnOver;
 }
-
-export type StepDecision = Extract<Decision, { kind: 'step' }>;

@@ -1,13 +1,12 @@
-import { hasSelfRemovingSuccessor, removesItself } from '../../domain/transaction/auto-remove.ts';
-import { isAlive, restartPolicyOf } from '../../domain/container/container.ts';
+import type { Member } from '../../domain/transaction/facts.ts';
 import type { Log, Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { keepOrderOf } from '../../domain/plan/keep-old.ts';
 import { startOrderOf } from '../../domain/plan/start-first.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
-import type { Member, OpenTransaction } from './facts/facts.ts';
+import { opened, type OpenTransaction } from './facts/facts.ts';
+import { memberFromPlan } from './facts/member-from.ts';
 import type { PreparedMember, PreparedTransaction } from './facts/prepare.ts';
-import { createStopTimes } from './facts/stop-times.ts';
 
 /** A transaction that is about to begin, of which nothing is in the engine yet. */
 export function openTransaction(
@@ -20,21 +19,12 @@ export function openTransaction(
   const isOwn = members.some(({ planned: { container } }) => container.id === instance.containerId);
   const startsFirst = (member: PreparedMember) =>
     members.length === 1 && !isOwn && mayStartFirst(member.planned, settings, log);
-  return {
-    id: newId(),
-    members: members.map((member) => {
-      const told = memberOf(member, planned);
-      const parts = { ...told, info, settings, log, isOwn, isInGroup: members.length > 1 };
-      return { ...told, startsFirst: startsFirst(member), keepMs: keepMsOf(member.planned, parts) };
-    }),
-    liveRestore: info.liveRestore,
-    changesRestartPolicies: info.abilities.changesRestartPolicies,
-    successors: new Map(),
-    standIns: new Map(),
-    marks: new Map(),
-    tagsBefore: new Map(),
-    stopTimes: createStopTimes(),
-  };
+  const open = members.map((member) => {
+    const told = memberFromPlan(member, planned);
+    const parts = { ...told, info, settings, log, isOwn, isInGroup: members.length > 1 };
+    return { ...told, startsFirst: startsFirst(member), keepMs: keepMsOf(member.planned, parts) };
+  });
+  return opened({ id: newId(), members: open }, info);
 }
 
 function mayStartFirst(
@@ -66,27 +56,4 @@ function keepMsOf({ container }: PlannedMember, { needsStandIn, info, log, ...pa
   if (reason !== undefined)
     log.info('A container is not kept after its update', { container: container.name, because: `It ${reason}` });
   return keepMs;
-}
-
-function memberOf(
-  { planned, image, laterEndpoints }: PreparedMember,
-  { members }: PlannedTransaction,
-): Omit<Member, 'startsFirst' | 'keepMs'> {
-  const { container, reference, afterwards, waitsFor } = planned;
-  return {
-    name: container.name,
-    oldId: container.id,
-    policy: restartPolicyOf(container),
-    wasRunning: isAlive(container.state.status),
-    afterwards,
-    waitsFor: waitsFor.map((awaited) => members.findIndex((other) => other.container.id === awaited)),
-    reference,
-    oldImageId: container.imageId,
-    taggedBefore: container.imageId,
-    targetImageId: image.id,
-    newImageId: image.id,
-    needsStandIn: removesItself(container) && isAlive(container.state.status),
-    vanishes: hasSelfRemovingSuccessor(container),
-    laterNetworks: laterEndpoints,
-  };
 }

@@ -55,8 +55,7 @@ async function whyNotFaithful(
     outside,
     settings,
     transaction,
-    prepared,
-    isRehearsal: true,
+    mode: { kind: 'rehearse', prepared },
     onPhase: () => {},
     signal,
   });

@@ -112,8 +112,10 @@ async function move(
   const onPhase = (phase: UpdatePhase) => {
     for (const { planned: member } of prepared.members) enter(member.container.name, phase);
   };
-  const handedOver = onHandedOver && ('begun' as const);
-  const result = await transact({ outside, settings, prepared, signal, transaction, handedOver, onPhase });
+  const result = await transact({
+    ...{ outside, settings, signal, transaction, onPhase },
+    mode: { kind: onHandedOver === undefined ? 'update' : 'hand-over', prepared },
+  });
   if (result.result === 'aside')
     return [await letHelperFinish({ outside, settings, prepared, transaction, onPhase, onHandedOver })];
   const failures = prepared.members.flatMap(({ planned: { container } }) => {
@@ -150,7 +152,7 @@ async function letHelperFinish({ prepared, onHandedOver, ...options }: Handing):
     const reason = 'Upkeep itself: a helper container finishes this update, and the next start tells how it ended';
     return { ...base, outcome: 'deferred', reason };
   }
-  const undone = await transact({ ...options, prepared: undefined });
+  const undone = await transact({ ...options, mode: { kind: 'recover' } });
   const left = undone.result === 'undone' ? '' : `; ${undone.reason}: the next run or start of Upkeep tries again`;
   return { ...base, outcome: 'failed', reason: `${failure}${left}` };
 }
@@ -226,7 +228,7 @@ function outcomeOf(member: PreparedMember, { result, index, transaction }: Reach
     return { ...base, ...taken, outcome, reason, ...(facts?.startsFirst ? { downtimeMs: 0 } : time) };
   }
   const reason = `${result.reason}${copied(facts)}`;
-  if (result.result === 'undone' && !result.parked.has(id)) {
+  if (result.result === 'undone' && result.parked !== 'any' && !result.parked.has(id)) {
     return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason };
   }
   // Another updater may have begun with it as soon as it was back.
@@ -255,7 +257,7 @@ function outcomeOf(member: PreparedMember, { result, index, transaction }: Reach
       reason: `${result.reason}; ${state}, the next run or start of Upkeep tries again`,
     };
   }
-  const wasTried = result.stopped || (facts.startsFirst && result.startedAt.has(id));
+  const wasTried = result.stopped || (facts.startsFirst && result.hasStarted);
   if (!wasTried) return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason };
   return {
     ...base,

@@ -1,77 +1,77 @@
-import { ServiceError, describeError } from '../../domain/errors.ts';
-import type { UpdatePhase } from '../../domain/run/session.ts';
 import { decide } from '../../domain/transaction/decide.ts';
 import type { TransactionFacts } from '../../domain/transaction/facts.ts';
-import { endRehearsal, heedAbort, isForHelper, rehearsed } from './decision.ts';
-import { describeStep } from './describe-step.ts';
-import { readFacts } from './facts/facts.ts';
-import { type Journey, beginJourney } from './journey.ts';
-import { createPruneWatch } from './prune-watch.ts';
-import { backoffMs, reconnectLimitMs, refusalLimitMs } from './step-limits.ts';
+import type { UpdatePhase } from '../../domain/run/session.ts';
+import { describeStep } from '../../domain/transaction/memory/describe-step.ts';
+import { expectAfter, mayRestOnExpectation } from '../../domain/transaction/memory/expected-facts.ts';
+import { learn } from '../../domain/transaction/memory/learn.ts';
+import { beginMemory, blame, turnBack } from '../../domain/transaction/memory/transaction-memory.ts';
+import { stepKey } from '../../domain/transaction/step.ts';
+import { isForHelper, orTurnBack, rehearsed } from './decision.ts';
+import { createFactsReader } from './facts-reader.ts';
+import { logOfFailed, whoEnded } from './failed-successors.ts';
 import { perform } from './steps/perform.ts';
 import type { TransactOptions, TransactResult } from './transact-options.ts';
 
-/** The loop that an update and a recovery are: read the facts, decide, perform, until there is nothing left to do. */
+/**
+ * The loop that an update and a recovery are: read the facts, decide, perform, learn, until there is nothing left to
+ * do. A harmless step may rest on the facts that the steps before it must have led to; if it is refused then, the facts
+ * are read before anything is concluded from that.
+ */
 export async function transact(options: TransactOptions): Promise<TransactResult> {
-  const { outside, onPhase } = options;
-  const prunes = createPruneWatch(
-    outside,
-    options.transaction.members.map(({ oldId }) => oldId),
-  );
-  const journey = beginJourney(options, prunes.pruned);
+  const { outside, mode, onPhase } = options;
+  const context = { ...options, prepared: 'prepared' in mode ? mode.prepared : undefined };
+  const reader = createFactsReader(options);
+  const logs = new Map<string, string>();
+  let memory = beginMemory(mode.kind);
+  let facts: TransactionFacts | undefined;
+  let isExpected = false;
   let phase: UpdatePhase | undefined;
+  const conclude = (result: TransactResult['result']): TransactResult => ({ ...memory, result, facts, logs });
   for (;;) {
-    const readAtMs = outside.clock.monotonicMs();
-    const facts = await factsWhenReachable(options, journey);
-    if (facts === undefined) return conclude(journey, 'stuck');
-    journey.observe(facts);
-    if (journey.takesUp(facts)) continue;
-    prunes.see(facts, readAtMs);
-    if (options.prepared !== undefined && (await prunes.hasTaken(facts))) continue;
-    const decision = endRehearsal(options, heedAbort(options, decide(facts)));
+    if (!isExpected) {
+      const reading = await reader.read(memory);
+      memory = reading.memory;
+      if (reading.kind === 'unreadable') return conclude('stuck');
+      facts = reading.facts;
+      if (reading.kind === 'outdated') continue;
+    }
+    if (facts === undefined) throw new Error('a transaction without facts');
+    facts = { ...facts, course: memory };
+    const decision = orTurnBack(options, decide(facts));
+    const wasExpected = isExpected;
+    isExpected = false;
+    if (wasExpected && !mayRestOnExpectation(decision)) continue;
     switch (decision.kind) {
       case 'turn':
-        await journey.blameWhoEnded(facts);
-        journey.turnBack(decision.reason, decision.busy, decision === rehearsed);
+        memory = turnBack(
+          await whoEnded(options, memory, facts),
+          decision.reason,
+          decision.busy,
+          decision === rehearsed,
+        );
         continue;
       case 'end':
-        return conclude(journey, decision.result);
-      case 'stuck':
-        journey.blame(`${describeStep(decision.step, facts)} failed: ${journey.lastRefusal(decision.step)}`);
-        return conclude(journey, 'stuck');
+        return conclude(decision.result);
+      case 'stuck': {
+        const why = memory.refusals.get(stepKey(decision.step)) ?? 'it had no effect';
+        memory = blame(memory, `${describeStep(decision.step, facts)} failed: ${why}`);
+        return conclude('stuck');
+      }
       case 'step':
         break;
     }
-    if (isForHelper(options, decision)) return conclude(journey, 'aside');
+    if (isForHelper(options, decision)) return conclude('aside');
     if (phase !== decision.phase) onPhase((phase = decision.phase));
-    const outcome = await perform(options, decision.step);
+    const outcome = await perform(context, decision.step);
     outside.log.debug('transaction step', { step: decision.step, outcome });
-    await journey.learn(decision, outcome, facts);
+    if (wasExpected && outcome.kind === 'refused' && decision.step.kind !== 'create') continue;
+    const learned = learn(memory, decision, outcome, facts);
+    memory = learned.memory;
+    if (learned.logOf !== undefined)
+      for (const [id, log] of await logOfFailed(outside, facts, learned.logOf)) logs.set(id, log);
+    if (learned.pauseMs !== undefined) await outside.clock.sleep(learned.pauseMs);
+    const expected = outcome.kind === 'done' ? expectAfter(facts, decision.step, memory) : undefined;
+    isExpected = expected !== undefined;
+    facts = expected ?? facts;
   }
-}
-
-async function factsWhenReachable(options: TransactOptions, journey: Journey): Promise<TransactionFacts | undefined> {
-  const { outside, transaction } = options;
-  const begunAt = outside.clock.monotonicMs();
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await readFacts(options, transaction, journey.course());
-    } catch (error) {
-      const hasAnswered = error instanceof ServiceError && error.code === 'engine-refused';
-      const limitMs = hasAnswered ? refusalLimitMs : reconnectLimitMs;
-      if (!(error instanceof ServiceError) || outside.clock.monotonicMs() - begunAt > limitMs) {
-        journey.blame(describeError(error));
-        if (!(error instanceof ServiceError))
-          outside.log.error('the state of a transaction could not be read', { error });
-        return undefined;
-      }
-      journey.disturbed();
-      outside.log.debug('the engine does not answer, trying again', { error: error.message });
-      await outside.clock.sleep(backoffMs(attempt));
-    }
-  }
-}
-
-function conclude(journey: Journey, result: TransactResult['result']): TransactResult {
-  return { result, ...journey.state() };
 }

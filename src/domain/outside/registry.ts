@@ -1,6 +1,7 @@
 import type { Digest } from '../reference/digest.ts';
 import type { ImageReference } from '../reference/image-reference.ts';
 import type { Platform } from '../reference/platform.ts';
+import type { FoundSignature } from '../signature/signature.ts';
 
 /**
  * The registries that images come from. Methods throw a `ServiceError`: `registry-denied`,
@@ -10,8 +11,19 @@ import type { Platform } from '../reference/platform.ts';
 export type Registry = {
   /** The digest behind a tag now, without a pull. Any number of callers at once cost one request. */
   readonly resolve: (reference: ImageReference, signal?: AbortSignal) => Promise<Digest>;
+  /**
+   * The tags of a repository, in no order; the reference's own tag does not matter. Any number of callers at once cost
+   * one listing. Throws `registry-invalid` for a registry that lists none.
+   */
+  readonly listTags: (reference: ImageReference, signal?: AbortSignal) => Promise<TagList>;
   /** The image of that digest on a platform; throws `registry-not-found` when the index has no image for it. */
   readonly describe: (request: DescribeRequest, signal?: AbortSignal) => Promise<RemoteImage>;
+  /** Signatures that stand beside an image, none of them proven; empty where there is none. */
+  readonly signaturesOf: (
+    reference: ImageReference,
+    digest: Digest,
+    signal?: AbortSignal,
+  ) => Promise<readonly FoundSignature[]>;
   /** The login that the engine needs for a pull; undefined if there is none. */
   readonly credentialsFor: (
     reference: ImageReference,
@@ -19,6 +31,12 @@ export type Registry = {
   ) => Promise<RegistryCredentials | undefined>;
   readonly close: () => Promise<void>;
 };
+
+/** At most `mostTags`; `isCut`: the registry has more. */
+export type TagList = { readonly tags: readonly string[]; readonly isCut: boolean };
+
+/** Docker Hub's largest repositories have some ten thousand. */
+export const mostTags = 50_000;
 
 export type DescribeRequest = {
   readonly reference: ImageReference;

@@ -2,6 +2,7 @@ import { samePolicy } from '../transaction/policy.ts';
 import { removesItself } from '../transaction/auto-remove.ts';
 import { isImageId } from '../check/container-reference.ts';
 import type { Container, ContainerSummary } from '../container/container.ts';
+import { sameRepository, tryParseImageReference } from '../reference/image-reference.ts';
 import type { Journal } from '../transaction/journal.ts';
 import { isExcluded, wishesOf } from '../settings/labels.ts';
 import { marks, type OpenMark } from '../transaction/open-mark.ts';
@@ -164,11 +165,23 @@ function whyUnlike(
   return undefined;
 }
 
-/** A successor is created of the reference that the old container was created of, unless that was an id or a label said otherwise. */
+/**
+ * A successor is created of the reference that the old container was created of, or of another tag of its repository,
+ * unless that was an id or a label said otherwise.
+ */
 function isMadeFor({ settings }: Container, reference: string, old: Container): boolean {
   const [made, before] = [settings.Config.Image, old.settings.Config.Image];
   if (made !== reference) return false;
-  return before === reference || isImageId(before, old.imageId) || wishesOf(old).originalImage !== undefined;
+  return (
+    isOfSameRepository(before, reference) || isImageId(before, old.imageId) || wishesOf(old).originalImage !== undefined
+  );
+}
+
+function isOfSameRepository(before: string, reference: string): boolean {
+  if (before === reference) return true;
+  const [one, other] = [tryParseImageReference(before), tryParseImageReference(reference)];
+  if (one === undefined || other === undefined || one.digest !== undefined) return false;
+  return sameRepository(one, other);
 }
 
 /**

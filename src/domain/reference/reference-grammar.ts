@@ -31,6 +31,11 @@ export function splitReference(text: string): ReferenceParts | ReferenceFault {
   return { registry, repository, tag, digest: digestText === undefined ? undefined : parseDigest(digestText) };
 }
 
+/** Whether the text can be a tag: https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pulling-manifests */
+export function isTag(text: string): boolean {
+  return tagGrammar.test(text);
+}
+
 /** More than any reference has: a host and port of 261, a name of 255, a tag of 128, a digest of 135. */
 const longestReference = 1024;
 
@@ -84,7 +89,7 @@ function faultOfPath(path: string): string | undefined {
 }
 
 function faultOfTag(tag: string | undefined): string | undefined {
-  if (tag === undefined || tagGrammar.test(tag)) return undefined;
+  if (tag === undefined || isTag(tag)) return undefined;
   return `${quoted(tag)} is not a tag: it takes 1 to 128 letters, digits, "_", "." and "-", and begins with neither of the last two`;
 }
 

@@ -26,6 +26,33 @@ export function sizeOfPatterns(texts: readonly string[]): number {
   return texts.map(nameIn).reduce((sum, text) => sum + (isPlain(text) ? 0 : boundedSize(text)), 0);
 }
 
+/** A pattern of bounded size in the same syntax. */
+export type BoundedPattern = {
+  /** Whether it is found anywhere in the text. */
+  readonly isIn: (text: string) => boolean;
+  /** The groups of a match of the whole text, `''` where one took no part; undefined without a match. */
+  readonly groupsOf: (text: string) => readonly string[] | undefined;
+  readonly groupCount: number;
+};
+
+/** The pattern, or why it cannot be used. Matching takes time linear in the text. */
+export function boundedPattern(text: string): BoundedPattern | { readonly fault: string } {
+  if (boundedSize(text) === Infinity) return { fault: 'the pattern is too large' };
+  let pattern: RE2JS;
+  try {
+    pattern = RE2JS.compile(text);
+  } catch {
+    return { fault: 'it is not a pattern of RE2, which has neither backreferences nor lookaround' };
+  }
+  const groupCount = pattern.groupCount();
+  const groupsOf = (whole: string): readonly string[] | undefined => {
+    const matcher = pattern.matcher(whole);
+    if (!matcher.matches()) return undefined;
+    return Array.from({ length: groupCount }, (_, at) => matcher.group(at + 1) ?? '');
+  };
+  return { isIn: (whole) => pattern.test(whole), groupsOf, groupCount };
+}
+
 /** Room for fifty names joined by `|`. */
 const longestPattern = 1000;
 

@@ -1,5 +1,6 @@
 import { deadManPolicy, samePolicy } from './policy.ts';
-import { type Step, stepKey } from './step.ts';
+import { type Decision, type Step, stepKey } from './step.ts';
+import { expectAfter, mayRestOnExpectation } from './memory/expected-facts.ts';
 import { type Course, type MemberFacts, placeOf, type Standing, type TransactionFacts } from './facts.ts';
 import { decide } from './decide.ts';
 import { describe, expect, test } from 'vitest';
@@ -539,12 +540,15 @@ function factsOf(world: World, course: Course, name = 'web'): TransactionFacts {
     policy: world.policy,
     wasRunning: world.wasRunning,
     afterwards: world.afterwards,
-    keeps: world.keeps,
+    keepMs: world.keeps ? 1000 : 0,
     waitsFor: [],
     reference: 'web:1',
     taggedBefore: 'image-1',
     targetImageId: course.wish === 'recover' ? undefined : 'image-2',
     newImageId: 'image-2',
+    oldImageId: 'image-1',
+    needsStandIn: false,
+    laterNetworks: [],
     spare: undefined,
     lacksStandIn: false,
     standsIn: false,
@@ -638,6 +642,8 @@ function reboot(world: World, kind: 'power cut' | 'engine crash'): void {
 type Life = {
   readonly world: World;
   readonly course: Course;
+  /** The facts that the living process expects after its last step; undefined where it has to read them. */
+  readonly expected?: TransactionFacts | undefined;
   /** The last that happened; undefined at the beginning. */
   readonly trail: Trail | undefined;
   readonly cuts: number;
@@ -680,6 +686,7 @@ function explore(begin: World, course: Partial<Course> = { wish: 'forward' }): {
       [...life.course.givenUp],
       [...(life.course.stopsInDoubt === 'any' ? ['any'] : life.course.stopsInDoubt)],
       life.cuts,
+      life.expected?.members,
     ]);
     if (seen.has(key)) continue;
     seen.add(key);
@@ -711,11 +718,12 @@ function undisturbed(begin: World, course: Partial<Course>): World {
   return world;
 }
 
-function whatIsWrong({ world, course, trail, cuts }: Life): string | undefined {
+function whatIsWrong(life: Life): string | undefined {
+  const { world, course, trail, cuts } = life;
   if (trail !== undefined && trail.length > 200) return 'no end';
   if (world.old && world.new && isAlive(world.old.status) && isAlive(world.new.status)) return 'two run at once';
   if (isKept(world.old) && isAlive(world.old.status)) return 'what is kept runs';
-  const decision = decide(factsOf(world, course));
+  const decision = decisionOf(life);
   if (decision.kind === 'step') return whatIsUntimely(decision.step, world, course);
   if (decision.kind !== 'end') return undefined;
   if (world.marked) return 'the mark stays';
@@ -735,6 +743,16 @@ function whatIsWrong({ world, course, trail, cuts }: Life): string | undefined {
   if (!samePolicy(only.policy, world.policy)) return `its policy is ${only.policy.Name}`;
   if (only.imageId === 'image-2' && !world.healthy && !world.wasProven) return 'the unhealthy version stayed';
   return undefined;
+}
+
+/** As the loop decides: from the expected facts where the decision may rest on them, else from those of the world. */
+function decisionOf(life: Life): Decision {
+  return decide(factsKnownTo(life));
+}
+
+function factsKnownTo({ world, course, expected }: Life): TransactionFacts {
+  const unread = expected && { ...expected, course };
+  return unread !== undefined && mayRestOnExpectation(decide(unread)) ? unread : factsOf(world, course);
 }
 
 function isKept(container: ModelContainer | undefined): container is ModelContainer {
@@ -768,26 +786,34 @@ function whatIsOwed(world: World): string | undefined {
 
 function futures(life: Life): Life[] {
   const next: Life[] = [];
-  const branch = (label: string, change: (world: World) => Course | void, cuts = life.cuts) => {
+  const branch = (
+    label: string,
+    change: (world: World) => Course | void,
+    { cuts = life.cuts, expected }: { cuts?: number; expected?: TransactionFacts | undefined } = {},
+  ) => {
     const world = copyOf(life.world);
     const course = change(world) ?? life.course;
-    next.push({ world, course, trail: { label, before: life.trail, length: (life.trail?.length ?? 0) + 1 }, cuts });
+    const trail = { label, before: life.trail, length: (life.trail?.length ?? 0) + 1 };
+    next.push({ world, course, expected, trail, cuts });
   };
+  const again = { cuts: life.cuts + 1 };
   for (const which of ['old', 'new'] as const) {
-    if (life.world[which]?.dying) branch(`${which} dies of its stop`, (world) => die(world[which]!));
+    if (life.world[which]?.dying) branch(`${which} dies of its stop`, (world) => die(world[which]!), life);
   }
-  const decision = decide(factsOf(life.world, life.course));
+  const decision = decisionOf(life);
   const crashes = life.cuts < 3;
   if (crashes) {
-    branch('service dies', () => recovering(), life.cuts + 1);
-    branch('power cut', (world) => (reboot(world, 'power cut'), recovering()), life.cuts + 1);
-    branch('engine crash', (world) => reboot(world, 'engine crash'), life.cuts + 1);
+    branch('service dies', () => recovering(), again);
+    branch('power cut', (world) => (reboot(world, 'power cut'), recovering()), again);
+    branch('engine crash', (world) => reboot(world, 'engine crash'), { ...again, expected: life.expected });
   }
   if (decision.kind === 'turn') branch('turn back', () => ({ ...life.course, wish: 'back' }));
   if (decision.kind !== 'step') return next;
   const { step } = decision;
+  const expected = () => expectAfter(factsKnownTo(life), step, { mode: 'update', wish: life.course.wish });
   if (step.kind === 'compare') {
-    branch('compare', () => ({ ...life.course, compared: new Set([...life.course.compared, step.id]) }));
+    const compared = new Set([...life.course.compared, step.id]);
+    branch('compare', () => ({ ...life.course, compared }), { expected: expected() });
     return next;
   }
   if (step.kind === 'hook') {
@@ -812,12 +838,12 @@ function futures(life: Life): Life[] {
     });
     return next;
   }
-  branch(describeCall(step), (world) => apply(world, step));
+  branch(describeCall(step), (world) => apply(world, step), { expected: expected() });
   if (crashes)
     branch(
       `${describeCall(step)} while the service dies`,
       (world) => (apply(world, step, 'web', true), recovering()),
-      life.cuts + 1,
+      again,
     );
   if (step.kind === 'stop' && life.cuts < 3) {
     branch(
@@ -827,7 +853,7 @@ function futures(life: Life): Life[] {
         const { stopsInDoubt } = life.course;
         return { ...life.course, stopsInDoubt: stopsInDoubt === 'any' ? 'any' : new Set([...stopsInDoubt, step.id]) };
       },
-      life.cuts + 1,
+      again,
     );
   }
   return next;

@@ -9,10 +9,45 @@ export type TransactionFacts = {
   readonly course: Course;
 };
 
-export type MemberFacts = {
+/** The part of a container in a transaction that is written down: the journal on its successor holds it. */
+export type JournaledMember = {
+  /** The name that old and new contend for. */
   readonly name: string;
-  /** The container that was there before the update; `old` is its stand-in once a stop has removed it. */
+  /** The container that was there before the update. */
   readonly oldId: string;
+  readonly oldImageId: string;
+  /** The tag that follows the update, `Config.Image` of old and new; empty when there is none. */
+  readonly reference: string;
+  /** The image that gets the tag back when all is undone: the old one's, unless a person had moved the tag before. Empty when nothing tells. */
+  readonly taggedBefore: string;
+  /** Image of the successor; empty if unknown. */
+  readonly newImageId: string;
+  /** The engine removes the successor as soon as it stops. */
+  readonly vanishes: boolean;
+  readonly wasRunning: boolean;
+  readonly afterwards: Afterwards;
+  /** For how long the old container is kept after the commit, milliseconds; 0: it is removed. */
+  readonly keepMs: number;
+};
+
+/** One container's part in a transaction under way, as the plan or the journal tells it. */
+export type Member = JournaledMember & {
+  /** The old container's policy before all this; undefined when nothing tells it, and then nothing changed it. */
+  readonly policy: RestartPolicy | undefined;
+  /** Places in the list of the members that must have passed the gate before this one is started; empty in a recovery. */
+  readonly waitsFor: readonly number[];
+  /** The image that the successor must be created from; undefined in a recovery. */
+  readonly targetImageId: string | undefined;
+  /** The old container would not outlive its stop, so that something must stand in for it. */
+  readonly needsStandIn: boolean;
+  /** The old container runs on until its successor is proven: it is stopped after the commit. */
+  readonly startsFirst: boolean;
+  /** The networks that are connected after the create. */
+  readonly laterNetworks: readonly { readonly networkId: string; readonly networkName: string }[];
+};
+
+/** A member, and the engine's facts about it. In a recovery `reference` is the old container's, because no journal is believed about tags. */
+export type MemberFacts = Member & {
   /** The engine carries the mark of this transaction for it: see `OpenMark`. */
   readonly isMarked: boolean;
   /** The old container; once a stop has made the engine remove it (`--rm`), what stands in for it. */
@@ -26,32 +61,12 @@ export type MemberFacts = {
   readonly standsIn: boolean;
   /** Ids of networks that the stand-in lacks. */
   readonly missingOfStandIn: readonly string[];
-  /** The engine removes the successor as soon as it stops. */
-  readonly vanishes: boolean;
-  /** The old container runs on until its successor is proven: it is stopped after the commit. */
-  readonly startsFirst: boolean;
   /** `rival`: the successor of the same old container in another transaction; `copy`: a container with our successor's journal. */
   readonly nameHeldBy: 'old' | 'new' | 'rival' | 'copy' | 'stranger' | 'nobody';
-  /** The old container's policy before all this; undefined when nothing tells it, and then nothing changed it. */
-  readonly policy: RestartPolicy | undefined;
   /** The engine cannot change it: nothing waits with another policy than its own, and successors have theirs from the start. */
   readonly policyIsFixed: boolean;
-  readonly wasRunning: boolean;
-  readonly afterwards: Afterwards;
-  /** The old container is kept after the commit, where it cannot come up by itself. */
-  readonly keeps: boolean;
-  /** Places in the list of the members that must have passed the gate before this one is started. */
-  readonly waitsFor: readonly number[];
-  /** The tag that follows the update: from the plan, in a recovery from the old container; empty when there is none. */
-  readonly reference: string;
-  /** The image that gets the tag back when all is undone: the old one's, unless a person had moved the tag before. Empty when nothing tells. */
-  readonly taggedBefore: string;
-  /** The image that the successor must be created from; undefined in a recovery. */
-  readonly targetImageId: string | undefined;
   /** The image that the tag meant before this process moved it to create the successor; undefined when it did not. */
   readonly tagMovedFrom?: string | undefined;
-  /** The value from the journal; empty if unknown. */
-  readonly newImageId: string;
   /** Ids of networks that the successor still lacks. */
   readonly missingNetworks: readonly string[];
   /** Containers of other transactions on the same name. */

@@ -1,6 +1,7 @@
 import { type Afterwards, afterwards } from '../settings/afterwards.ts';
 import type { RestartPolicy } from '../container/container.ts';
 import { journalPrefix } from '../container/label-names.ts';
+import type { JournaledMember } from './facts.ts';
 import type { Seal } from '../outside/outside.ts';
 import { parsePolicyCode, policyCode } from './transaction-names.ts';
 
@@ -8,30 +9,14 @@ import { parsePolicyCode, policyCode } from './transaction-names.ts';
  * The plan of a transaction for one container, written once as labels of the successor at its creation.
  * The containers' names show the progress; plan and names are enough to finish or undo the transaction.
  */
-export type Journal = {
+export type Journal = JournaledMember & {
   /** The same for all members of a group. */
   readonly transaction: string;
-  /** The name that old and new contend for. */
-  readonly name: string;
-  readonly oldId: string;
-  readonly oldImageId: string;
   /** Empty where the old image has none. */
   readonly oldDigest: string;
-  /** The image that gets the tag back when all is undone. */
-  readonly taggedBefore: string;
-  /** Image of the successor; empty in journals of earlier versions. */
-  readonly newImageId: string;
   /** The carrier's part: the successor, or the auto-remove replica of the old container. */
   readonly role: 'successor' | 'standin';
-  /** The engine removes the successor as soon as it stops. */
-  readonly vanishes: boolean;
-  /** `Config.Image` of old and new. */
-  readonly reference: string;
   readonly policy: RestartPolicy;
-  readonly wasRunning: boolean;
-  readonly afterwards: Afterwards;
-  /** For how long the old container is kept after the commit, milliseconds; 0: it is removed. */
-  readonly keepMs: number;
   /** See `Instance` in `outside.ts`. */
   readonly owner: string;
   /** The container that the owner runs in, where this engine knows it; empty otherwise. */

@@ -61,8 +61,8 @@ export function unmark(member: MemberFacts, course: Course): Step | false {
 }
 
 /** Only what is stopped, and that nothing but a person starts again, can be kept. */
-export function letGo({ keeps }: MemberFacts, old: Standing): Step {
-  return keeps && !isAlive(old.status) && samePolicy(old.policy, noRestart)
+export function letGo({ keepMs }: MemberFacts, old: Standing): Step {
+  return keepMs > 0 && !isAlive(old.status) && samePolicy(old.policy, noRestart)
     ? { kind: 'keep', id: old.id }
     : remove(old);
 }

@@ -17,7 +17,7 @@ import { until } from '../async/until.ts';
 export type Ask = {
   readonly method: 'GET' | 'HEAD';
   readonly repository: string;
-  /** Below the repository: `manifests/latest`, `blobs/sha256:…`. */
+  /** Below the repository, perhaps with a query: `manifests/latest`, `tags/list?n=1000`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly maxBytes: number;
@@ -111,7 +111,7 @@ export function createClient(options: ClientOptions): Client {
    * path there. Who wants to be convinced there, is shown the login for there; ours is not theirs to see.
    */
   function registryBehind({ endpoint, ask }: Visit, { status, elsewhere: url }: WireAnswer): Endpoint | undefined {
-    const path = `/v2/${ask.repository}/${ask.path}`;
+    const path = `/v2/${ask.repository}/${ask.path.replace(/\?.*$/s, '')}`;
     if (status !== 401 || url?.protocol !== 'https:' || endpoint.isBehind || !url.pathname.endsWith(path))
       return undefined;
     const login = () => credentials.findOwn(registryOfKey(url.host));

@@ -2,9 +2,8 @@ import { parseDigest, type Digest } from '../../../domain/reference/digest.ts';
 import type { Client } from '../client/client.ts';
 import { digestOf, verify } from '../transport/content.ts';
 import type { Endpoint } from '../client/endpoints.ts';
-import { whyOf } from '../transport/error-body.ts';
+import { requireFound } from '../transport/found.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
-import { RegistryFailure } from '../transport/failure.ts';
 import { parseManifest, outdated, type Manifest } from './manifest.ts';
 import { acceptedTypes, mediaTypeOf, outdatedTypes } from './media-types.ts';
 import { impatient } from '../limits/throttle.ts';
@@ -89,23 +88,11 @@ function digestHeader({ headers }: WireAnswer): Digest | undefined {
 }
 
 /** Kept for every tag, so a long one is not worth it. */
-function etagOf({ headers }: WireAnswer): string | undefined {
+export function etagOf({ headers }: WireAnswer): string | undefined {
   return headers.etag !== undefined && headers.etag.length <= 256 ? headers.etag : undefined;
 }
 
 function readManifest(answer: WireAnswer, digest: Digest): Manifest {
   verify(answer, digest);
   return parseManifest(answer.body, answer.headers['content-type']);
-}
-
-function requireFound(answer: WireAnswer, missing: string): void {
-  const { status } = answer;
-  if (status === 200) return;
-  const said = whyOf(answer);
-  const words = said === '' ? '' : ` (${said})`;
-  if (status === 404) throw new RegistryFailure('registry-not-found', `${missing}${words}`);
-  throw new RegistryFailure(
-    status >= 500 ? 'registry-unreachable' : 'registry-invalid',
-    `it answered with status ${status}${words}`,
-  );
 }

@@ -1,50 +1,23 @@
 import {
-  type Course,
+  type Member,
   type MemberFacts,
   placeOf,
   type Standing,
   type TransactionFacts,
 } from '../../../domain/transaction/facts.ts';
-import type { Afterwards } from '../../../domain/settings/afterwards.ts';
-import { type Container, isAlive, restartPolicyOf, type RestartPolicy } from '../../../domain/container/container.ts';
+import { type Container, isAlive, restartPolicyOf } from '../../../domain/container/container.ts';
 import { isImageId } from '../../../domain/check/container-reference.ts';
 import { hookCommand } from '../../../domain/health/hook.ts';
 import { tryParseImageReference } from '../../../domain/reference/image-reference.ts';
 import { readJournal, transactionLabel } from '../../../domain/transaction/journal.ts';
 import { journalPrefix } from '../../../domain/container/label-names.ts';
 import type { HookName } from '../../../domain/settings/table/container-labels.ts';
+import type { TransactionMemory } from '../../../domain/transaction/memory/transaction-memory.ts';
+import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../../domain/settings/settings.ts';
 import { parseStandingName, standingPrefix } from '../../../domain/transaction/transaction-names.ts';
-import type { StopTimes } from './stop-times.ts';
-
-/** One container's part in a transaction, as the plan or the journal tells it. */
-export type Member = {
-  readonly name: string;
-  readonly oldId: string;
-  readonly policy: RestartPolicy | undefined;
-  readonly wasRunning: boolean;
-  readonly afterwards: Afterwards;
-  /** See `MemberFacts`; empty in a recovery. */
-  readonly waitsFor: readonly number[];
-  readonly reference: string;
-  readonly oldImageId: string;
-  /** The image that gets the tag back when all is undone; empty when nothing tells. */
-  readonly taggedBefore: string;
-  /** Undefined in a recovery. */
-  readonly targetImageId: string | undefined;
-  /** As in `MemberFacts`. */
-  readonly newImageId: string;
-  /** The old container would not outlive its stop, so that something must stand in for it. */
-  readonly needsStandIn: boolean;
-  /** As in `MemberFacts`. */
-  readonly vanishes: boolean;
-  readonly startsFirst: boolean;
-  /** As in `Journal`. */
-  readonly keepMs: number;
-  /** The networks that are connected after the create. */
-  readonly laterNetworks: readonly { readonly networkId: string; readonly networkName: string }[];
-};
+import { createStopTimes, type StopTimes } from './stop-times.ts';
 
 /** A transaction under way in this process. */
 export type OpenTransaction = {
@@ -59,10 +32,25 @@ export type OpenTransaction = {
   readonly standIns: Map<string, string>;
   /** The tags that mark the transaction in the engine, by the old container's id: see `OpenMark`. */
   readonly marks: Map<string, string>;
+  /** By id: the containers as the facts were last read from them. */
+  readonly lastRead: Map<string, Container>;
   /** By the old container's id: the image that its tag meant before this process moved it to create a successor. */
-  readonly tagsBefore?: Map<string, string>;
+  readonly tagsBefore: Map<string, string>;
   readonly stopTimes: StopTimes;
 };
+
+/** The parts of an open transaction that differ from one to another; the rest begins empty. */
+export type OpenedTransaction = Pick<OpenTransaction, 'id' | 'members'> &
+  Partial<Pick<OpenTransaction, 'successors' | 'standIns' | 'marks'>>;
+
+export function opened(
+  { id, members, successors = new Map(), standIns = new Map(), marks = new Map() }: OpenedTransaction,
+  { liveRestore, abilities }: Pick<EngineInfo, 'liveRestore' | 'abilities'>,
+): OpenTransaction {
+  const { changesRestartPolicies } = abilities;
+  const fresh = { lastRead: new Map(), tagsBefore: new Map(), stopTimes: createStopTimes() };
+  return { id, members, liveRestore, changesRestartPolicies, successors, standIns, marks, ...fresh };
+}
 
 type FactsContext = { readonly outside: Outside; readonly settings: ServiceSettings };
 
@@ -73,10 +61,10 @@ type FactsContext = { readonly outside: Outside; readonly settings: ServiceSetti
 export async function readFacts(
   { outside, settings }: FactsContext,
   transaction: OpenTransaction,
-  course: Course,
+  course: TransactionMemory,
 ): Promise<TransactionFacts> {
   // A recovery knows its containers: others may have copied the label since.
-  const mayBeNew = !course.isRecovery && transaction.id !== '';
+  const mayBeNew = course.mayHaveCreated && !course.isRecovery && transaction.id !== '';
   if (mayBeNew && transaction.members.some((member) => isUnknown(member, transaction))) {
     await findSuccessors(outside, transaction);
   }
@@ -100,9 +88,9 @@ async function findSuccessors({ engine }: Outside, { id, successors, standIns }:
 
 async function readMember(
   { outside, settings }: FactsContext,
-  { id, successors, standIns, marks, tagsBefore, changesRestartPolicies }: OpenTransaction,
+  { id, successors, standIns, marks, lastRead, tagsBefore, changesRestartPolicies }: OpenTransaction,
   member: Member,
-  course: Course,
+  course: TransactionMemory,
 ): Promise<MemberFacts> {
   const { engine } = outside;
   const read = (id: string | undefined) => (id === undefined ? undefined : engine.inspectContainer(id));
@@ -111,6 +99,7 @@ async function readMember(
     read(successors.get(member.oldId)),
     read(standIns.get(member.oldId)),
   ]);
+  for (const one of [original, successor, standIn]) if (one !== undefined) lastRead.set(one.id, one);
   if (successor === undefined) successors.delete(member.oldId);
   if (standIn === undefined) standIns.delete(member.oldId);
   const isOver = standIn !== undefined && (original === undefined || !isAlive(original.state.status));
@@ -121,8 +110,7 @@ async function readMember(
   const spareStanding = spare && standingOf(spare, member.name, false);
   const newStanding = successor && standingOf(successor, member.name, hasHook(successor, 'postUpdate'));
   return {
-    name: member.name,
-    oldId: member.oldId,
+    ...member,
     isMarked: marks.has(member.oldId),
     old: oldStanding,
     new: newStanding,
@@ -134,23 +122,13 @@ async function readMember(
         : member.needsStandIn && oldStanding.place === 'name'),
     standsIn: isOver,
     missingOfStandIn: standIn === undefined ? [] : missingNetworks(member, standIn),
-    vanishes: member.vanishes,
-    startsFirst: member.startsFirst,
-    keeps: member.keepMs > 0,
     nameHeldBy:
       spareStanding?.place === 'name'
         ? 'old'
         : await holderOf(outside, { ...member, transaction: id }, oldStanding, newStanding),
-    policy: member.policy,
     policyIsFixed: !changesRestartPolicies,
-    wasRunning: member.wasRunning,
-    afterwards: member.afterwards,
-    waitsFor: member.waitsFor,
     reference,
-    taggedBefore: member.taggedBefore,
-    targetImageId: member.targetImageId,
-    tagMovedFrom: tagsBefore?.get(member.oldId),
-    newImageId: member.newImageId,
+    tagMovedFrom: tagsBefore.get(member.oldId),
     missingNetworks: successor === undefined ? [] : missingNetworks(member, successor),
     rivals:
       oldStanding?.place === 'name' && newStanding?.place === 'new' && course.wish === 'forward'

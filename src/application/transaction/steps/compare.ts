@@ -1,10 +1,11 @@
+import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import { differences } from '../../../domain/container/difference/container-difference.ts';
 import { leftOutFields } from '../../../domain/container/recipe/left-out.ts';
 import { getsFreshVolumes } from '../../../domain/plan/fresh-volumes.ts';
 import { withAutoRemove } from '../../../domain/transaction/auto-remove.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
 import { replacedByIdAndName } from './recipe-of.ts';
-import type { StepContext, StepOutcome } from './step-context.ts';
+import type { StepContext } from './step-context.ts';
 
 /** A difference that nobody asked for ends the update before anything is stopped. */
 export async function compareCreated(
@@ -13,7 +14,7 @@ export async function compareCreated(
 ): Promise<StepOutcome> {
   const { outside, settings, transaction, prepared } = context;
   const parts = prepared?.members[index];
-  const created = await outside.engine.inspectContainer(id);
+  const created = transaction.lastRead.get(id) ?? (await outside.engine.inspectContainer(id));
   const member = transaction.members[index];
   if (parts?.oldImage === undefined || created === undefined || member === undefined)
     return { kind: 'unknown', message: 'it is gone' };

@@ -19,7 +19,7 @@ export async function createUnderTag(
   if (tagged !== image.id) {
     const { id: oldId, imageId } = planned.container;
     // A second try finds the tag moved by the first.
-    if (!keepsTag && tagsBefore?.has(oldId) === false) tagsBefore.set(oldId, tagged ?? imageId);
+    if (!keepsTag && !tagsBefore.has(oldId)) tagsBefore.set(oldId, tagged ?? imageId);
     const outcome = await engine.tagImage(image.id, tag);
     if (outcome.kind === 'refused' || outcome.kind === 'unknown') return outcome;
   }

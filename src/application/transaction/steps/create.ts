@@ -1,10 +1,11 @@
+import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import { readJournal } from '../../../domain/transaction/journal.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
 import { standInName, successorName } from '../../../domain/transaction/transaction-names.ts';
-import type { Member } from '../facts/facts.ts';
+import type { Member } from '../../../domain/transaction/facts.ts';
 import { createUnderTag } from './create-under-tag.ts';
 import { recipeOf } from './recipe-of.ts';
-import { type StepContext, type StepOutcome, nothingPrepared } from './step-context.ts';
+import { type StepContext, nothingPrepared } from './step-context.ts';
 
 export async function createSuccessor(context: StepContext, { member: index }: StepOf<'create'>): Promise<StepOutcome> {
   const { transaction, prepared } = context;
@@ -20,7 +21,7 @@ export async function createSuccessor(context: StepContext, { member: index }: S
   if (outcome.kind === 'refused' && outcome.status === 409) {
     const busy = `another update of "${member.name}" is in progress`;
     if (!(await isUnderUpdate(context, member))) return { ...outcome, message: `${busy} (${outcome.message})` };
-    transaction.tagsBefore?.delete(member.oldId);
+    transaction.tagsBefore.delete(member.oldId);
     return { kind: 'declined', message: busy, deferred: true };
   }
   return outcome.kind === 'done' ? { kind: 'done' } : outcome;

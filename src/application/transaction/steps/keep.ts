@@ -1,7 +1,8 @@
+import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import { keptMarkTag } from '../../../domain/transaction/open-mark.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
 import { keptName } from '../../../domain/transaction/transaction-names.ts';
-import { type StepContext, type StepOutcome, nothingPrepared } from './step-context.ts';
+import { type StepContext, nothingPrepared } from './step-context.ts';
 
 /** Its time begins now, by the engine's clock. */
 export async function keepOld({ outside, transaction }: StepContext, { id }: StepOf<'keep'>): Promise<StepOutcome> {

@@ -1,9 +1,10 @@
+import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
 import { passCompletion } from '../../health/completion.ts';
 import { endedAndGone, type GateVerdict, passGate, vanished } from '../../health/health.ts';
 import type { OpenTransaction } from '../facts/facts.ts';
 import { firstToEnd } from '../facts/first-to-end.ts';
-import type { StepContext, StepOutcome } from './step-context.ts';
+import type { StepContext } from './step-context.ts';
 import { endedFirst, memberOf } from './successor.ts';
 
 /** All prove themselves at once; when one fails, the others are not waited for, because they go with it. */

@@ -1,7 +1,8 @@
+import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import { ServiceError, describeError } from '../../../domain/errors.ts';
 import type { Step, StepKind, StepOf } from '../../../domain/transaction/step.ts';
 import { performers } from './performers.ts';
-import type { StepContext, StepOutcome } from './step-context.ts';
+import type { StepContext } from './step-context.ts';
 
 /** Performs a step; never throws. An engine that gave no answer is `unknown`, a bug is refused and logged. */
 export async function perform(context: StepContext, step: Step): Promise<StepOutcome> {

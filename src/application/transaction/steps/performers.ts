@@ -1,3 +1,4 @@
+import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import type { StepKind, StepOf } from '../../../domain/transaction/step.ts';
 import { mannersOf } from '../../health/manners.ts';
 import { askBeforeUpdate, tellAfterUpdate } from '../../health/update-hooks.ts';
@@ -8,7 +9,7 @@ import { keepOld } from './keep.ts';
 import { passGates } from './pass-gates.ts';
 import { renameContainer } from './rename.ts';
 import { startContainer } from './start.ts';
-import type { StepContext, StepOutcome } from './step-context.ts';
+import type { StepContext } from './step-context.ts';
 import { stopContainer } from './stop.ts';
 import { memberOf } from './successor.ts';
 

@@ -4,7 +4,8 @@ import type { Outside } from '../../../domain/outside/outside.ts';
 import { getsFreshVolumes } from '../../../domain/plan/fresh-volumes.ts';
 import { withAutoRemove } from '../../../domain/transaction/auto-remove.ts';
 import { type Journal, sealLabel, sealedText, writeJournal } from '../../../domain/transaction/journal.ts';
-import type { Member, OpenTransaction } from '../facts/facts.ts';
+import type { Member } from '../../../domain/transaction/facts.ts';
+import type { OpenTransaction } from '../facts/facts.ts';
 import type { PreparedMember, PreparedTransaction } from '../facts/prepare.ts';
 import type { StepContext } from './step-context.ts';
 
@@ -28,20 +29,11 @@ export function recipeOf(
     image: parts.planned.reference,
     newImageId: isStandIn ? member.oldImageId : parts.image.id,
     journal: sealed(outside, {
-      role,
-      taggedBefore: member.taggedBefore,
-      newImageId: parts.image.id,
-      vanishes: member.vanishes,
-      transaction: transaction.id,
-      name: member.name,
-      oldId: member.oldId,
-      oldImageId: member.oldImageId,
-      oldDigest: parts.oldDigest,
-      reference: parts.planned.reference,
+      ...member,
       policy: member.policy ?? { Name: '', MaximumRetryCount: 0 },
-      wasRunning: member.wasRunning,
-      afterwards: member.afterwards,
-      keepMs: member.keepMs,
+      role,
+      transaction: transaction.id,
+      oldDigest: parts.oldDigest,
       owner: outside.instance.owner,
       ownerContainer: prepared.ownContainer,
       members: transaction.members.map(({ name, oldId }) => ({ name, oldId })),

@@ -1,5 +1,6 @@
+import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
-import type { StepContext, StepOutcome } from './step-context.ts';
+import type { StepContext } from './step-context.ts';
 
 /**
  * Docker 20.10 answers 404 for a container that has crashed since the facts were read: they tell whether it is there.

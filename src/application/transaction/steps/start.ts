@@ -1,10 +1,11 @@
+import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import { parseLink } from '../../../domain/container/recipe/other-containers.ts';
 import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
 import { parseStandingName } from '../../../domain/transaction/transaction-names.ts';
 import { firstToEnd } from '../facts/first-to-end.ts';
-import type { StepContext, StepOutcome } from './step-context.ts';
+import type { StepContext } from './step-context.ts';
 import { endedFirst, memberOf } from './successor.ts';
 
 /** A refusal for the sake of the command is the image's fault; others (a port, a full disk) are the host's. */

@@ -1,6 +1,7 @@
-import type { Member, OpenTransaction } from '../facts/facts.ts';
+import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
+import type { Member } from '../../../domain/transaction/facts.ts';
+import type { OpenTransaction } from '../facts/facts.ts';
 import type { FirstToEnd } from '../facts/first-to-end.ts';
-import type { StepOutcome } from './step-context.ts';
 
 export function memberOf(successorId: string, { members, successors }: OpenTransaction): Member | undefined {
   return members.find(({ oldId }) => successors.get(oldId) === successorId);

@@ -1,5 +1,5 @@
-import type { TransactionFacts } from '../../domain/transaction/facts.ts';
-import type { StepKind, StepOf } from '../../domain/transaction/step.ts';
+import type { TransactionFacts } from '../facts.ts';
+import type { StepKind, StepOf } from '../step.ts';
 
 export function describeStep<K extends StepKind>(step: StepOf<K>, facts: TransactionFacts): string {
   return descriptions[step.kind](step, facts);

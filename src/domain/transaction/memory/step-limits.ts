@@ -1,4 +1,4 @@
-import type { StepKind } from '../../domain/transaction/step.ts';
+import type { StepKind } from '../step.ts';
 
 /** `inVain`: how often a step may succeed without the facts changing; `failures`: how often it may fail. */
 export const limits: { readonly [K in StepKind]: { readonly inVain: number; readonly failures: number } } = {

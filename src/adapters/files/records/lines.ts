@@ -1,0 +1,132 @@
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** A file at whose end lines are written. */
+export type OpenFile = { readonly handle: FileHandle; readonly bytes: number; readonly close: () => Promise<void> };
+
+export type Lines = {
+  /** Undefined: there is no file, or nothing in it. */
+  readonly first: string | undefined;
+  /** After the first. */
+  readonly lines: readonly string[];
+  /** Lines between the first and these are left out. */
+  readonly isCut: boolean;
+};
+
+/** The last 64 MiB of a file, so that one which somebody else put there does not fill the memory. */
+export async function readLines(path: string): Promise<Lines> {
+  const handle = await openIfThere(path);
+  if (handle === undefined) return { first: undefined, lines: [], isCut: false };
+  try {
+    const { size } = await handle.stat();
+    const fromByte = Math.max(0, size - mostBytes);
+    const text = await readBetween(handle, fromByte, size);
+    const lines = text.split('\n').filter((line) => line.trim() !== '');
+    if (fromByte === 0) return { first: lines[0], lines: lines.slice(1), isCut: false };
+    const [first] = (await readBetween(handle, 0, longestHead)).split('\n');
+    return { first, lines: lines.slice(1), isCut: true };
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Appends lines, up to the disk; returns the file for the next ones. Where its last line was torn, or an earlier
+ * append failed in the middle, it ends that line first. The head is for a new file, also where somebody removed ours.
+ */
+export async function appendLines(
+  file: OpenFile | undefined,
+  path: string,
+  { head, lines }: { readonly head: string; readonly lines: readonly string[] },
+): Promise<OpenFile> {
+  const isGone = file !== undefined && (await file.handle.stat()).nlink === 0;
+  if (isGone) await file?.close();
+  const { handle, bytes, close, before } =
+    file === undefined || isGone ? await openAtEnd(path, head) : { ...file, before: '' };
+  try {
+    const text = `${before}${lines.map((line) => `${line}\n`).join('')}`;
+    await handle.appendFile(text);
+    await handle.datasync();
+    return { handle, bytes: bytes + Buffer.byteLength(text), close };
+  } catch (error) {
+    await close().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Writes a file beside the old one and puts it in its place; returns its size in bytes. */
+export async function replaceLines(path: string, lines: readonly string[]): Promise<number> {
+  const text = lines.map((line) => `${line}\n`).join('');
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  // Over what an earlier one may have left, whose mode would stay.
+  await rm(`${path}.new`, { force: true });
+  try {
+    await writeWhole(`${path}.new`, text);
+    await rename(`${path}.new`, path);
+  } catch (error) {
+    await rm(`${path}.new`, { force: true }).catch(() => undefined);
+    throw error;
+  }
+  await syncFolder(dirname(path));
+  return Buffer.byteLength(text);
+}
+
+const mostBytes = 64 * 1024 * 1024;
+
+const longestHead = 200;
+
+async function writeWhole(path: string, text: string): Promise<void> {
+  const handle = await open(path, 'wx', 0o600);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, 'r');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function readBetween(handle: FileHandle, fromByte: number, untilByte: number): Promise<string> {
+  const buffer = Buffer.alloc(untilByte - fromByte);
+  let filled = 0;
+  while (filled < buffer.length) {
+    const { bytesRead } = await handle.read(buffer, filled, buffer.length - filled, fromByte + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return buffer.subarray(0, filled).toString();
+}
+
+async function openAtEnd(path: string, head: string): Promise<OpenFile & { readonly before: string }> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const handle = await open(path, 'a+', 0o600);
+  const close = (): Promise<void> => handle.close();
+  try {
+    await syncFolder(dirname(path));
+    const { size } = await handle.stat();
+    const end = size === 0 ? '' : await readBetween(handle, size - 1, size);
+    const before = size === 0 ? `${head}\n` : end === '\n' ? '' : '\n';
+    return { handle, bytes: size, close, before };
+  } catch (error) {
+    await close().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** The name of a new file is in its folder: https://man7.org/linux/man-pages/man2/fsync.2.html */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

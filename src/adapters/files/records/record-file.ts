@@ -1,0 +1,153 @@
+import type { Log } from '../../../domain/outside/outside.ts';
+import type { RecordStore } from '../../../domain/outside/record-store.ts';
+import { quoted } from '../../../domain/text/printable.ts';
+import { appendLines, readLines, replaceLines, type OpenFile } from './lines.ts';
+
+export type RecordFileOptions<Item> = {
+  readonly path: string;
+  /** For messages: `decisions`. */
+  readonly what: string;
+  /** Written into the first line. A file of a higher version is left as it is. */
+  readonly version: number;
+  /** From one line's JSON; undefined for anything else. */
+  readonly read: (value: unknown) => Item | undefined;
+  /** The items worth keeping, at the start and whenever the file has grown to twice its size. */
+  readonly compact: (items: readonly Item[]) => readonly Item[];
+  readonly log: Pick<Log, 'warn'>;
+  /** The size from which on a file is compacted; 1 MiB unless given. */
+  readonly compactFromBytes?: number;
+  /** How long a write may take before the answer is `not-kept`; 10 s unless given. */
+  readonly deadlineMs?: number;
+};
+
+/**
+ * Keeps items as JSON lines. An append is on the disk when it answers; a line that a crash has torn, or one that cannot
+ * be read, costs only itself. Writes are made one after the other. Whatever the disk does, nothing is thrown: the log
+ * says once that items are not kept, and once more when they are again.
+ */
+export function createRecordFile<Item>(options: RecordFileOptions<Item>): RecordStore<Item> {
+  const { path, what, version, read, compact, log, deadlineMs = 10_000, compactFromBytes = 1024 * 1024 } = options;
+  const name = quoted(path, 300);
+  const head = JSON.stringify({ file: `upkeep ${what}`, version });
+  let last: Promise<unknown> = Promise.resolve();
+  let file: OpenFile | undefined;
+  let isForeign = false;
+  let isFailing = false;
+  let waiting = 0;
+  let compactAtBytes = compactFromBytes;
+
+  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = last.then(work);
+    last = result.catch(() => undefined);
+    return result;
+  }
+
+  async function loadAll(): Promise<readonly Item[]> {
+    let items: readonly Item[] = [];
+    try {
+      items = await readItems();
+      if (!isForeign) await rewrite(compact(items));
+    } catch (error) {
+      say(error);
+    }
+    return items;
+  }
+
+  async function readItems(): Promise<readonly Item[]> {
+    const { first, lines, isCut } = await readLines(path);
+    if (first !== undefined && first !== head && isOfOther(first, what, version)) {
+      isForeign = true;
+      log.warn(`Nothing of the ${what} is kept: ${name} was written by a newer version or another program`);
+      return [];
+    }
+    if (isCut) log.warn(`Only the end of ${name} is read, because it is too large`);
+    const all = first === undefined || first === head ? lines : [first, ...lines];
+    const items = all.flatMap((line) => itemIn(line) ?? []);
+    const unreadable = all.length - items.length;
+    // A process that was killed while it wrote leaves one.
+    if (unreadable > 1) log.warn(`Some lines of ${name} cannot be read`, { lines: unreadable });
+    return items;
+  }
+
+  function itemIn(line: string): Item | undefined {
+    try {
+      return read(JSON.parse(line));
+    } catch {
+      return undefined;
+    }
+  }
+
+  async function rewrite(items: readonly Item[]): Promise<void> {
+    await file?.close();
+    file = undefined;
+    const bytes = await replaceLines(path, [head, ...items.map((item) => JSON.stringify(item))]);
+    compactAtBytes = Math.max(compactFromBytes, bytes * 2);
+  }
+
+  async function appendAll(items: readonly Item[]): Promise<'kept' | 'not-kept'> {
+    if (isForeign) return 'not-kept';
+    try {
+      file = await appendLines(file, path, { head, lines: items.map((item) => JSON.stringify(item)) });
+      if (isFailing) log.warn(`The ${what} are kept in ${name} again`);
+      isFailing = false;
+    } catch (error) {
+      await file?.close();
+      file = undefined;
+      say(error);
+      return 'not-kept';
+    }
+    if (file.bytes > compactAtBytes) await loadAll();
+    return 'kept';
+  }
+
+  function say(error: unknown): void {
+    if (!isFailing) log.warn(`The ${what} cannot be kept in ${name} and last until the end of this process`, { error });
+    isFailing = true;
+  }
+
+  return {
+    load: () => within(inTurn(loadAll), deadlineMs, []),
+    async append(items) {
+      if (items.length === 0) return 'kept';
+      if (waiting >= mostWaiting) return 'not-kept';
+      waiting += 1;
+      const written = inTurn(() => appendAll(items)).finally(() => (waiting -= 1));
+      return within(written, deadlineMs, 'not-kept');
+    },
+    close: () =>
+      within(
+        inTurn(async () => {
+          await file?.close();
+          file = undefined;
+        }),
+        deadlineMs,
+        undefined,
+      ),
+  };
+}
+
+/** Writes that a disk has not taken yet. */
+const mostWaiting = 1000;
+
+function isOfOther(first: string, what: string, version: number): boolean {
+  try {
+    const head: unknown = JSON.parse(first);
+    if (typeof head !== 'object' || head === null || !('file' in head)) return false;
+    return head.file !== `upkeep ${what}` || !('version' in head) || Number(head.version) > version;
+  } catch {
+    return false;
+  }
+}
+
+/** A network file system may never answer; the write goes on, and nobody waits for it. */
+async function within<Result>(work: Promise<Result>, deadlineMs: number, late: Result): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<Result>((resolve) => {
+    timer = setTimeout(() => resolve(late), deadlineMs);
+  });
+  try {
+    return await Promise.race([work, deadline]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,48 @@
+import { isDigest, type Digest } from '../../../domain/reference/digest.ts';
+import { arrayOf, objectOf, parseJsonObject, stringOf } from '../transport/json.ts';
+
+/** Where a payload is, and its signature in base64. */
+export type SignatureLayer = { readonly payload: Digest; readonly signature: string };
+
+/** Digests of manifests with cosign signatures in an index of referrers, the first 10. */
+export function signatureManifestsIn(body: Buffer): readonly Digest[] {
+  const entries = arrayOf(parseJsonObject(body)?.['manifests']).map(objectOf);
+  return entries
+    .filter((entry) => stringOf(entry?.['artifactType']) === signatureArtifact)
+    .flatMap((entry) => digestIn(entry?.['digest']))
+    .slice(0, mostManifests);
+}
+
+/**
+ * The signatures in a manifest of cosign, the first 20; none where it is something else:
+ * https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md#storage
+ */
+export function signatureLayersIn(body: Buffer): readonly SignatureLayer[] {
+  const layers = arrayOf(parseJsonObject(body)?.['layers']).map(objectOf);
+  return layers
+    .filter((layer) => stringOf(layer?.['mediaType']) === payloadType)
+    .flatMap((layer) => {
+      const signature = stringOf(objectOf(layer?.['annotations'])?.[signatureAnnotation]) ?? '';
+      const isSound = signature !== '' && signature.length <= longestSignature;
+      return isSound ? digestIn(layer?.['digest']).map((payload) => ({ payload, signature })) : [];
+    })
+    .slice(0, mostLayers);
+}
+
+/** The type of an artifact whose subject is the signed image. */
+export const signatureArtifact = 'application/vnd.dev.cosign.artifact.sig.v1+json';
+
+const payloadType = 'application/vnd.dev.cosign.simplesigning.v1+json';
+
+const signatureAnnotation = 'dev.cosignproject.cosign/signature';
+
+const mostManifests = 10;
+
+const mostLayers = 20;
+
+/** ECDSA P-256 takes 96 characters, Ed25519 takes 88. */
+const longestSignature = 1024;
+
+function digestIn(value: unknown): readonly Digest[] {
+  return typeof value === 'string' && isDigest(value) ? [value] : [];
+}

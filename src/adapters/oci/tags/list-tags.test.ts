@@ -1,0 +1,216 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createFakeClock } from '../../../../test/support/fake-clock.ts';
+import { serverCa, type Answer, type SeenRequest } from '../../../../test/support/http-server.ts';
+import { at, createOciRig, failureOf } from '../../../../test/support/oci-rig.ts';
+import { parseImageReference } from '../../../domain/reference/image-reference.ts';
+import { RegistryFailure } from '../transport/failure.ts';
+import { nextPage } from './next-page.ts';
+
+const rig = createOciRig();
+
+const page = (tags: readonly unknown[], next?: string) => ({
+  headers: next === undefined ? {} : { link: `<${next}>; rel="next"` },
+  body: JSON.stringify({ name: 'team/app', tags }),
+});
+
+/** A registry whose tags are these, at most `most` on a page. */
+function paged(tags: readonly string[], most: number): Answer {
+  return ({ url }) => {
+    const last = new URL(url, 'http://host').searchParams.get('last');
+    const from = last === null ? 0 : tags.indexOf(last) + 1;
+    const found = tags.slice(from, from + most);
+    const isLast = from + most >= tags.length;
+    return page(found, isLast ? undefined : `/v2/team/app/tags/list?last=${found.at(-1) ?? ''}&n=${most}`);
+  };
+}
+
+const numbered = (count: number) => Array.from({ length: count }, (_, at) => `1.${at}`);
+
+describe('listTags()', () => {
+  test('asks for a thousand at a time and follows the links', async () => {
+    const server = await rig.serve(paged(numbered(2500), 1000));
+    expect(await rig.registry().listTags(at(server))).toEqual({ tags: numbered(2500), isCut: false });
+    expect(server.lines()).toEqual([
+      'GET /v2/team/app/tags/list?n=1000',
+      'GET /v2/team/app/tags/list?last=1.999&n=1000',
+      'GET /v2/team/app/tags/list?last=1.1999&n=1000',
+    ]);
+  });
+
+  test('takes all at once from a registry that does not page', async () => {
+    const server = await rig.serve(paged(numbered(30_000), Infinity));
+    expect((await rig.registry().listTags(at(server))).tags).toHaveLength(30_000);
+  });
+
+  test.each([
+    ['120,000 tags at once', 120_000, Infinity, 50_000, 1],
+    ['120,000 tags by the thousand', 120_000, 1000, 50_000, 50],
+    ['10,000 tags by the hundred', 10_000, 100, 5000, 50],
+  ])('ends with %s, and says so', async (_, count, most, expected, requests) => {
+    const server = await rig.serve(paged(numbered(count), most));
+    const { tags, isCut } = await rig.registry().listTags(at(server));
+    expect(tags).toHaveLength(expected);
+    expect(isCut).toBe(true);
+    expect(server.seen).toHaveLength(requests);
+  });
+
+  test.each([
+    ['null', null],
+    ['an empty list', []],
+  ])('knows an empty repository, told as %s', async (_, tags) => {
+    const server = await rig.serve(() => ({ body: JSON.stringify({ name: 'team/app', tags }) }));
+    expect(await rig.registry().listTags(at(server))).toEqual({ tags: [], isCut: false });
+  });
+
+  test('leaves out what cannot be a tag, and says each once', async () => {
+    const tags = ['1.0', 1, null, '', '../x', 'a b', 'ü', '-x', 'x'.repeat(129), '1.0', {}];
+    const server = await rig.serve(() => page(tags));
+    expect((await rig.registry().listTags(at(server))).tags).toEqual(['1.0']);
+  });
+
+  test('ends with a registry that gives the same page again, or leads in a circle', async () => {
+    const same = await rig.serve(({ url }) => page(['a'], `${url.replace(/&x=.*/, '')}&x=${Math.random()}`));
+    expect(await rig.registry().listTags(at(same))).toEqual({ tags: ['a'], isCut: true });
+    expect(same.seen).toHaveLength(2);
+    const circle = await rig.serve(({ url }) =>
+      url.includes('last')
+        ? page(['b'], '/v2/team/app/tags/list?n=1000')
+        : page(['a'], '/v2/team/app/tags/list?last=a'),
+    );
+    expect(await rig.registry().listTags(at(circle))).toEqual({ tags: ['a', 'b'], isCut: true });
+  });
+
+  test('says which registry has no list, no such repository, or no sense', async () => {
+    const unsupported = JSON.stringify({ errors: [{ code: 'UNSUPPORTED', message: 'no' }] });
+    for (const [reply, code, why] of [
+      [{ status: 405 }, 'registry-invalid', 'it does not list the tags of a repository'],
+      [{ status: 404, body: unsupported }, 'registry-invalid', 'it does not list the tags of a repository'],
+      [{ status: 404 }, 'registry-not-found', 'it has no such repository'],
+      [{ status: 500 }, 'registry-unreachable', 'it answered with status 500'],
+      [{ body: '<html>' }, 'registry-invalid', 'its answer is not a list of tags'],
+      [{ body: '{"tags":"all"}' }, 'registry-invalid', 'its answer is not a list of tags'],
+      [{ body: 'x'.repeat(17 * 1024 * 1024) }, 'registry-invalid', 'it answered with more than'],
+    ] as const) {
+      const server = await rig.serve(() => reply);
+      const failure = await failureOf(rig.registry().listTags(at(server)));
+      expect(failure.code).toBe(code);
+      expect(failure.message).toContain(
+        `Cannot list the tags of "${server.host}/team/app:1" at "${server.host}": ${why}`,
+      );
+    }
+  });
+
+  test('keeps no half of a list: a page that fails fails all', async () => {
+    const whole = paged(numbered(2000), 1000);
+    const server = await rig.serve((request) => (request.url.includes('last') ? { status: 404 } : whole(request)));
+    expect(await failureOf(rig.registry().listTags(at(server)))).toMatchObject({ code: 'registry-not-found' });
+  });
+
+  test('ends a list whose pages come too slowly', async () => {
+    const clock = createFakeClock({ auto: true });
+    const whole = paged(numbered(3000), 100);
+    const server = await rig.serve(async (request) => {
+      await clock.sleep(20_000);
+      return whole(request);
+    });
+    const failure = await failureOf(rig.registry({ clock }).listTags(at(server)));
+    expect(failure).toMatchObject({ code: 'timeout', message: expect.stringContaining('within 2m') as unknown });
+  });
+
+  test('asks again with the ETag of each page, and believes no page that has changed', async () => {
+    const tags = numbered(2500);
+    const served = paged(tags, 1000);
+    const answers: number[] = [];
+    const server = await rig.serve(async (request: SeenRequest) => {
+      const reply = (await served(request)) as { headers: Record<string, string>; body: string };
+      const etag = `"${reply.body.length}"`;
+      const isKnown = request.headers['if-none-match'] === etag;
+      answers.push(isKnown ? 304 : 200);
+      return isKnown ? { status: 304 } : { ...reply, headers: { ...reply.headers, etag } };
+    });
+    const registry = rig.registry();
+    await registry.listTags(at(server));
+    expect((await registry.listTags(at(server))).tags).toEqual(numbered(2500));
+    expect(answers).toEqual([200, 200, 200, 304, 304, 304]);
+    tags.push('new');
+    expect((await registry.listTags(at(server))).tags).toEqual([...numbered(2500), 'new']);
+    expect(answers.slice(6)).toEqual([304, 304, 200]);
+  });
+
+  test('follows a registry that is a name for another, page by page', async () => {
+    const behind = await rig.serve(paged(numbered(150), 100));
+    const front = await rig.serve(({ url }) => ({ status: 307, headers: { location: `${behind.url}${url}` } }));
+    expect((await rig.registry().listTags(at(front))).tags).toEqual(numbered(150));
+    expect(front.lines()).toHaveLength(2);
+  });
+
+  test('goes nowhere else, whatever a link says, and shows its login to nobody else', async () => {
+    const other = await rig.serve(() => page(['stolen']));
+    for (const next of [
+      `${other.url}/v2/team/app/tags/list?n=1`,
+      '/v2/team/other/tags/list?n=1',
+      '//[',
+      '/admin?x=1',
+    ]) {
+      const server = await rig.serve(() => page(['a'], next));
+      const failure = await failureOf(rig.registry().listTags(at(server)));
+      expect(failure.code).toBe('registry-invalid');
+      expect(failure.message).toContain('its list of tags goes on');
+    }
+    expect(other.seen).toEqual([]);
+  });
+
+  test('comes from Docker Hub itself before a mirror, which may know only some', async () => {
+    const nginx = parseImageReference('nginx:1.27');
+    const mirror = await rig.serve(() => page(['some']));
+    let isDown = false;
+    const hub = await rig.serve(() => (isDown ? { status: 503 } : page(['some', 'more'])), { tls: true });
+    const proxy = await rig.serve(() => ({ status: 400 }), { tunnelTo: hub.port });
+    const registry = rig.registry({
+      hubMirrors: () => Promise.resolve([mirror.url]),
+      extraCa: [serverCa],
+      proxy: { https: proxy.url },
+    });
+    expect((await registry.listTags(nginx)).tags).toEqual(['some', 'more']);
+    expect(mirror.seen).toEqual([]);
+    isDown = true;
+    expect((await registry.listTags(nginx)).tags).toEqual(['some']);
+  });
+});
+
+describe('nextPage()', () => {
+  const url = new URL('https://registry.test/v2/a/b/tags/list');
+
+  test.each([
+    ['</v2/a/b/tags/list?last=x&n=5>; rel="next"', '?last=x&n=5'],
+    ['</v2/a/b/tags/list?last=x>; rel=next', '?last=x'],
+    ['<https://registry.test/v2/a/b/tags/list?last=x>;rel="next"', '?last=x'],
+    ['</first>; rel="first", </v2/a/b/tags/list?last=x>; rel="next"', '?last=x'],
+    ['</v2/a/b/tags/list?last=x>; rel="prev"', undefined],
+    ['</v2/a/b/tags/list?last=x>; rel="nextish"', undefined],
+    ['</v2/a/b/tags/list>; rel="next"', undefined],
+    ['', undefined],
+    ['garbage', undefined],
+  ])('reads %s', (link, expected) => {
+    expect(nextPage(link, { url })).toBe(expected);
+  });
+
+  test('throws nothing but its failure, and its queries stay at the path', () => {
+    const part = fc.oneof(
+      fc.string(),
+      fc.constantFrom('<', '>; rel="next"', '/v2/a/b/tags/list?', 'https://', '@', '//'),
+    );
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 8 }), (parts) => {
+        try {
+          const query = nextPage(parts.join(''), { url }) ?? '';
+          expect(new URL(`${url.href}${query}`).pathname).toBe(url.pathname);
+        } catch (error) {
+          expect(error).toBeInstanceOf(RegistryFailure);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,102 @@
+import { mostTags, type TagList } from '../../../domain/outside/registry.ts';
+import { isTag } from '../../../domain/reference/reference-grammar.ts';
+import { formatDuration } from '../../../domain/text/duration.ts';
+import type { Client } from '../client/client.ts';
+import { etagOf, type Place } from '../manifests/manifests.ts';
+import type { WireAnswer } from '../transport/exchange.ts';
+import { RegistryFailure } from '../transport/failure.ts';
+import { requireFound } from '../transport/found.ts';
+import { parseJsonObject } from '../transport/json.ts';
+import { nextPage } from './next-page.ts';
+
+/** A page with the ETag that asks for it again; `next` is the query of the one after. */
+type Page = { readonly tags: readonly string[]; readonly next: string | undefined; readonly etag: string | undefined };
+
+/** The pages of an earlier listing by their queries. */
+export type KnownPages = ReadonlyMap<string, Page>;
+
+export type Listing = TagList & { readonly pages: KnownPages };
+
+export type ListingOptions = {
+  readonly known?: KnownPages | undefined;
+  /** Monotonic milliseconds. */
+  readonly nowMs: () => number;
+};
+
+/** Asks for page after page, at most 50; a page that has not changed since an earlier listing costs an answer without a body. */
+export async function listTags(
+  client: Client,
+  place: Place,
+  { known, nowMs }: ListingOptions,
+  signal?: AbortSignal,
+): Promise<Listing> {
+  const untilMs = nowMs() + deadlineMs;
+  const tags = new Set<string>();
+  const pages = new Map<string, Page>();
+  let query: string | undefined = `?n=${pageSize}`;
+  while (query !== undefined && pages.size < mostPages && tags.size <= mostTags) {
+    if (nowMs() > untilMs) throw tooSlow();
+    const page: Page = await fetchPage(client, place, query, known?.get(query), signal);
+    pages.set(query, page);
+    const before = tags.size;
+    for (const tag of page.tags) tags.add(tag);
+    query = page.next;
+    // A registry that forgets where it was would begin again for ever.
+    if (query !== undefined && (pages.has(query) || tags.size === before)) break;
+  }
+  const isCut = query !== undefined || tags.size > mostTags;
+  return { tags: [...tags].slice(0, mostTags), isCut, pages };
+}
+
+/** More than some registries give at once, which then give what they do. */
+const pageSize = 1000;
+
+const mostPages = 50;
+
+/** For all pages together. */
+const deadlineMs = 120_000;
+
+/** Some registries send all tags at once, whatever is asked for: 120,000 long ones. */
+const maxPageBytes = 16 * 1024 * 1024;
+
+async function fetchPage(
+  client: Client,
+  { endpoint, repository }: Place,
+  query: string,
+  known: Page | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Page> {
+  const path = `tags/list${query}`;
+  const headers: Record<string, string> = { accept: 'application/json' };
+  if (known?.etag !== undefined) headers['if-none-match'] = known.etag;
+  const answer = await client(endpoint, { method: 'GET', repository, path, headers, maxBytes: maxPageBytes }, signal);
+  if (answer.status === 304 && known !== undefined) return known;
+  if (answer.status === 405 || answer.status === 501 || saysUnsupported(answer))
+    throw new RegistryFailure('registry-invalid', 'it does not list the tags of a repository');
+  requireFound(answer, 'it has no such repository');
+  const url = new URL(`https://${endpoint.host}${endpoint.prefix}/v2/${repository}/tags/list`);
+  const next = nextPage(linkOf(answer), { url, behind: answer.elsewhere?.host });
+  return { tags: tagsIn(answer.body), next, etag: etagOf(answer) };
+}
+
+function linkOf({ headers }: WireAnswer): string | undefined {
+  const link: unknown = headers['link'];
+  return typeof link === 'string' ? link : undefined;
+}
+
+/** https://github.com/opencontainers/distribution-spec/blob/main/spec.md#error-codes */
+function saysUnsupported({ status, body }: WireAnswer): boolean {
+  return status === 404 && body.length < 10_000 && /"code"\s*:\s*"UNSUPPORTED"/.test(body.toString());
+}
+
+/** An empty repository has `null` in some registries. What cannot be a tag is left out. */
+function tagsIn(body: Buffer): readonly string[] {
+  const tags = parseJsonObject(body)?.['tags'];
+  if (tags === null) return [];
+  if (!Array.isArray(tags)) throw new RegistryFailure('registry-invalid', 'its answer is not a list of tags');
+  return tags.filter((tag: unknown): tag is string => typeof tag === 'string' && isTag(tag));
+}
+
+function tooSlow(): RegistryFailure {
+  return new RegistryFailure('timeout', `its list of tags did not end within ${formatDuration(deadlineMs)}`);
+}

@@ -1,0 +1,71 @@
+import { createPublicKey, verify, type KeyObject } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { basename, extname } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import type { FoundSignature, VerificationKey } from '../../domain/signature/signature.ts';
+import { quoted } from '../../domain/text/printable.ts';
+
+/**
+ * Reads public keys, as `cosign public-key` prints them: PEM with ECDSA P-256 or Ed25519. A key is named after its
+ * file, `team.pub` is `team`. Throws `invalid-input` for a file that holds no such key, and for a name that is there twice.
+ */
+export function readVerificationKeys(files: readonly string[]): readonly VerificationKey[] {
+  const keys = files.map(readKey);
+  const twice = keys.find(({ name }, at) => keys.findIndex((other) => other.name === name) < at);
+  if (twice === undefined) return keys;
+  throw new ServiceError('invalid-input', `Cannot take two verification keys with the name ${quoted(twice.name)}`, {
+    remedy: 'name the files of --verify-key differently: a key has the name of its file',
+  });
+}
+
+function readKey(file: string): VerificationKey {
+  const key = parseKey(readText(file), file);
+  const isEdwards = key.asymmetricKeyType === 'ed25519';
+  const curve = key.asymmetricKeyDetails?.namedCurve;
+  if (!isEdwards && !(key.asymmetricKeyType === 'ec' && curve === 'prime256v1'))
+    throw refusal(
+      file,
+      `it holds a key of the kind ${key.asymmetricKeyType ?? 'unknown'}, ${curve ?? 'without a curve'}`,
+    );
+  return {
+    name: basename(file, extname(file)),
+    hasSigned: (found) => hasSigned(key, isEdwards ? null : 'sha256', found),
+  };
+}
+
+function hasSigned(key: KeyObject, algorithm: 'sha256' | null, { payload, signature }: FoundSignature): boolean {
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(signature)) return false;
+  try {
+    return verify(algorithm, payload, key, Buffer.from(signature, 'base64'));
+  } catch {
+    return false;
+  }
+}
+
+/** A private key would be taken for the public one in it; it has no place here. */
+function parseKey(text: string, file: string): KeyObject {
+  if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) throw refusal(file, 'it holds a private key');
+  try {
+    return createPublicKey(text);
+  } catch (error) {
+    throw refusal(file, 'it holds no public key in PEM', error);
+  }
+}
+
+function readText(file: string): string {
+  try {
+    if (statSync(file).size > largestKeyBytes) throw new Error(`it has more than ${largestKeyBytes} bytes`);
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw refusal(file, error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+const largestKeyBytes = 64 * 1024;
+
+function refusal(file: string, why: string, cause?: unknown): ServiceError {
+  return new ServiceError('invalid-input', `Cannot read the verification key ${quoted(file, 300)}: ${why}`, {
+    remedy: 'give a public key of ECDSA P-256 or Ed25519 in PEM, as "cosign generate-key-pair" writes it to cosign.pub',
+    cause,
+  });
+}

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { countCalls } from '../../../test/support/counted-engine.ts';
+import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { defaultSettings } from '../../domain/settings/settings.ts';
+import { listAll } from '../engine/list-all.ts';
+import { createPlanner } from '../plan/make-plan.ts';
+import { runTransaction } from './run-transaction.ts';
+
+async function callsOfOne() {
+  const scene = createSandboxScene();
+  const settings = { ...defaultSettings, gateWindowMs: 0 };
+  scene.registry.store.publish('app:1', { version: '1' });
+  await scene.sandbox.engine.pullImage({ reference: 'app:1' });
+  const HostConfig = { RestartPolicy: { Name: 'unless-stopped' } };
+  const id = scene.sandbox.control.runContainer('web', { Image: 'app:1', HostConfig });
+  const digest = scene.registry.store.publish('app:1', { version: '2' }).digest;
+  const { outside } = scene.startProcess();
+  const stale = [{ id, name: 'web', reference: 'app:1', digest }];
+  const listing = await listAll(outside, undefined);
+  const [planned] = (await createPlanner(outside, settings)(stale, listing)).plan.transactions;
+  const { engine, calls } = countCalls(outside.engine);
+  const outcomes = await scene.clock.run(() =>
+    runTransaction({ ...outside, engine }, settings, planned!, { runId: 'run' }),
+  );
+  expect(outcomes.map(({ outcome }) => outcome)).toEqual(['updated']);
+  return calls;
+}
+
+test('an update of one container reads what its steps depend on, and no more', async () => {
+  const { inspectContainer = 0, info = 0, ...calls } = await callsOfOne();
+  expect(calls).toEqual({
+    listNetworks: 1,
+    listContainers: 1,
+    inspectImage: 5,
+    pullImage: 1,
+    tagImage: 2,
+    createContainer: 1,
+    renameContainer: 3,
+    updateRestartPolicy: 3,
+    stopContainer: 1,
+    startContainer: 1,
+    removeImage: 1,
+    removeContainer: 1,
+  });
+  // The health check's own are among these.
+  expect(inspectContainer).toBeLessThanOrEqual(15);
+  expect(info).toBeLessThanOrEqual(4);
+});

@@ -1,0 +1,32 @@
+import type { VersionKind } from '../tags/tag-policy.ts';
+
+/** How a candidate differs from the current tag: `digest` is the same tag with another content. */
+export type CandidateKind = 'digest' | VersionKind;
+
+/** From which kind of candidate on a person must approve. `never`: of none. */
+export type ApprovalFrom = CandidateKind | 'never';
+
+/** Reads `true` (all kinds), `false`, `patch`, `minor` or `major` (that kind and those that go further). */
+export function readApproval(text: string): ApprovalFrom | { readonly fault: string } {
+  const approval = spellings.get(text.trim().toLowerCase());
+  return approval ?? { fault: 'it takes true, false, patch, minor or major' };
+}
+
+/** Whether a person must approve a candidate of the kind. */
+export function needsApproval(from: ApprovalFrom, kind: CandidateKind): boolean {
+  return from !== 'never' && order.indexOf(kind) >= order.indexOf(from);
+}
+
+const order: readonly CandidateKind[] = ['digest', 'patch', 'minor', 'major'];
+
+const spellings: ReadonlyMap<string, ApprovalFrom> = new Map([
+  ['true', 'digest'],
+  ['yes', 'digest'],
+  ['1', 'digest'],
+  ['false', 'never'],
+  ['no', 'never'],
+  ['0', 'never'],
+  ['patch', 'patch'],
+  ['minor', 'minor'],
+  ['major', 'major'],
+]);

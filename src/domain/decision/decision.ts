@@ -1,0 +1,62 @@
+import { isDigest, type Digest } from '../reference/digest.ts';
+import { formatDuration } from '../text/duration.ts';
+import { quoted } from '../text/printable.ts';
+
+export type DecisionKind = 'approve' | 'skip' | 'snooze';
+
+/** What a person has decided about one new version for one container. It is about that digest alone. */
+export type Decision = {
+  /** A UUID. */
+  readonly id: string;
+  readonly kind: DecisionKind;
+  /** Name of the container. */
+  readonly container: string;
+  readonly digest: Digest;
+  /** The candidate's tag as it was read, for people; undefined for one without. */
+  readonly tag: string | undefined;
+  /** Name of the token, or `command line`. */
+  readonly by: string;
+  /** Both in milliseconds since the epoch. A decision without `untilMs` ends with its digest. */
+  readonly atMs: number;
+  readonly untilMs: number | undefined;
+};
+
+export type DecisionRequest = {
+  readonly kind: DecisionKind;
+  readonly container: string;
+  /** The digest that the person saw. */
+  readonly digest: string;
+  readonly untilMs?: number | undefined;
+  readonly by: string;
+};
+
+/** The newer version that the container waits for now. */
+export type DecidedCandidate = { readonly digest: Digest; readonly tag: string | undefined };
+
+/** `conflict`: the candidate is another one than the person saw. Reasons complete "Cannot approve …: ". */
+export type DecisionFault = { readonly kind: 'conflict' | 'invalid'; readonly fault: string };
+
+/** The decision, or why it cannot be taken. */
+export function takeDecision(
+  request: DecisionRequest,
+  candidate: DecidedCandidate | undefined,
+  { id, nowMs }: { readonly id: string; readonly nowMs: number },
+): Decision | DecisionFault {
+  const { kind, container, digest, untilMs, by } = request;
+  if (!isDigest(digest)) return { kind: 'invalid', fault: `${quoted(digest)} is not a digest` };
+  if (candidate === undefined) return { kind: 'conflict', fault: 'no newer version of it is known' };
+  if (candidate.digest !== digest)
+    return { kind: 'conflict', fault: `its newer version is another one by now, ${candidate.digest}` };
+  const fault = faultOfEnd(kind, untilMs, nowMs);
+  if (fault !== undefined) return { kind: 'invalid', fault };
+  return { id, kind, container, digest, tag: candidate.tag, by, atMs: nowMs, untilMs };
+}
+
+function faultOfEnd(kind: DecisionKind, untilMs: number | undefined, nowMs: number): string | undefined {
+  if (untilMs === undefined) return kind === 'snooze' ? 'it takes a time to snooze for' : undefined;
+  if (!(untilMs > nowMs)) return 'its end has passed already';
+  return untilMs - nowMs > longestMs ? `it ends in more than ${formatDuration(longestMs)}` : undefined;
+}
+
+/** Longer is a mistake in the unit. */
+const longestMs = 366 * 86_400_000;

@@ -1,0 +1,223 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Digest } from '../reference/digest.ts';
+import { parseWindows } from '../window/window-grammar.ts';
+import { createTimeZone } from '../schedule/time-zone.ts';
+import { createWindows, type Windows } from '../window/windows.ts';
+import { needsApproval, readApproval, type ApprovalFrom } from './approval.ts';
+import { takeDecision, type Decision, type DecisionRequest } from './decision.ts';
+import {
+  applyRecord,
+  compactRecords,
+  deadDecisions,
+  decisionFor,
+  decisionsOf,
+  type DecisionRecord,
+} from './decisions.ts';
+import { describeHold, holdOf, type HoldQuestion } from './hold.ts';
+import { readDecisionRecord } from './read-record.ts';
+
+const digestOf = (letter: string): Digest => `sha256:${letter.repeat(64)}`;
+const nowMs = Date.parse('2026-06-01T12:00:00Z');
+const request: DecisionRequest = { kind: 'approve', container: 'web', digest: digestOf('a'), by: 'alice' };
+const candidate = { digest: digestOf('a'), tag: '1.28' };
+const decided: Decision = {
+  ...{ id: 'd1', kind: 'approve', container: 'web', digest: digestOf('a'), tag: '1.28', by: 'alice' },
+  ...{ atMs: nowMs, untilMs: undefined },
+};
+
+const anyDecision = fc.record({
+  id: fc.uuid(),
+  kind: fc.constantFrom('approve', 'skip', 'snooze'),
+  container: fc.constantFrom('web', 'db', '__proto__', 'constructor'),
+  digest: fc.constantFrom(digestOf('a'), digestOf('b')),
+  tag: fc.constantFrom(undefined, '1.0'),
+  by: fc.constantFrom('alice', 'command line'),
+  atMs: fc.nat(1000),
+  untilMs: fc.nat(2000),
+});
+const anyRecords = fc.array(fc.tuple(anyDecision, fc.boolean(), fc.nat(20)), { maxLength: 20 }).map((drawn) => {
+  const records: DecisionRecord[] = [];
+  for (const [decision, isEnd, back] of drawn) {
+    const earlier = records.at(-1 - back);
+    if (isEnd && earlier?.kind === 'decided')
+      records.push({ kind: 'ended', container: earlier.decision.container, id: earlier.decision.id });
+    else records.push({ kind: 'decided', decision });
+  }
+  return records;
+});
+
+describe('takeDecision()', () => {
+  test('is about the candidate that the person saw', () => {
+    expect(takeDecision(request, candidate, { id: 'd1', nowMs })).toEqual(decided);
+    expect(takeDecision(request, { ...candidate, digest: digestOf('b') }, { id: 'd1', nowMs })).toEqual({
+      kind: 'conflict',
+      fault: `its newer version is another one by now, ${digestOf('b')}`,
+    });
+    expect(takeDecision(request, undefined, { id: 'd1', nowMs })).toMatchObject({ kind: 'conflict' });
+  });
+
+  test.each([
+    [{ digest: 'latest' }, '"latest" is not a digest'],
+    [{ kind: 'snooze' }, 'it takes a time to snooze for'],
+    [{ kind: 'snooze', untilMs: nowMs }, 'its end has passed already'],
+    [{ kind: 'snooze', untilMs: Number.NaN }, 'its end has passed already'],
+    [{ kind: 'skip', untilMs: nowMs + 367 * 86_400_000 }, 'it ends in more than 366d'],
+  ] as const)('refuses %j', (wrong, fault) => {
+    expect(takeDecision({ ...request, ...wrong }, candidate, { id: 'd1', nowMs })).toEqual({ kind: 'invalid', fault });
+  });
+});
+
+describe('decisions', () => {
+  test('a decision counts for its digest alone, until its end, and until a later one', () => {
+    const decisions = decisionsOf([{ kind: 'decided', decision: { ...decided, untilMs: nowMs + 10 } }]);
+    const ask = (container: string, digest: Digest, atMs = nowMs) =>
+      decisionFor(decisions, { container, digest, nowMs: atMs })?.id;
+    expect(ask('web', digestOf('a'))).toBe('d1');
+    expect(ask('web', digestOf('b'))).toBeUndefined();
+    expect(ask('db', digestOf('a'))).toBeUndefined();
+    expect(ask('web', digestOf('a'), nowMs + 10)).toBeUndefined();
+    const later = applyRecord(decisions, { kind: 'decided', decision: { ...decided, id: 'd2', kind: 'skip' } });
+    expect([...later.values()].map(({ id }) => id)).toEqual(['d2']);
+  });
+
+  test('what is withdrawn is gone, and an end that comes late ends no later decision', () => {
+    const second = { ...decided, id: 'd2' };
+    const records: DecisionRecord[] = [
+      { kind: 'decided', decision: decided },
+      { kind: 'decided', decision: second },
+      { kind: 'ended', container: 'web', id: 'd1' },
+    ];
+    expect([...decisionsOf(records).values()]).toEqual([second]);
+    expect(decisionsOf([...records, { kind: 'ended', container: 'web', id: 'd2' }]).size).toBe(0);
+  });
+
+  test('a decision dies with its digest, and with an update; one that could not be checked keeps it', () => {
+    const decisions = decisionsOf([
+      { kind: 'decided', decision: decided },
+      { kind: 'decided', decision: { ...decided, id: 'd2', container: 'db' } },
+      { kind: 'decided', decision: { ...decided, id: 'd3', container: 'proxy' } },
+      { kind: 'decided', decision: { ...decided, id: 'd4', container: 'cache', untilMs: nowMs } },
+      { kind: 'decided', decision: { ...decided, id: 'd5', container: 'queue' } },
+    ]);
+    const checked = new Map([
+      ['web', digestOf('b')],
+      ['db', undefined],
+      ['proxy', digestOf('a')],
+    ]);
+    expect(deadDecisions(decisions, checked, nowMs).map(({ id }) => id)).toEqual(['d1', 'd2', 'd4']);
+  });
+
+  test('the same records make the same decisions, one by one, all at once, compacted, or read from a file', () => {
+    fc.assert(
+      fc.property(anyRecords, (records) => {
+        const all = decisionsOf(records);
+        expect(records.reduce(applyRecord, new Map())).toEqual(all);
+        expect(decisionsOf(compactRecords(records))).toEqual(all);
+        const read = records.flatMap((record) => readDecisionRecord(JSON.parse(JSON.stringify(record))) ?? []);
+        expect(decisionsOf(read)).toEqual(all);
+        expect(compactRecords(records)).toHaveLength(all.size);
+      }),
+    );
+  });
+
+  test('holds at most 10,000, the newest', () => {
+    const records = Array.from({ length: 10_050 }, (_, n): DecisionRecord => ({
+      kind: 'decided',
+      decision: { ...decided, id: `d${n}`, container: `c${n}` },
+    }));
+    const decisions = decisionsOf(records);
+    expect(decisions.size).toBe(10_000);
+    expect(decisions.has('c49')).toBe(false);
+    expect(decisions.has('c10049')).toBe(true);
+  });
+
+  test('reads nothing from what is no record', () => {
+    const odd = fc.oneof(
+      fc.jsonValue(),
+      anyDecision.chain((decision) =>
+        fc
+          .tuple(fc.constantFrom(...(Object.keys(decision) as (keyof Decision)[])), fc.jsonValue())
+          .map(([field, value]) => ({ kind: 'decided', decision: { ...decision, [field]: value } })),
+      ),
+    );
+    fc.assert(
+      fc.property(odd, (value) => {
+        const record = readDecisionRecord(value);
+        if (record?.kind !== 'decided') return;
+        expect(record.decision.digest).toMatch(/^sha256:[ab]{64}$/);
+        expect(record.decision.container).not.toBe('');
+        expect(`${record.decision.by}${record.decision.tag ?? ''}`).not.toMatch(/\p{Cc}/u);
+        expect(Number.isSafeInteger(record.decision.atMs)).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('approval', () => {
+  test.each([
+    ['true', ['digest', 'patch', 'minor', 'major']],
+    ['patch', ['patch', 'minor', 'major']],
+    [' Minor ', ['minor', 'major']],
+    ['major', ['major']],
+    ['false', []],
+  ])('%s is needed for %j', (text, expected) => {
+    const from = readApproval(text) as ApprovalFrom;
+    const kinds = (['digest', 'patch', 'minor', 'major'] as const).filter((kind) => needsApproval(from, kind));
+    expect(kinds).toEqual(expected);
+  });
+
+  test('refuses another word', () => {
+    expect(readApproval('always')).toEqual({ fault: 'it takes true, false, patch, minor or major' });
+  });
+});
+
+describe('holdOf()', () => {
+  const closed = windowsOf('02:00-03:00');
+  const question: HoldQuestion = {
+    ...{ candidateKind: 'minor', approval: 'never', decision: undefined, windows: undefined, nowMs },
+  };
+  const words = (changes: Partial<HoldQuestion>) => {
+    const hold = holdOf({ ...question, ...changes });
+    return hold === undefined ? undefined : { ...describeHold(hold, 'web'), releasedAtMs: releaseOf(hold) };
+  };
+  const releaseOf = (hold: object) => ('releasedAtMs' in hold ? hold.releasedAtMs : undefined);
+
+  test('lets go what nobody holds back', () => {
+    expect(words({})).toBeUndefined();
+    expect(words({ windows: windowsOf('12:00-13:00') })).toBeUndefined();
+    expect(words({ approval: 'major' })).toBeUndefined();
+    expect(words({ approval: 'digest', decision: decided })).toBeUndefined();
+  });
+
+  test('names one reason, one way to end it, and when it ends by itself', () => {
+    expect(words({ approval: 'minor' })).toEqual({ reason: 'waits for approval', remedy: 'upkeep approve web' });
+    expect(words({ decision: { ...decided, kind: 'skip' } })).toEqual({
+      reason: 'skipped by "alice"',
+      remedy: 'upkeep unskip web',
+    });
+    expect(words({ decision: { ...decided, kind: 'snooze', untilMs: nowMs + 60_000 } })).toEqual({
+      reason: 'snoozed by "alice" until 2026-06-01T12:01Z',
+      remedy: 'upkeep unskip web',
+      releasedAtMs: nowMs + 60_000,
+    });
+    expect(words({ windows: closed })).toEqual({
+      reason: 'its window opens at 2026-06-02T02:00Z',
+      remedy: 'upkeep update web --now',
+      releasedAtMs: Date.parse('2026-06-02T02:00:00Z'),
+    });
+  });
+
+  test('tells of what a person has to end before what passes by itself', () => {
+    expect(words({ approval: 'minor', windows: closed })?.reason).toBe('waits for approval');
+    expect(words({ approval: 'minor', windows: closed, decision: decided })?.reason).toContain('its window opens');
+    expect(words({ approval: 'minor', decision: { ...decided, kind: 'skip' } })?.reason).toContain('skipped');
+  });
+});
+
+function windowsOf(text: string): Windows {
+  const windows = parseWindows(text);
+  if ('fault' in windows) throw new Error(windows.fault);
+  return createWindows(windows, createTimeZone('UTC'));
+}

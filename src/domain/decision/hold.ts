@@ -1,0 +1,65 @@
+import { quoted } from '../text/printable.ts';
+import type { Windows } from '../window/windows.ts';
+import { needsApproval, type ApprovalFrom, type CandidateKind } from './approval.ts';
+import type { Decision } from './decision.ts';
+
+/** Why a newer version is held back: one reason, with the time when it ends by itself. */
+export type Hold =
+  | { readonly kind: 'unsigned'; readonly keys: readonly string[]; readonly why: string }
+  | { readonly kind: 'skipped'; readonly by: string; readonly releasedAtMs: number | undefined }
+  | { readonly kind: 'snoozed'; readonly by: string; readonly releasedAtMs: number }
+  | { readonly kind: 'approval' }
+  | { readonly kind: 'window'; readonly releasedAtMs: number };
+
+export type HoldQuestion = {
+  readonly candidateKind: CandidateKind;
+  readonly approval: ApprovalFrom;
+  /** The decision that counts for the candidate. */
+  readonly decision: Decision | undefined;
+  /** Undefined: an update may begin at any time, or somebody has asked for it now. */
+  readonly windows: Windows | undefined;
+  readonly nowMs: number;
+};
+
+/** What a person has to end comes before what passes by itself, so that nobody waits for a window in vain. */
+export function holdOf({ candidateKind, approval, decision, windows, nowMs }: HoldQuestion): Hold | undefined {
+  if (decision?.kind === 'skip') return { kind: 'skipped', by: decision.by, releasedAtMs: decision.untilMs };
+  if (decision?.kind === 'snooze' && decision.untilMs !== undefined)
+    return { kind: 'snoozed', by: decision.by, releasedAtMs: decision.untilMs };
+  if (needsApproval(approval, candidateKind) && decision?.kind !== 'approve') return { kind: 'approval' };
+  if (windows === undefined || windows.isOpen(nowMs)) return undefined;
+  return { kind: 'window', releasedAtMs: windows.nextOpening(nowMs) };
+}
+
+/** The reason, and how to end it, for people; without a final period. Times in UTC, as in all reasons. */
+export function describeHold(hold: Hold, container: string): { readonly reason: string; readonly remedy: string } {
+  switch (hold.kind) {
+    case 'unsigned':
+      return {
+        reason: `not signed by ${hold.keys.map((key) => quoted(key)).join(' or ')}: ${hold.why}`,
+        remedy: 'sign the image with a key of --verify-key, or take the label upkeep.verify away',
+      };
+    case 'skipped': {
+      const end = hold.releasedAtMs === undefined ? '' : ` until ${printTime(hold.releasedAtMs)}`;
+      return { reason: `skipped by ${quoted(hold.by)}${end}`, remedy: `upkeep unskip ${container}` };
+    }
+    case 'snoozed':
+      return {
+        reason: `snoozed by ${quoted(hold.by)} until ${printTime(hold.releasedAtMs)}`,
+        remedy: `upkeep unskip ${container}`,
+      };
+    case 'approval':
+      return { reason: 'waits for approval', remedy: `upkeep approve ${container}` };
+    case 'window':
+      return {
+        reason: `its window opens at ${printTime(hold.releasedAtMs)}`,
+        remedy: `upkeep update ${container} --now`,
+      };
+  }
+}
+
+/** `2026-01-31T12:00Z`: to the minute, because windows are. */
+function printTime(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? 'the end of time' : `${date.toISOString().slice(0, -':00.000Z'.length)}Z`;
+}

@@ -1,0 +1,65 @@
+import type { Digest } from '../reference/digest.ts';
+import { familiarReference, sameRepository, tryParseImageReference } from '../reference/image-reference.ts';
+import type { ImageReference } from '../reference/image-reference.ts';
+import { quoted } from '../text/printable.ts';
+import { readSignedPayload } from './payload.ts';
+
+/** A signature as it stands beside an image: nothing of it is proven. */
+export type FoundSignature = {
+  /** What was signed, to the byte. */
+  readonly payload: Uint8Array;
+  /** In base64. */
+  readonly signature: string;
+};
+
+/** A public key of `--verify-key`. */
+export type VerificationKey = {
+  readonly name: string;
+  /** Whether the key has signed these bytes; false for what is no signature at all. */
+  readonly hasSigned: (found: FoundSignature) => boolean;
+};
+
+/** `key`: the name of the key. `why` completes "not signed by NAME: ". */
+export type SignatureVerdict =
+  | { readonly kind: 'signed'; readonly key: string }
+  | { readonly kind: 'unsigned'; readonly why: string };
+
+export type SignatureQuestion = {
+  readonly reference: ImageReference;
+  /** Of the image: of the index, or of the manifest for the platform. */
+  readonly digests: readonly Digest[];
+  readonly found: readonly FoundSignature[];
+  /** One of these is enough. */
+  readonly keys: readonly VerificationKey[];
+};
+
+/**
+ * Whether one of the keys has signed this digest under this repository's name. A signature of another digest, or of
+ * the same one in another repository, proves nothing here. Without any key nothing is signed.
+ */
+export function judgeSignatures({ reference, digests, found, keys }: SignatureQuestion): SignatureVerdict {
+  let why = 'it has no signature';
+  for (const each of found) {
+    const key = keys.find(({ hasSigned }) => hasSigned(each));
+    const fault = key === undefined ? 'none of its signatures is of that key' : faultOf(each, reference, digests);
+    if (key !== undefined && fault === undefined) return { kind: 'signed', key: key.name };
+    // A signature of the right key says more than those of strangers.
+    if (fault !== undefined && (key !== undefined || why === 'it has no signature')) why = fault;
+  }
+  return { kind: 'unsigned', why };
+}
+
+function faultOf(
+  { payload }: FoundSignature,
+  reference: ImageReference,
+  digests: readonly Digest[],
+): string | undefined {
+  const signed = readSignedPayload(payload);
+  if ('fault' in signed) return signed.fault;
+  if (!digests.includes(signed.digest)) return `its signature is of another digest, ${signed.digest}`;
+  const named = tryParseImageReference(signed.name);
+  if (named === undefined) return 'its signature names no repository';
+  return sameRepository(named, reference)
+    ? undefined
+    : `its signature is of another repository, ${quoted(familiarReference({ ...named, tag: undefined, digest: undefined }), 300)}`;
+}

@@ -1,0 +1,186 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { readTagLists } from '../../../test/support/tag-lists.ts';
+import { chooseTag, type TagQuestion } from './choose-tag.ts';
+import { readTagFilter, readTagPolicy, type TagFilter, type TagPolicy } from './tag-policy.ts';
+import { parseVersionTag } from './version-tag.ts';
+
+const lists = readTagLists();
+const rows = lists.flatMap(({ image, tags, choices }) => choices.map((choice) => ({ image, tags, ...choice })));
+
+describe('chooseTag() on real lists', () => {
+  test('there are hundreds of them', () => {
+    expect(lists.length).toBeGreaterThanOrEqual(300);
+    expect(rows.every(({ tags, current }) => tags.includes(current))).toBe(true);
+    expect(rows.every(({ tags, best }) => best === '-' || tags.includes(best.split(' ')[0] ?? ''))).toBe(true);
+  });
+
+  test.each(rows)('$image:$current with policy $policy moves to $best', ({ tags, current, policy, best }) => {
+    expect(bestOf({ tags, current, policy: policyOf(policy) })).toBe(best);
+  });
+
+  test.each(lists)('$image: a second run finds nothing more', ({ tags, choices }) => {
+    for (const { policy, best } of choices) {
+      const [current = '-'] = best.split(' ');
+      if (current !== '-') expect(bestOf({ tags, current, policy: policyOf(policy) })).toBe('-');
+    }
+  });
+});
+
+describe('chooseTag() with a pattern', () => {
+  const tags = ['v1.2-a9', 'v1.10-a1', 'v1.9-a7', 'v2.0-b1', 'latest'];
+
+  test('orders by the numbers of its groups, part by part', () => {
+    const policy = policyOf('regex:v(\\d+\\.\\d+)-a\\d+');
+    expect(chooseTag({ current: 'v1.2-a9', tags, policy }).candidates).toEqual([
+      { tag: 'v1.10-a1', kind: 'minor' },
+      { tag: 'v1.9-a7', kind: 'minor' },
+    ]);
+    expect(chooseTag({ current: 'v1.10-a1', tags, policy }).candidates).toEqual([]);
+  });
+
+  test('orders by several groups in their order', () => {
+    const policy = policyOf('regex:4\\.0\\.0-ls(\\d+)|v(\\d+)\\.(\\d+)-[ab](\\d+)');
+    expect(chooseTag({ current: 'v1.9-a7', tags, policy }).candidates[0]).toEqual({ tag: 'v2.0-b1', kind: 'major' });
+  });
+
+  test('says so when it does not mean the current tag', () => {
+    const { candidates, because } = chooseTag({ current: 'latest', tags, policy: policyOf('regex:v(\\d+).*') });
+    expect(candidates).toEqual([]);
+    expect(because).toBe('the pattern of its policy does not match its own tag "latest"');
+  });
+
+  test('takes a number too long to be exact for none', () => {
+    const policy = policyOf('regex:b(\\d+)');
+    const far = ['b1', 'b2', `b${'9'.repeat(17)}`];
+    expect(chooseTag({ current: 'b1', tags: far, policy }).candidates).toEqual([{ tag: 'b2', kind: 'major' }]);
+  });
+});
+
+describe('chooseTag() with filters', () => {
+  const tags = ['1.25.0', '1.26.0', '1.27.0', '1.28.0'];
+
+  test('takes only what is included and not excluded, best first', () => {
+    const question = { current: '1.25.0', tags, policy: policyOf('minor') };
+    const found = (filters: Partial<TagQuestion>) =>
+      chooseTag({ ...question, ...filters }).candidates.map(({ tag }) => tag);
+    expect(found({})).toEqual(['1.28.0', '1.27.0', '1.26.0']);
+    expect(found({ include: filterOf('^1\\.2[67]') })).toEqual(['1.27.0', '1.26.0']);
+    expect(found({ exclude: filterOf('28') })).toEqual(['1.27.0', '1.26.0']);
+    expect(found({ include: filterOf('1'), exclude: filterOf('.') })).toEqual([]);
+  });
+});
+
+describe('chooseTag() where nothing is chosen', () => {
+  test.each([
+    ['digest', '1.0.0', 'its policy follows the digest of its tag'],
+    ['major', 'latest', 'its tag "latest" names no version, so that only its digest is followed'],
+  ])('with policy %s and tag %s says why', (policy, current, because) => {
+    expect(chooseTag({ current, tags: ['1.0.0', '2.0.0', 'latest'], policy: policyOf(policy) })).toEqual({
+      candidates: [],
+      because,
+    });
+  });
+
+  test('an empty listing has no candidate and needs no reason', () => {
+    expect(chooseTag({ current: '1.0.0', tags: [], policy: policyOf('major') })).toEqual({ candidates: [] });
+  });
+});
+
+describe('chooseTag() always', () => {
+  const word = fc.constantFrom('', 'v', 'release-', 'arm64v8-', 'r');
+  const numbers = fc.array(fc.nat(12), { minLength: 1, maxLength: 5 }).map((parts) => parts.join('.'));
+  const date = fc.tuple(fc.integer({ min: 2019, max: 2026 }), fc.nat(13), fc.nat(32)).map((parts) => parts.join('.'));
+  const before = fc.constantFrom('', '', '', '-rc.1', '-rc.2', 'b3', '-beta', '-SNAPSHOT', '-nightly');
+  const end = fc.constantFrom(
+    '',
+    '',
+    '-alpine',
+    '-alpine3.19',
+    '-alpine3.20',
+    '-ls3',
+    '-ls14',
+    '-pg16',
+    '-slim',
+    '-1',
+    '-3f2a1bc',
+  );
+  const made = fc.tuple(word, fc.oneof(numbers, date), before, end).map((parts) => parts.join(''));
+  const anyTag = fc.oneof(
+    { weight: 8, arbitrary: made },
+    fc.constantFrom('latest', 'stable', 'alpine3.20', 'sha-3f2a1bc', '20240801', '2024-08-01'),
+    fc.stringMatching(/^\w[\w.-]{0,127}$/),
+  );
+  const anyPolicy = fc.constantFrom('patch', 'minor', 'major').map(policyOf);
+  const anyList = fc.array(anyTag, { maxLength: 60 });
+
+  test('offers nothing lower, nothing of another shape, and never its own tag', () => {
+    fc.assert(
+      fc.property(anyTag, anyList, anyPolicy, (current, tags, policy) => {
+        const own = parseVersionTag(current);
+        for (const { tag } of chooseTag({ current, tags, policy }).candidates) {
+          const next = parseVersionTag(tag);
+          expect(tags).toContain(tag);
+          expect(tag).not.toBe(current);
+          expect(next).toMatchObject({ prefix: own?.prefix, form: own?.form });
+          expect(next?.numbers).toHaveLength(own?.numbers.length ?? -1);
+          expect(next?.suffix.shape).toBe(own?.suffix.shape);
+          const back = chooseTag({ current: tag, tags: [current], policy: policyOf('major') });
+          expect(back.candidates).toEqual([]);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('depends neither on the order of the listing nor on what it says twice', () => {
+    const shuffled = anyList.chain((tags) =>
+      fc.tuple(fc.constant(tags), fc.shuffledSubarray([...tags, ...tags], { minLength: tags.length * 2 })),
+    );
+    fc.assert(
+      fc.property(anyTag, shuffled, anyPolicy, (current, [tags, again], policy) => {
+        expect(chooseTag({ current, tags: again, policy })).toEqual(chooseTag({ current, tags, policy }));
+      }),
+    );
+  });
+
+  test('a wider policy offers all that a narrower one does', () => {
+    fc.assert(
+      fc.property(anyTag, anyList, (current, tags) => {
+        const offered = ['patch', 'minor', 'major'].map((text) =>
+          chooseTag({ current, tags, policy: policyOf(text) }).candidates.map(({ tag }) => tag),
+        );
+        expect(offered[1]).toEqual(expect.arrayContaining(offered[0] ?? []));
+        expect(offered[2]).toEqual(expect.arrayContaining(offered[1] ?? []));
+      }),
+    );
+  });
+
+  test('the kind of a candidate is one that its policy allows', () => {
+    fc.assert(
+      fc.property(anyTag, anyList, (current, tags) => {
+        const kinds = (text: string) =>
+          chooseTag({ current, tags, policy: policyOf(text) }).candidates.map(({ kind }) => kind);
+        expect(kinds('patch').filter((kind) => kind !== 'patch')).toEqual([]);
+        expect(kinds('minor')).not.toContain('major');
+      }),
+    );
+  });
+});
+
+function policyOf(text: string): TagPolicy {
+  const policy = readTagPolicy(text);
+  if ('fault' in policy) throw new Error(policy.fault);
+  return policy;
+}
+
+function filterOf(text: string): TagFilter {
+  const filter = readTagFilter(text);
+  if (typeof filter !== 'function') throw new Error(filter.fault);
+  return filter;
+}
+
+function bestOf(question: TagQuestion): string {
+  const [best] = chooseTag(question).candidates;
+  return best === undefined ? '-' : `${best.tag} ${best.kind}`;
+}

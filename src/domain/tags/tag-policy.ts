@@ -1,0 +1,43 @@
+import { type BoundedPattern, boundedPattern } from '../text/name-pattern.ts';
+
+/** How far a change of the version goes: in the first number, the second, or a later one. */
+export type VersionKind = 'patch' | 'minor' | 'major';
+
+/**
+ * Which other tags a container may move to. `digest`: none, only what its own tag points at. `patch`,
+ * `minor`, `major`: higher versions up to that kind. `regex`: tags that the pattern means as a whole, in
+ * the order of the numbers in its groups.
+ */
+export type TagPolicy =
+  | { readonly kind: 'digest' }
+  | { readonly kind: VersionKind }
+  | { readonly kind: 'regex'; readonly text: string; readonly pattern: BoundedPattern };
+
+/** A tag that may take the place of the current one, and how far it goes. */
+export type TagCandidate = { readonly tag: string; readonly kind: VersionKind };
+
+/** Reads a policy as a person writes it; the fault completes "Cannot read …: ". */
+export function readTagPolicy(text: string): TagPolicy | { readonly fault: string } {
+  const trimmed = text.trim();
+  if (/^regex:/i.test(trimmed)) return readRegex(trimmed.slice('regex:'.length));
+  const kind = trimmed.toLowerCase();
+  if (kind === 'digest' || kind === 'patch' || kind === 'minor' || kind === 'major') return { kind };
+  return { fault: 'it takes digest, patch, minor, major or regex:PATTERN' };
+}
+
+/** Whether a tag is meant: a pattern in the syntax of RE2, found anywhere in the tag. */
+export type TagFilter = (tag: string) => boolean;
+
+/** Reads the pattern of `tag-include` or `tag-exclude`. */
+export function readTagFilter(text: string): TagFilter | { readonly fault: string } {
+  const pattern = boundedPattern(text.trim());
+  return 'fault' in pattern ? pattern : pattern.isIn;
+}
+
+function readRegex(text: string): TagPolicy | { readonly fault: string } {
+  const pattern = boundedPattern(text);
+  if ('fault' in pattern) return pattern;
+  if (pattern.groupCount === 0)
+    return { fault: 'the pattern needs a group around the numbers that order the tags, as in ^(\\d+\\.\\d+)-apache$' };
+  return { kind: 'regex', text, pattern };
+}

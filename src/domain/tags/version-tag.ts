@@ -1,0 +1,99 @@
+import { isTag } from '../reference/reference-grammar.ts';
+import { readDate } from './calendar.ts';
+import { type PreRelease, readPreRelease } from './pre-release.ts';
+import { readSuffix, type Suffix } from './suffix.ts';
+
+/**
+ * A tag that names a version: `v1.27.0-rc.1-alpine3.20` has the prefix `v`, the numbers 1, 27 and 0, the
+ * pre-release `rc.1` and the suffix `-alpine3.20`. After the Docker versioning of Renovate:
+ * https://docs.renovatebot.com/modules/versioning/docker/
+ */
+export type VersionTag = {
+  readonly tag: string;
+  readonly prefix: string;
+  /** One to four, most significant first; of a date its year, month, day and, with a time of day, the seconds since midnight. */
+  readonly numbers: readonly number[];
+  /** `version`, `calendar` (`2024.8.1`), or a date with 0 for each digit: `2021.12.16` is no successor of `0.6.24`. */
+  readonly form: string;
+  readonly preRelease: PreRelease | undefined;
+  readonly suffix: Suffix;
+};
+
+/**
+ * Undefined for words (`latest`, `stable-alpine`), commits (`sha-3f2a1bc`), signatures, more than four
+ * numbers, and single numbers that are as likely ids as versions. `suffixIn` may remember suffixes.
+ */
+export function parseVersionTag(tag: string, suffixIn = readSuffix): VersionTag | undefined {
+  if (!isTag(tag)) return undefined;
+  const prefix = prefixOf(tag);
+  if (prefix === undefined) return undefined;
+  const rest = tag.slice(prefix.length);
+  const date = rest.startsWith('20') ? readDate(rest) : undefined;
+  if (date !== undefined) return withRest({ tag, prefix, ...date }, rest.slice(date.length), suffixIn);
+  const [core = ''] = coreGrammar.exec(rest) ?? [];
+  const written = core.split('.');
+  const after = rest.slice(core.length);
+  if (written.some((digits) => digits.length > mostDigits) || /^\.\d/.test(after)) return undefined;
+  if (written.length === 1 && core.length >= digitsOfAnId) return undefined;
+  const numbers = written.map(Number);
+  const form = startsWithYear(written[0] ?? '') && !endsInName(prefix) ? 'calendar' : 'version';
+  return withRest({ tag, prefix, numbers, form }, after, suffixIn);
+}
+
+const coreGrammar = /^\d+(?:\.\d+){0,3}/;
+
+/** So that every number is exact. */
+const mostDigits = 15;
+
+/** A single number so long that is no date: an abbreviated commit, or the id of a pipeline. */
+const digitsOfAnId = 7;
+
+function withRest(
+  { tag, prefix, numbers, form }: Pick<VersionTag, 'tag' | 'prefix' | 'numbers' | 'form'>,
+  after: string,
+  suffixIn: typeof readSuffix,
+): VersionTag | undefined {
+  const found = after === '' ? undefined : readPreRelease(after);
+  const suffix = suffixIn(after.slice(found?.length ?? 0));
+  return suffix && { tag, prefix, numbers, form, preRelease: found?.preRelease, suffix };
+}
+
+/** Up to the first digit of the version; undefined where the first digit is none of a version. */
+function prefixOf(tag: string): string | undefined {
+  if (/^v?\d+\./.test(tag)) return tag.startsWith('v') ? 'v' : '';
+  const [variant = ''] = variantGrammar.exec(tag) ?? [];
+  const [word = ''] = /^\D*/.exec(tag.slice(variant.length)) ?? [];
+  const prefix = variant + word;
+  if (prefix.length === tag.length || wordGrammar.test(prefix) || isCommit(tag.slice(variant.length))) return undefined;
+  return baseGrammar.test(prefix) ? undefined : prefix;
+}
+
+const bases =
+  'alpine|debian|ubuntu|fedora|centos|rocky|rockylinux|alma|almalinux|amazonlinux|al|ubi|el|ol|photon|bci|leap|sles';
+
+/** An architecture or a base system with its own number before the version: `arm64v8-1.2`, `debian12-1.2`. */
+const variantGrammar = new RegExp(
+  `^(?:(?:(?:amd64|x86_64|i386|386|aarch64|arm64(?:v8)?|arm(?:32)?(?:v?[5-8])?|armhf|ppc64le|s390x|riscv64)|(?:${bases})\\d+(?:\\.\\d+)*)(?:[-_]|$))+`,
+);
+
+/** The number of a base system alone decides nothing: `alpine3.20`. */
+const baseGrammar = new RegExp(`(?:^|[-_.])(?:${bases})$`);
+
+/** Signatures, commits, requests for a change, and names of moving builds. */
+const wordGrammar = /(?:^|[-_.])(?:latest|sha|sha256|commit|git|pr|mr|pull)[-_.]|^sha$|^sha256$/i;
+
+/** A part of a tag, seven to forty hex digits with letters and numbers, is a commit if it stands where the version should. */
+function isCommit(text: string): boolean {
+  const first = text.split(/[-_.]/).find((part) => /\d/.test(part)) ?? '';
+  return /^(?=.*[a-f])[0-9a-f]{7,40}$/.test(first);
+}
+
+/** `2024`, `202408` or `20240801`. */
+function startsWithYear(digits: string): boolean {
+  return /^20\d\d(?:(?:0[1-9]|1[0-2])(?:[0-3]\d)?)?$/.test(digits);
+}
+
+/** `b2050` is a build, `v2024.1` a year. */
+function endsInName(prefix: string): boolean {
+  return /[a-z]$/i.test(prefix) && !/(?:^|[-_.])v$/i.test(prefix);
+}

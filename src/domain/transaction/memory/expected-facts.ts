@@ -1,0 +1,80 @@
+import { isAlive } from '../../container/container.ts';
+import type { MemberFacts, Standing, TransactionFacts } from '../facts.ts';
+import { placeOf } from '../facts.ts';
+import type { Decision, Step, StepKind } from '../step.ts';
+import type { TransactionMemory } from './transaction-memory.ts';
+
+/**
+ * The facts that the engine must show after a step that it has done, so that they need not be read; undefined where
+ * only the engine can tell. Expectations serve an update on its way forward. A way back and a recovery read each time:
+ * there something has gone wrong already.
+ */
+export function expectAfter(
+  facts: TransactionFacts,
+  step: Step,
+  { mode, wish }: Pick<TransactionMemory, 'mode' | 'wish'>,
+): TransactionFacts | undefined {
+  const isUpdate = mode === 'update' || mode === 'hand-over' || mode === 'rehearse';
+  if (!isUpdate || wish !== 'forward' || !facts.members.every(isForeseeable)) return undefined;
+  const after = effects[step.kind];
+  if (after === undefined) return undefined;
+  return { ...facts, members: facts.members.map((member) => after(member, step)) };
+}
+
+/**
+ * A stand-in changes places with the old container when that stops: too much at once to be foreseen. An old container
+ * that has ended by itself may be started by its engine at any moment.
+ */
+function isForeseeable({ needsStandIn, spare, standsIn, old, wasRunning }: MemberFacts): boolean {
+  if (needsStandIn || spare !== undefined || standsIn) return false;
+  return old?.place !== 'name' || isAlive(old.status) === wasRunning;
+}
+
+/**
+ * Whether a decision may rest on expected facts. Its step changes nothing that runs and nothing that cannot be changed
+ * back, and the engine refuses it if its object has gone or a name is taken. Nothing is stopped, started or removed, and
+ * no mark is taken away, unless the facts were read just before.
+ */
+export function mayRestOnExpectation(decision: Decision): boolean {
+  if (decision.kind === 'end') return decision.result === 'committed';
+  return decision.kind === 'step' && withoutReading.has(decision.step.kind);
+}
+
+const withoutReading: ReadonlySet<StepKind> = new Set(['mark', 'create', 'compare', 'rename', 'policy', 'gate']);
+
+type Effect = (member: MemberFacts, step: Step) => MemberFacts;
+
+const effects: Partial<Record<StepKind, Effect>> = {
+  mark: (member, step) =>
+    step.kind === 'mark' && step.oldId === member.oldId ? { ...member, isMarked: true } : member,
+  compare: (member) => member,
+  rename: (member, step) => (step.kind === 'rename' ? renamed(member, step.id, step.to) : member),
+  policy: (member, step) =>
+    step.kind === 'policy' ? ofOne(member, step.id, (one) => ({ ...one, policy: step.policy })) : member,
+  // The engine alone knows the time; the gate reads what has become of it.
+  start: (member, step) =>
+    step.kind === 'start'
+      ? ofOne(member, step.id, (one) => ({ ...one, status: 'running', startedAt: unreadTime }))
+      : member,
+  remove: (member, step) =>
+    step.kind === 'remove' && member.old?.id === step.id ? { ...member, old: undefined } : member,
+};
+
+/** Stands for the time of a start that has not been read. */
+const unreadTime = 'unread';
+
+function ofOne(member: MemberFacts, id: string, change: (standing: Standing) => Standing): MemberFacts {
+  if (member.old?.id === id) return { ...member, old: change(member.old) };
+  return member.new?.id === id ? { ...member, new: change(member.new) } : member;
+}
+
+function renamed(member: MemberFacts, id: string, to: string): MemberFacts {
+  const after = ofOne(member, id, (one) => ({ ...one, place: placeOf(to, member.name) }));
+  if (after === member) return member;
+  const { old, new: successor } = after;
+  const isFree = member.nameHeldBy === 'old' || member.nameHeldBy === 'new';
+  const nameHeldBy =
+    old?.place === 'name' ? 'old' : successor?.place === 'name' ? 'new' : isFree ? 'nobody' : member.nameHeldBy;
+  const isBeforeSwap = old?.place === 'name' && successor?.place === 'new';
+  return { ...after, nameHeldBy, rivals: isBeforeSwap ? member.rivals : [] };
+}

@@ -1,0 +1,115 @@
+import type { TransactionFacts } from '../facts.ts';
+import { type Decision, type Step, stepKey } from '../step.ts';
+import { parseStandingName } from '../transaction-names.ts';
+import { describeStep, nameOf } from './describe-step.ts';
+import { backoffMs, limits } from './step-limits.ts';
+import type { StepOutcome } from './step-outcome.ts';
+import { noteFailure, turnBack, type TransactionMemory, withEntry, withOne } from './transaction-memory.ts';
+
+export type StepDecision = Extract<Decision, { kind: 'step' }>;
+
+/** The memory after a step, and the one thing to do before the next: a pause, or reading the log of a failed successor. */
+export type Learned = {
+  readonly memory: TransactionMemory;
+  readonly pauseMs?: number;
+  readonly logOf?: string;
+};
+
+/** Learns the outcome of a step that was decided on these facts. */
+export function learn(
+  before: TransactionMemory,
+  { step, phase }: StepDecision,
+  outcome: StepOutcome,
+  seen: TransactionFacts,
+): Learned {
+  const key = stepKey(step);
+  const attempt = (before.attempts.get(key) ?? 0) + 1;
+  const memory = noteEffect({ ...before, attempts: new Map([...before.attempts, [key, attempt]]) }, step, outcome);
+  switch (outcome.kind) {
+    case 'declined':
+      return { memory: turnBack(memory, outcome.message, outcome.deferred) };
+    case 'warned':
+      return { memory: noteWarning(memory, step, outcome.message, seen) };
+    case 'done':
+    case 'noop': {
+      const isInVain = attempt >= limits[step.kind].inVain;
+      return { memory: isInVain ? surrender(memory, key, `${describeStep(step, seen)} had no effect`) : memory };
+    }
+    case 'fault':
+    case 'refused':
+    case 'unknown':
+      break;
+  }
+  const refused = { ...memory, refusals: withEntry(memory.refusals, key, outcome.message) };
+  const failure = `${describeStep(step, seen)} failed: ${outcome.message}`;
+  const goesForward = phase !== 'rolling back' && phase !== 'committing';
+  if (goesForward && outcome.kind !== 'unknown') return failForward(refused, step, outcome, seen, failure);
+  if (attempt < limits[step.kind].failures) return { memory: refused, pauseMs: backoffMs(attempt) };
+  return { memory: goesForward ? turnBack(refused, failure, false) : surrender(refused, key, outcome.message) };
+}
+
+function noteEffect(memory: TransactionMemory, step: Step, outcome: StepOutcome): TransactionMemory {
+  let { parked, stopped, hasStarted, mayHaveCreated, stopsInDoubt, outwaited, undisturbed, hooked, compared, proven } =
+    memory;
+  const isDone = outcome.kind === 'done' || outcome.kind === 'noop';
+  const isParking = step.kind === 'rename' && parseStandingName(step.to)?.role === 'old';
+  if (isParking && outcome.kind !== 'refused' && parked !== 'any') parked = withOne(parked, step.id);
+  if (step.kind === 'create' || step.kind === 'standIn') mayHaveCreated = true;
+  if (step.kind === 'stop' && outcome.kind !== 'refused') stopped = true;
+  if (step.kind === 'start' && outcome.kind !== 'refused') hasStarted = true;
+  if (step.kind === 'stop' && outcome.kind === 'unknown' && stopsInDoubt !== 'any')
+    stopsInDoubt = withOne(stopsInDoubt, step.id);
+  if (step.kind === 'outwait' && outcome.kind === 'done') outwaited = withOne(outwaited, step.id);
+  if (step.kind === 'start' && outcome.kind === 'done') undisturbed = withOne(undisturbed, step.id);
+  if (outcome.kind === 'unknown') undisturbed = new Set();
+  if (step.kind === 'hook' && (outcome.kind === 'done' || outcome.kind === 'warned')) hooked = withOne(hooked, step.id);
+  if (step.kind === 'compare' && isDone) compared = withOne(compared, step.id);
+  if (step.kind === 'gate' && isDone) proven = withOne(proven, ...step.ids);
+  return {
+    ...memory,
+    parked,
+    stopped,
+    hasStarted,
+    mayHaveCreated,
+    stopsInDoubt,
+    outwaited,
+    undisturbed,
+    hooked,
+    compared,
+    proven,
+  };
+}
+
+type Failure = Extract<StepOutcome, { readonly kind: 'fault' | 'refused' }>;
+
+function failForward(
+  memory: TransactionMemory,
+  step: Step,
+  outcome: Failure,
+  seen: TransactionFacts,
+  failure: string,
+): Learned {
+  if (outcome.kind === 'refused') {
+    const isTaken = outcome.status === 409 && step.kind === 'create';
+    return {
+      memory: turnBack(memory, failure, isTaken),
+      ...(step.kind === 'start' && { logOf: step.id }),
+    };
+  }
+  const { id, message, wasSeenWell } = outcome;
+  const isItsOwn = wasSeenWell || memory.undisturbed.has(id);
+  const noted = isItsOwn ? noteFailure(memory, id, seen) : memory;
+  return { memory: turnBack(noted, `the new version of "${nameOf(seen, id)}" failed: ${message}`, false), logOf: id };
+}
+
+/** A bug, or somebody who undoes every step, must not keep us here for ever. */
+function surrender(memory: TransactionMemory, key: string, why: string): TransactionMemory {
+  const givenUp = withOne(memory.givenUp, key);
+  if (memory.wish === 'back') return { ...memory, givenUp };
+  return { ...memory, givenUp, wish: 'back', reason: memory.reason === '' ? why : memory.reason };
+}
+
+function noteWarning(memory: TransactionMemory, step: Step, warning: string, { members }: TransactionFacts) {
+  const member = members.find(({ new: successor }) => 'id' in step && successor?.id === step.id);
+  return member === undefined ? memory : { ...memory, warnings: withEntry(memory.warnings, member.oldId, warning) };
+}

@@ -1,0 +1,65 @@
+import type { MemberFacts, Place, TransactionFacts } from '../facts.ts';
+import { noteFailure, type TransactionMemory, withEntry, withOne } from './transaction-memory.ts';
+
+/** Learns from facts that were just read. `standIns`: ids of the replicas by the old container's id. */
+export function observe(
+  memory: TransactionMemory,
+  { members }: Pick<TransactionFacts, 'members'>,
+  standIns: ReadonlyMap<string, string>,
+): TransactionMemory {
+  let known = memory;
+  for (const member of members) known = observeMember(known, member, standIns.get(member.oldId));
+  return known;
+}
+
+function observeMember(
+  memory: TransactionMemory,
+  { oldId, old, new: successor }: MemberFacts,
+  standIn: string | undefined,
+): TransactionMemory {
+  let { engaged, parked, seenParked, endedAt, startedAt, successorIds } = memory;
+  if (old?.finishedAt && old.status === 'exited') endedAt = withEntry(endedAt, oldId, old.finishedAt);
+  if (old !== undefined && isParked(old.place)) seenParked = withOne(seenParked, old.id);
+  if (successor !== undefined) {
+    if (engaged !== 'all') engaged = withOne(engaged, oldId);
+    successorIds = withEntry(successorIds, oldId, successor.id);
+    if (successor.startedAt !== '') startedAt = withEntry(startedAt, oldId, successor.startedAt);
+  }
+  if (standIn !== undefined && engaged !== 'all') engaged = withOne(engaged, standIn);
+  if (standIn !== undefined && parked !== 'any') parked = withOne(parked, standIn);
+  return { ...memory, engaged, parked, seenParked, endedAt, startedAt, successorIds };
+}
+
+function isParked(place: Place): boolean {
+  return place === 'old' || place === 'drop' || place === 'kept';
+}
+
+/** A transaction that was handed over with all prepared goes forward from there, once. Later it is recovered like any other. */
+export function takeUp(memory: TransactionMemory, { members }: Pick<TransactionFacts, 'members'>): TransactionMemory {
+  if (memory.mode !== 'finish-as-helper' || memory.isTakenUp) return memory;
+  const isPrepared = members.every(({ old, new: successor }) => old?.place === 'name' && successor?.place === 'new');
+  if (!isPrepared) return { ...memory, isTakenUp: true };
+  return {
+    ...memory,
+    isTakenUp: true,
+    wish: 'forward',
+    compared: withOne(memory.compared, ...members.flatMap(({ new: successor }) => successor?.id ?? [])),
+    hooked: withOne(memory.hooked, ...members.flatMap(({ old }) => old?.id ?? [])),
+  };
+}
+
+/** True where a successor has gone while the update was going forward: the engine's events may tell why. */
+export function hasLostSuccessor({ wish }: TransactionMemory, { members }: Pick<TransactionFacts, 'members'>): boolean {
+  return wish === 'forward' && members.some(({ old, new: successor }) => old?.place !== 'name' && !successor);
+}
+
+/** Where the engine does not tell, a container that it removes when it stops leaves nothing behind that could tell why. */
+export function noteVanished(memory: TransactionMemory, facts: TransactionFacts): TransactionMemory {
+  let known = memory;
+  for (const { oldId, new: successor, vanishes } of facts.members) {
+    const successorId = known.successorIds.get(oldId) ?? '';
+    const isOwnEnd = successor === undefined && vanishes && known.undisturbed.has(successorId);
+    if (isOwnEnd) known = noteFailure(known, successorId, facts);
+  }
+  return known;
+}

@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { createRecordFile } from '../../src/adapters/files/records/record-file.ts';
+import { compactRecords, decisionsOf, type DecisionRecord } from '../../src/domain/decision/decisions.ts';
+import { readDecisionRecord } from '../../src/domain/decision/read-record.ts';
+import { bundled } from '../bench/bundled.ts';
+import { createTestLog } from '../support/notify-scene.ts';
+
+const script = bundled(new URL('rig/decide-until-killed.ts', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'upkeep-decisions-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const kills = 200;
+
+test('200 kills between and during writes lose no decision that was acknowledged', { timeout: 300_000 }, async () => {
+  const path = join(folder, 'decisions.jsonl');
+  let next = 0;
+  for (let round = 0; round < kills; round += 1) {
+    const acknowledged = await decideUntilKilled(path, next);
+    const decisions = await decisionsAt(path);
+    for (const n of acknowledged.slice(-5)) {
+      // Its number, or that of a later one, whose acknowledgement was killed.
+      expect(Number(decisions.get(`c${n % 5}`)?.id), `round ${round}, decision ${n}`).toBeGreaterThanOrEqual(n);
+    }
+    next = Math.max(next, ...[...decisions.values()].map(({ id }) => Number(id) + 1));
+  }
+  expect(next).toBeGreaterThan(kills);
+});
+
+/** Kills it after a number of acknowledgements and a moment, both by chance; returns what it acknowledged. */
+async function decideUntilKilled(path: string, from: number): Promise<readonly number[]> {
+  const child = spawn(process.execPath, [script, path, String(from)], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const enough = 1 + Math.floor(Math.random() * 40);
+  let [text, complaints] = ['', ''];
+  child.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
+  child.stdout.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+    if (text.split('\n').length > enough) setTimeout(() => child.kill('SIGKILL'), Math.random() * 3);
+  });
+  await new Promise((resolve) => child.on('close', resolve));
+  expect(complaints).toBe('');
+  const lines = text.split('\n').filter((line) => line.endsWith(' kept'));
+  expect(lines.length).toBeGreaterThan(0);
+  return lines.map((line) => Number(line.split(' ')[0]));
+}
+
+/** As the next process finds them. */
+async function decisionsAt(path: string): Promise<ReturnType<typeof decisionsOf>> {
+  const log = createTestLog();
+  const store = createRecordFile<DecisionRecord>({
+    ...{ path, what: 'decisions', version: 1, compact: compactRecords, log },
+    read: readDecisionRecord,
+  });
+  const records = await store.load();
+  await store.close();
+  expect(log.lines).toEqual([]);
+  return decisionsOf(records);
+}
