@@ -31,7 +31,7 @@ function readEntry(entry: Json): Watched {
     health: textOf(entry['health']),
     startedAtMs: timeOf(entry['started_at']),
     checkedAtMs: timeOf(entry['checked_at']),
-    verdict: oneOf(verdicts, entry['verdict']) ?? (entry['stale'] === true ? 'stale' : undefined),
+    verdict: oneOf(verdicts, entry['verdict']) ?? derivedVerdict(entry),
     hold: textOf(entry['hold']),
     reason: textOf(entry['reason']),
     eligibleAtMs: timeOf(entry['eligible_at']),
@@ -57,4 +57,13 @@ function readVersions(entry: Json): Pick<Watched, 'version' | 'latestVersion'> {
   const version = textOf(entry['version']);
   const isNewer = entry['update_available'] !== false;
   return { version, latestVersion: isNewer ? textOf(entry['latest_version']) : '' };
+}
+
+/** What the other fields tell where there is no verdict; it is fresh only where the registry says the same digest. */
+function derivedVerdict({ stale, checked_at: checkedAt, update_available: isNewer, digest, latest_digest: latest }: Json) {
+  if (stale === true) return 'stale';
+  if (textOf(checkedAt) === '') return undefined;
+  if (isNewer === true) return 'held';
+  if (textOf(digest) === '') return 'local';
+  return digest === latest ? 'fresh' : 'unknown';
 }
