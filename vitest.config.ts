@@ -31,6 +31,15 @@ export default defineConfig({
       { test: { name: 'failures', include: ['test/failures/**/*.test.ts'], ...inLab, testTimeout: 120_000 } },
       { test: { name: 'campaigns', include: ['test/faults/campaign.ts'], ...inLab, hookTimeout: 120_000 } },
       { test: { name: 'bench', include: ['test/bench/**/*.bench.ts'], ...inLab, testTimeout: 600_000 } },
+      {
+        test: {
+          name: 'image',
+          include: ['test/image/**/*.test.ts'],
+          ...inLab,
+          testTimeout: 180_000,
+          hookTimeout: 300_000,
+        },
+      },
       { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], ...inLab, testTimeout: 120_000 } },
     ],
   },

@@ -1,5 +1,5 @@
 // `npm run build`: dist/, which is all that is shipped. dist/main.js is the program.
-import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,8 +11,7 @@ const dist = fileURLToPath(new URL('../dist', import.meta.url));
 rmSync(dist, { recursive: true, force: true });
 const chunks = await bundleProgram(dist);
 chmodSync(join(dist, 'main.js'), 0o755);
-// The package itself is of modules.
-writeFileSync(join(dist, 'package.json'), '{ "type": "commonjs" }\n');
+writeManifest();
 const swagger = dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json'));
 const page = await buildPage(join(dist, 'dashboard'));
 const modules = [...chunks.flatMap(({ moduleIds }) => moduleIds), ...page];
@@ -25,4 +24,10 @@ function copyAssets() {
   mkdirSync(folder);
   for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'])
     copyFileSync(join(swagger, 'static', file), join(folder, file));
+}
+
+/** The package itself is of modules, its bundle is not; and dist/ is all that an image holds. */
+function writeManifest() {
+  const { name, version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  writeFileSync(join(dist, 'package.json'), `${JSON.stringify({ name, version, type: 'commonjs' }, undefined, 2)}\n`);
 }

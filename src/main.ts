@@ -52,8 +52,9 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
+/** Of the manifest that the build writes beside the program: dist/ runs wherever it is copied. */
 function version(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('./package.json', import.meta.url), 'utf8');
   const manifest: unknown = JSON.parse(text);
   return typeof manifest === 'object' && manifest !== null && 'version' in manifest
     ? String(manifest.version)

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { enterLab } from '../../test/lab/enter.mjs';
 import { installBrowser, installLab, installReceivers } from '../../test/lab/install.mjs';
+import { installImage } from '../../test/image/rig/install.mjs';
 import { seedOfThisPush } from './draw.mjs';
 import { createProgress, readTimes, writeTimes } from './progress.mjs';
 import { chooseSuites, suites } from './suites.mjs';
@@ -50,6 +51,8 @@ const noBrowser = queue.some(({ browser }) => browser) ? installBrowser({ log })
 if (noBrowser) log(`NOTICE: tests in a browser ${isCi ? 'fail' : 'are skipped'}: ${noBrowser}`);
 const noReceivers = queue.some(({ receivers }) => receivers) ? installReceivers({ log }) : undefined;
 if (noReceivers) log(`NOTICE: tests with a mail server and a broker ${isCi ? 'fail' : 'are skipped'}: ${noReceivers}`);
+const noImage = queue.some(({ image }) => image) ? installImage({ log }) : undefined;
+if (noImage) log(`NOTICE: tests of the image ${isCi ? 'fail' : 'are skipped'}: ${noImage}`);
 
 const build = await run(['npm', 'run', '--silent', 'build']);
 if (build.code !== 0) {

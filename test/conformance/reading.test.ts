@@ -122,6 +122,7 @@ describe('GET /v1/containers/details', () => {
           reason: 'A newer image is available',
           dependsOn: ['db'],
           labelsInEffect: { 'upkeep.scope': 'prod' },
+          settings: [{ name: 'scope', value: 'prod', source: 'label upkeep.scope' }],
         }),
         watchedContainer('db'),
       ],
@@ -151,6 +152,7 @@ describe('GET /v1/containers/details', () => {
       reason: 'A newer image is available',
       depends_on: ['db'],
       labels_in_effect: { 'upkeep.scope': 'prod' },
+      settings: [{ name: 'scope', value: 'prod', source: 'label upkeep.scope' }],
     });
     expect(containers[1]).toMatchObject({
       running: true,

@@ -41,7 +41,28 @@ describe('the bundle', () => {
     expect(bundled).toContain('re2js');
     expect([...new Set(bundled)].filter((name) => !licences.includes(`\n${name} `))).toEqual([]);
   });
+
+  test('has a bill of materials of the same packages, and no other, with their checksums', async () => {
+    await run('npm', ['run', '--silent', 'sbom'], { cwd: root });
+    const bill = JSON.parse(readFileSync(join(dist, 'sbom.cdx.json'), 'utf8')) as Bill;
+    expect(bill).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name: 'upkeep' } } });
+    const licences = readFileSync(join(dist, 'THIRD-PARTY-LICENSES.txt'), 'utf8');
+    const titles = [...licences.matchAll(/^(\S+) (\S+) \(.*\)\n-{80}$/gm)].map(
+      ([, name, version]) => `${name}@${version}`,
+    );
+    expect(bill.components.map((component) => component['bom-ref']).toSorted()).toEqual(titles.toSorted());
+    for (const { hashes, licenses } of bill.components)
+      expect([hashes, licenses]).toEqual([[expect.objectContaining({ alg: 'SHA-512' })], [expect.anything()]]);
+  });
 });
+
+type Bill = {
+  readonly components: readonly {
+    readonly 'bom-ref': string;
+    readonly hashes: readonly unknown[];
+    readonly licenses: readonly unknown[];
+  }[];
+};
 
 describe('the package', () => {
   test('holds the program alone, and runs where nothing else is installed', { timeout: 300_000 }, async () => {

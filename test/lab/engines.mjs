@@ -26,6 +26,7 @@ export const engines = {
 };
 
 const cache = fileURLToPath(new URL('../../node_modules/.cache/upkeep-engines/', import.meta.url));
+const enginePackages = ['docker.io', 'docker-cli', 'containerd'];
 const programs = ['dockerd', 'docker-proxy', 'docker', 'containerd', 'containerd-shim-runc-v2', 'ctr'];
 
 /** The environment that makes the lab run this engine, or `failure`: why it cannot be had here, for people. */
@@ -49,6 +50,32 @@ export function obtainEngine(name, { log = () => {} } = {}) {
   };
 }
 
+/**
+ * `docker compose` and `docker buildx`, which the installed client lacks, as plugins: `folder` is for `cliPluginsExtraDirs`
+ * of Docker's config.json. Some 35 MB, fetched once.
+ */
+export function obtainPlugins({ log = () => {} } = {}) {
+  const folder = join(cache, 'cli-plugins');
+  if (existsSync(join(folder, 'docker-compose'))) return { folder };
+  const mirror = debianMirror();
+  if (mirror === undefined) return { failure: 'no Debian mirror is configured on this machine' };
+  log('fetching docker-compose of Debian trixie');
+  mkdirSync(cache, { recursive: true });
+  const aside = mkdtempSync(join(tmpdir(), 'upkeep-plugins-'));
+  try {
+    const failure = unpackPackages(aside, { suite: 'trixie', mirror, packages: ['docker-compose', 'docker-buildx'] });
+    if (failure) return { failure };
+    const unpacked = mkdtempSync(join(cache, 'new-'));
+    const plugins = [join(aside, 'root'), '-type', 'f', '-path', '*cli-plugins/docker-*'];
+    run('find', [...plugins, '-exec', 'cp', '{}', unpacked, ';']);
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(unpacked, folder);
+    return { folder };
+  } finally {
+    rmSync(aside, { recursive: true, force: true });
+  }
+}
+
 function versionOf(program, PATH) {
   const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8', env: { ...process.env, PATH } });
   return /version (\d[\w.]*)/.exec(stdout ?? '')?.[1] ?? '';
@@ -63,7 +90,7 @@ function fetchEngine(suite, folder, log) {
   mkdirSync(cache, { recursive: true });
   const aside = mkdtempSync(join(tmpdir(), 'upkeep-engine-'));
   try {
-    const failure = unpackPackages(aside, suite, mirror);
+    const failure = unpackPackages(aside, { suite, mirror, packages: enginePackages });
     if (failure) return failure;
     const unpacked = mkdtempSync(join(cache, 'new-'));
     for (const program of programs)
@@ -91,7 +118,7 @@ function fetchEngine(suite, folder, log) {
 }
 
 /** With lists and settings of its own: what is installed on this machine is not touched. */
-function unpackPackages(dir, suite, mirror) {
+function unpackPackages(dir, { suite, mirror, packages }) {
   for (const folder of ['lists/partial', 'cache/archives/partial', 'debs', 'root'])
     mkdirSync(join(dir, folder), { recursive: true });
   writeFileSync(
@@ -115,9 +142,8 @@ function unpackPackages(dir, suite, mirror) {
   );
   const options = { cwd: join(dir, 'debs'), env: { ...process.env, APT_CONFIG: join(dir, 'apt.conf') } };
   const failure =
-    run('apt-get', ['update', '-qq'], options) ??
-    run('apt-get', ['download', '-qq', 'docker.io', 'docker-cli', 'containerd'], options);
-  if (failure) return `apt could not fetch the engine of Debian ${suite}: ${failure}`;
+    run('apt-get', ['update', '-qq'], options) ?? run('apt-get', ['download', '-qq', ...packages], options);
+  if (failure) return `apt could not fetch ${packages.join(', ')} of Debian ${suite}: ${failure}`;
   for (const file of readdirSync(join(dir, 'debs'))) run('dpkg', ['-x', join(dir, 'debs', file), join(dir, 'root')]);
   return undefined;
 }

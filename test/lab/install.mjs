@@ -45,6 +45,13 @@ const receiverNeeds = [
 
 const benchNeeds = [['wrk', 'wrk']];
 
+/** Programs that the examples configure, or use. */
+const exampleNeeds = [
+  ['haproxy', 'haproxy'],
+  ['caddy', 'caddy'],
+  ['jq', 'jq'],
+];
+
 const aptOptions = [
   '-qq',
   '--yes',
@@ -84,6 +91,11 @@ export function installReceivers({ log = () => {} } = {}) {
 /** Likewise for what asks a server faster than it can answer. */
 export function installBench({ log = () => {} } = {}) {
   return install(benchNeeds, log);
+}
+
+/** Likewise for the tests of the examples. */
+export function installExamples({ log = () => {} } = {}) {
+  return install(exampleNeeds, log);
 }
 
 const folderOfArch = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' };

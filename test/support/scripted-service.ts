@@ -164,6 +164,7 @@ export function watchedContainer(name: string, parts: Partial<TrackedContainer> 
     reason: '',
     dependsOn: [],
     labelsInEffect: {},
+    settings: [],
     ...parts,
   };
 }

@@ -20,7 +20,7 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { judgeAlone } from '../../domain/check/staleness.ts';
 import { type Staleness, type Subject, undecided, type Verdict } from '../../domain/check/verdict.ts';
 import { type UnfinishedUpdate, unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
-import { wishesInForce } from '../../domain/settings/wishes-in-force.ts';
+import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import { askRegistries, type Question } from './ask-registry.ts';
 import { type ContainerReferences, createReferenceReader, type ReadReference } from './container-references.ts';
 import { createLabelWarnings } from './label-warnings.ts';
@@ -137,7 +137,7 @@ export function createCheck(
 
     const verdicts = new Map<string, CheckedContainer>();
     const settle = (watched: WatchedContainer, verdict: Verdict): void => {
-      const { noPull } = wishesInForce(watched.wishes, settings);
+      const { noPull } = effectiveSettings(settings, watched.wishes);
       const checked = describe(watched.container, references.get(watched.container.id), verdict, noPull);
       verdicts.set(checked.id, checked);
       const { name, image, status, reason, error } = checked;
@@ -196,7 +196,7 @@ function subjectOf(
   const { id, name, imageId } = container;
   const image = images.byId(imageId);
   const read = references.get(id);
-  const inForce = wishesInForce(wishes, settings);
+  const inForce = effectiveSettings(settings, wishes);
   switch (read?.kind) {
     case 'known':
       return {

@@ -1,7 +1,7 @@
 import { removesItself } from '../../domain/transaction/auto-remove.ts';
 import { type Container, type ContainerSettings, type Healthcheck, isAlive } from '../../domain/container/container.ts';
-import type { HealthProbe } from '../../domain/settings/health-probe.ts';
-import { longestWaitMs } from '../../domain/settings/label-values.ts';
+import type { HealthProbe } from '../../domain/settings/values/health-probe.ts';
+import { longestWaitMs } from '../../domain/settings/values/label-values.ts';
 import { hideSecrets } from '../../domain/text/last-words.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { printable } from '../../domain/text/printable.ts';

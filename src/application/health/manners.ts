@@ -1,8 +1,9 @@
 import type { StopOptions } from '../../domain/outside/engine-writer.ts';
 import type { Container } from '../../domain/container/container.ts';
-import type { HealthProbe } from '../../domain/settings/health-probe.ts';
-import { longestWaitMs } from '../../domain/settings/label-values.ts';
-import { wishesOf } from '../../domain/settings/labels.ts';
+import type { HealthProbe } from '../../domain/settings/values/health-probe.ts';
+import { longestWaitMs } from '../../domain/settings/values/label-values.ts';
+import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
+import { type LabelWishes, wishesOf } from '../../domain/settings/labels.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 
 /** How one container is stopped and proven: its labels, else its own configuration, else the service's settings. */
@@ -17,22 +18,19 @@ export type Manners = {
 /** An unknown container is treated by the settings alone. */
 export function mannersOf(container: Container | undefined, settings: ServiceSettings): Manners {
   const config = container?.settings.Config;
-  const wishes = container === undefined ? undefined : wishesOf(container);
+  const wishes: Partial<LabelWishes> = container === undefined ? {} : wishesOf(container);
   const own = config?.StopTimeout ?? undefined;
-  const seconds =
-    wishes?.stopTimeoutMs === undefined
-      ? own === undefined
-        ? settings.stopTimeoutMs / 1000
-        : Math.min(own, longestStopSeconds)
-      : wishes.stopTimeoutMs / 1000;
+  const ownStopTimeoutMs = own === undefined ? settings.stopTimeoutMs : Math.min(own, longestStopSeconds) * 1000;
+  const effective = effectiveSettings({ ...settings, stopTimeoutMs: ownStopTimeoutMs }, wishes);
+  const seconds = effective.stopTimeoutMs / 1000;
   return {
     stop: {
       timeoutSeconds: seconds < 0 ? endlessStopSeconds : Math.ceil(seconds),
-      ...(wishes?.stopSignal === undefined ? {} : { signal: wishes.stopSignal }),
+      ...(wishes.stopSignal === undefined ? {} : { signal: wishes.stopSignal }),
     },
-    gateWindowMs: wishes?.gateWindowMs ?? settings.gateWindowMs,
-    gateTimeoutMs: wishes?.gateTimeoutMs ?? settings.gateTimeoutMs,
-    healthProbe: wishes?.healthProbe ?? settings.healthProbe,
+    gateWindowMs: effective.gateWindowMs,
+    gateTimeoutMs: effective.gateTimeoutMs,
+    healthProbe: effective.healthProbe,
   };
 }
 

@@ -143,6 +143,10 @@ describe('the inventory', () => {
         'upkeep.monitor-only': 'true',
         'com.centurylinklabs.watchtower.enable': 'true',
       },
+      settings: [
+        { name: 'depends-on', value: 'db', source: 'label upkeep.depends-on' },
+        { name: 'monitor-only', value: 'true', source: 'label upkeep.monitor-only' },
+      ],
       staleness: undefined,
       stale: false,
       updateAvailable: false,

@@ -12,6 +12,7 @@ import {
 import type { Instance } from '../../domain/outside/outside.ts';
 import { scopeInForce } from '../../domain/check/scope-in-force.ts';
 import { createSelector, type UnwatchedContainer, type WatchedContainer } from '../../domain/check/selection.ts';
+import type { LabelledSetting } from '../../domain/settings/labelled-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { isSameList, isSameRecord } from '../../domain/text/shallow.ts';
 import { trackContainer, trackImages, type UncheckedContainer } from '../../domain/inventory/tracked-container.ts';
@@ -151,8 +152,14 @@ function keep(before: readonly string[] | undefined, now: readonly string[]): re
 }
 
 function isSameContainer(one: TrackedContainer, other: TrackedContainer): boolean {
-  const sameLabels = isSameRecord(one.labelsInEffect, other.labelsInEffect);
-  return sameLabels && isSameRecord(one, { ...other, labelsInEffect: one.labelsInEffect });
+  const { labelsInEffect, settings } = one;
+  const isSameSetting = (setting: LabelledSetting, index: number) => isSameRecord(setting, other.settings[index] ?? {});
+  const isSame = settings.length === other.settings.length && settings.every(isSameSetting);
+  return (
+    isSame &&
+    isSameRecord(labelsInEffect, other.labelsInEffect) &&
+    isSameRecord(one, { ...other, labelsInEffect, settings })
+  );
 }
 
 /** The revision changes only with the content; unwatched containers do not change it. */

@@ -23,6 +23,7 @@ const web: TrackedContainer = {
   scope: '',
   dependsOn: [],
   labelsInEffect: {},
+  settings: [],
   staleness: undefined,
   stale: false,
   updateAvailable: false,

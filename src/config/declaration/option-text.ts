@@ -1,3 +1,4 @@
+import { printValue } from '../../domain/settings/values/label-values.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import type { Option } from './option.ts';
 
@@ -17,6 +18,8 @@ export function defaultText(option: Option): string {
       return option.default === 0 ? 'none' : formatDuration(option.default ?? 0);
     case 'list':
       return option.default.length === 0 ? 'none' : option.default.join(',');
+    case 'parsed':
+      return printValue(option.value, option.default);
     case 'boolean':
     case 'choice':
     case 'integer':
@@ -37,6 +40,7 @@ function placeholderOf(option: Option): string {
     case 'list':
       return 'ITEM,…';
     case 'boolean':
+    case 'parsed':
     case 'text':
       return 'TEXT';
   }

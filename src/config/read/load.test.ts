@@ -169,6 +169,8 @@ function badText(option: Option): string | undefined {
       return 'soon';
     case 'choice':
       return 'nonsense';
+    case 'parsed':
+      return 'Not: /\\ This';
     case 'list':
     case 'text':
       return option.accepts === undefined ? undefined : 'Not: /\\ This';

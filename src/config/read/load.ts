@@ -89,7 +89,8 @@ type ReadValue =
 
 function readValue(option: Option, source: string, texts: readonly string[]): ReadValue {
   const last = texts.at(-1) ?? '';
-  if (option.kind === 'text' && last.trim() === '') return { kind: 'value', value: option.default };
+  const isText = option.kind === 'text' || option.kind === 'parsed';
+  if (isText && last.trim() === '') return { kind: 'value', value: option.default };
   if (option.kind === 'text' && option.mayNameFile === true) {
     const file = readFileValue(source, last);
     return file.kind === 'fault' ? file : readParsed(option, source, [file.value]);

@@ -1,6 +1,7 @@
 import { formatDuration, parseDuration } from '../../domain/text/duration.ts';
 import { splitUrls } from '../notifications/split-urls.ts';
-import type { DurationOption, IntegerOption, ListOption, Option } from '../declaration/option.ts';
+import type { DurationOption, IntegerOption, ListOption, ParsedOption } from '../../domain/settings/table/option.ts';
+import type { Option } from '../declaration/option.ts';
 
 /** A value of the option's kind, or the words for what would have been accepted. */
 export type Parsed = { readonly kind: 'value'; readonly value: unknown } | Refusal;
@@ -21,9 +22,16 @@ export function parseValue(option: Option, texts: readonly string[]): Parsed {
       return checked(option, parseList(option.separators, texts));
     case 'choice':
       return parseChoice(option.choices, option.aliases ?? {}, text);
+    case 'parsed':
+      return parseOwnGrammar(option, text);
     case 'text':
       return option.accepts === undefined || option.accepts.test(text) ? value(text) : refused(option.accepts.expected);
   }
+}
+
+function parseOwnGrammar({ value: { parse, accepted } }: ParsedOption<unknown>, text: string): Parsed {
+  const read = parse(text.trim());
+  return read === undefined ? refused(accepted) : value(read);
 }
 
 const booleans: Readonly<Record<string, boolean>> = { 1: true, t: true, true: true, 0: false, f: false, false: false };

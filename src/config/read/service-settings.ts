@@ -1,6 +1,6 @@
-import type { Given } from '../given/given.ts';
-import { parseHealthProbe } from '../../domain/settings/health-probe.ts';
 import type { ServiceSettings, SelfUpdate } from '../../domain/settings/settings.ts';
+import { ruleEntries, type RuleValues } from '../../domain/settings/table/rules.ts';
+import type { Given } from '../given/given.ts';
 
 /**
  * Settings of the service. Names on the command line select the containers that `run` watches; for other
@@ -11,42 +11,10 @@ export function serviceSettings(
   { servesApi }: { readonly servesApi: boolean },
 ): ServiceSettings {
   return {
+    // Each key of the table with the value of its option.
+    ...(Object.fromEntries(ruleEntries.map(([key]) => [key, values[key]])) as RuleValues),
     names: command === 'run' ? names : [],
-    labelEnable: values.labelEnable,
-    disableContainers: values.disableContainers,
-    monitorImageNames: values.monitorImageNames,
-    skipImageNames: values.skipImageNames,
-    enableContainersByLabel: values.enableContainersByLabel,
-    disableContainersByLabel: values.disableContainersByLabel,
-    scope: values.scope,
-    includeStopped: values.includeStopped,
-    includeRestarting: values.includeRestarting,
-    reviveStopped: values.reviveStopped,
-    monitorOnly: values.monitorOnly,
-    noPull: values.noPull,
-    labelTakesPrecedence: values.labelTakesPrecedence,
-    noRestart: values.noRestart,
-    updateAutoRemove: values.updateAutoRemove,
-    startFirst: values.startFirst,
-    keepOldMs: values.keepOldMs,
-    rollingRestart: values.rollingRestart,
     selfUpdate: selfUpdate(command, values, servesApi),
-    cleanup: values.cleanup,
-    removeVolumes: values.removeVolumes,
-    cooldownMs: values.cooldownMs,
-    stopTimeoutMs: values.stopTimeoutMs,
-    gateWindowMs: values.gateWindowMs,
-    gateTimeoutMs: values.gateTimeoutMs,
-    healthProbe: parseHealthProbe(values.healthProbe) ?? { kind: 'none' },
-    pullTimeoutMs: values.pullTimeoutMs,
-    updateConcurrency: values.updateConcurrency,
-    checkConcurrency: values.checkConcurrency,
-    useComposeDependsOn: values.useComposeDependsOn,
-    cpuCopyMode: values.cpuCopyMode,
-    disableMemorySwappiness: values.disableMemorySwappiness,
-    lifecycleHooks: values.lifecycleHooks,
-    lifecycleUserId: values.lifecycleUserId,
-    lifecycleGroupId: values.lifecycleGroupId,
   };
 }
 

@@ -1,3 +1,4 @@
+import { printValue } from '../../domain/settings/values/label-values.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import { variablesOf } from '../table/environment.ts';
 import type { Option } from '../declaration/option.ts';
@@ -27,5 +28,7 @@ function shown(option: Option, value: OptionValues[OptionKey]): string {
   if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return '';
   if (option.secret === true) return '***';
   if (option.kind === 'duration') return formatDuration(Number(value));
-  return Array.isArray(value) ? value.join(',') : String(value);
+  if (option.kind === 'parsed') return printValue(option.value, value);
+  // The values of the other kinds are plain.
+  return Array.isArray(value) ? value.join(',') : `${value as string | number | boolean}`;
 }

@@ -1,7 +1,8 @@
 import { commandNamed, commands, type Command, type CommandName, type ExitCode } from '../declaration/commands.ts';
 import { variablesOf } from '../table/environment.ts';
 import { defaultText, flagText } from '../declaration/option-text.ts';
-import { optionGroups, takesOption, type Option, type OptionGroup } from '../declaration/option.ts';
+import { optionGroups, type OptionGroup } from '../../domain/settings/table/option.ts';
+import { takesOption, type Option } from '../declaration/option.ts';
 import { optionEntries } from '../table/options.ts';
 
 /** Text of `upkeep --help` or `upkeep <command> --help`, wrapped to `columns` (between 40 and 100). */

@@ -3,7 +3,8 @@ import { variablesOf } from '../table/environment.ts';
 import { foreignLabelRows, labelRows } from './label-reference.ts';
 import { code, table } from './markdown.ts';
 import { defaultText, flagText } from '../declaration/option-text.ts';
-import { optionGroups, type Option, type OptionGroup } from '../declaration/option.ts';
+import { optionGroups, type OptionGroup } from '../../domain/settings/table/option.ts';
+import type { Option } from '../declaration/option.ts';
 import { optionEntries } from '../table/options.ts';
 
 /** `docs/configuration.md`, whole, in Markdown. */
@@ -26,7 +27,7 @@ export function configurationPage(): string {
 
 const introduction = `# Configuration
 
-<!-- Written by scripts/docs.mjs from src/config/table/options.ts: change it there. -->
+<!-- Written by scripts/docs.mjs from src/config/table/ and src/domain/settings/table/: change it there. -->
 
 A flag overrides its \`UPKEEP_*\` variable. The \`UPKEEP_*\` variable overrides the \`WATCHTOWER_*\` variable of the same meaning, which overrides the default. An empty variable counts as absent. \`WATCHTOWER_*\` variables exist so that a Watchtower setup works without changes; a line at the start lists the ones in use.
 

@@ -1,5 +1,5 @@
 import { isDailyTime, isTimeSpan } from '../schedule/times.ts';
-import type { BooleanOption, DurationOption, ListOption, Option, TextOption } from '../declaration/option.ts';
+import type { Option, OptionOf } from '../declaration/option.ts';
 
 const commands = ['run', 'notify'] as const;
 
@@ -15,7 +15,7 @@ export const notificationOptions = {
     default: [],
     secret: true,
     mayNameFile: true,
-  } satisfies ListOption,
+  } satisfies OptionOf<'list'>,
   notificationStyle: {
     ...shared('notification-style', 'Whose words messages have', 'upkeep'),
     kind: 'choice',
@@ -43,7 +43,7 @@ export const notificationOptions = {
       expected: 'names with one of error, warn, info, debug, such as ops=error',
     },
     default: [],
-  } satisfies ListOption,
+  } satisfies OptionOf<'list'>,
   notificationsDelayMs: delay('notifications-delay', 'Delay before a message is sent'),
   notificationsHostname: text('notifications-hostname', 'Host name in the title', 'nas'),
   notificationTemplate: text(
@@ -100,7 +100,7 @@ export const notificationOptions = {
     separators: 'comma or space',
     default: [],
     deprecated: 'use --notification-url',
-  } satisfies ListOption,
+  } satisfies OptionOf<'list'>,
   emailFrom: old(text('notification-email-from', 'Sender of mails', 'upkeep@example.com')),
   emailTo: old(text('notification-email-to', 'Recipient of mails', 'me@example.com')),
   emailDelayMs: {
@@ -146,15 +146,15 @@ function shared(name: string, meaning: string, example: string) {
   return { group: 'notifications', flag: name, env, meaning, example, commands } as const;
 }
 
-function text(name: string, meaning: string, example: string): TextOption {
+function text(name: string, meaning: string, example: string): OptionOf<'text'> {
   return { ...shared(name, meaning, example), kind: 'text', default: undefined };
 }
 
-function secret(name: string, meaning: string, example: string): TextOption {
+function secret(name: string, meaning: string, example: string): OptionOf<'text'> {
   return { ...text(name, meaning, example), secret: true, mayNameFile: true };
 }
 
-function flag(name: string, meaning: string): BooleanOption {
+function flag(name: string, meaning: string): OptionOf<'boolean'> {
   return { ...shared(name, meaning, 'true'), kind: 'boolean', default: false };
 }
 
@@ -165,7 +165,7 @@ function delay(name: string, meaning: string) {
     default: 0,
     minMs: 0,
     maxMs: 86_400_000,
-  } as const satisfies DurationOption;
+  } as const satisfies OptionOf<'duration'>;
 }
 
 function old<O extends Option>(option: O): O {

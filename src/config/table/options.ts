@@ -1,25 +1,26 @@
 import { acceptedOptions } from './accepted.ts';
 import { engineOptions } from './engine.ts';
-import { hookOptions } from './hooks.ts';
 import { httpOptions } from './http.ts';
 import { notificationOptions } from './notifications.ts';
 import { outputOptions } from './output.ts';
 import { registryOptions } from './registry.ts';
 import { remoteOptions } from './remote.ts';
-import { selectionOptions } from './selection.ts';
+import { ruleOptions } from './rule-options.ts';
+import { requestOptions } from './request.ts';
 import { stateOptions } from './state.ts';
-import { updateOptions } from './update.ts';
+import { singleCommandOptions } from './single-commands.ts';
 import { whenOptions } from './when.ts';
-import type { Option, ValueOf } from '../declaration/option.ts';
+import { type OptionGroup, optionGroups, type ValuesOf } from '../../domain/settings/table/option.ts';
+import type { Option } from '../declaration/option.ts';
 
 /**
- * Every option, once. The key is the name of its value in `settings.ts`: an entry here and a line
- * there are all that a new option needs.
+ * Every option, once. The key is the name of its value in `OptionValues`. The rules of checks and updates come from
+ * the domain, and are its settings as they are; the others are made into settings in `config/read/`.
  */
 export const options = {
-  ...selectionOptions,
-  ...updateOptions,
-  ...hookOptions,
+  ...ruleOptions,
+  ...requestOptions,
+  ...singleCommandOptions,
   ...whenOptions,
   ...stateOptions,
   ...engineOptions,
@@ -33,10 +34,12 @@ export const options = {
 
 export type OptionKey = keyof typeof options;
 
-export type OptionValues = { readonly [Key in OptionKey]: ValueOf<(typeof options)[Key]> };
+export type OptionValues = ValuesOf<typeof options>;
 
-/** The table as a list, in the order of help and docs. */
-export const optionEntries: readonly (readonly [OptionKey, Option])[] = Object.entries(options) as [
-  OptionKey,
-  Option,
-][];
+// The keys of the object that the type is made of.
+const groups = Object.keys(optionGroups) as OptionGroup[];
+
+/** The table as a list, in the order of help and docs: by group. */
+export const optionEntries: readonly (readonly [OptionKey, Option])[] = (
+  Object.entries(options) as [OptionKey, Option][]
+).toSorted(([, one], [, other]) => groups.indexOf(one.group) - groups.indexOf(other.group));

@@ -118,18 +118,6 @@ export const registryOptions = {
     example: 'never',
     commands,
   },
-  checkConcurrency: {
-    group: 'registry',
-    kind: 'integer',
-    flag: 'check-concurrency',
-    env: ['CHECK_CONCURRENCY'],
-    default: 64,
-    min: 1,
-    max: 1024,
-    meaning: 'Number of images that are checked at the same time, over all registries',
-    example: '16',
-    commands,
-  },
   httpProxy: {
     group: 'registry',
     kind: 'text',

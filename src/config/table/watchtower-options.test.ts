@@ -28,5 +28,7 @@ function isNamed(option: Option, flag: string | undefined, variable: string | un
 
 function defaultOf(option: Option | undefined): string | undefined {
   const value = option?.default;
-  return value === undefined || (Array.isArray(value) && value.length === 0) ? undefined : String(value);
+  return value === undefined || (Array.isArray(value) && value.length === 0)
+    ? undefined
+    : `${value as string | number | boolean}`;
 }

@@ -3,13 +3,15 @@ import { readContainerReference } from './container-reference.ts';
 import type { ContainerSummary } from '../container/container.ts';
 import { createImageRule } from './image-selection.ts';
 import { carriesAny } from '../container/label-pair.ts';
+import { effectiveSettings } from '../settings/effective-settings.ts';
 import { readLabels } from '../settings/labels.ts';
 import { anyOf, namePattern } from '../text/name-pattern.ts';
 import type { ServiceSettings } from '../settings/settings.ts';
-import { wishesInForce } from '../settings/wishes-in-force.ts';
 
-type OptOutSettings = Parameters<typeof wishesInForce>[1] &
-  Pick<ServiceSettings, 'disableContainers' | 'skipImageNames' | 'disableContainersByLabel'>;
+type OptOutSettings = Pick<
+  ServiceSettings,
+  'disableContainers' | 'skipImageNames' | 'disableContainersByLabel' | 'monitorOnly' | 'labelTakesPrecedence'
+>;
 
 /** `image` is the reference that the container was created from. */
 type Candidate = Pick<ContainerSummary, 'name' | 'labels' | 'image' | 'imageId'> & {
@@ -30,5 +32,5 @@ export function whyOptedOut(
   if (carriesAny(labels, settings.disableContainersByLabel)) return 'is disabled by disable-containers-by-label';
   const isSkipped = createImageRule({ skipImageNames: settings.skipImageNames, monitorImageNames: [] });
   const reference = readContainerReference({ text, originalImage: wishes.originalImage, imageId, image: undefined });
-  return isSkipped?.(reference) ?? (wishesInForce(wishes, settings).monitorOnly ? 'is monitored only' : undefined);
+  return isSkipped?.(reference) ?? (effectiveSettings(settings, wishes).monitorOnly ? 'is monitored only' : undefined);
 }

@@ -10,7 +10,6 @@ import { parseImageReference } from '../reference/image-reference.ts';
 import { ageOf } from './sightings.ts';
 import { type Content, judgeAlone, judgeContent, judgeDigest, ownDigest } from './staleness.ts';
 import type { Subject } from './verdict.ts';
-import type { WishesInForce } from '../settings/wishes-in-force.ts';
 
 const day = 86_400_000;
 const nowMs = Date.UTC(2026, 0, 31, 12);
@@ -20,7 +19,7 @@ const pulled = imageSummary(digestOf('config 1'), { tags: ['app:1'], digests: [`
 const built = imageSummary(digestOf('built'), { tags: ['app:1'] });
 
 function subject(
-  parts: { reference?: string; image?: ImageSummary | undefined; imageId?: string } & Partial<WishesInForce> = {},
+  parts: { reference?: string; image?: ImageSummary | undefined; imageId?: string } & Partial<Subject['inForce']> = {},
 ): Subject {
   const { reference = 'app:1', imageId, monitorOnly = false, noPull = false, cooldownMs = 0 } = parts;
   const image = 'image' in parts ? parts.image : pulled;

@@ -3,7 +3,7 @@ import type { Digest } from '../reference/digest.ts';
 import type { FailedVersion } from './failed-version.ts';
 import { digestsOf } from '../container/image-index.ts';
 import { digestOfRepository, type ImageReference } from '../reference/image-reference.ts';
-import type { WishesInForce } from '../settings/wishes-in-force.ts';
+import type { ServiceSettings } from '../settings/settings.ts';
 
 /**
  * `fresh`: runs the newest. `stale`: something newer is there and may be applied. `held`: the same,
@@ -37,7 +37,7 @@ export type Subject = {
   readonly reference: ImageReference;
   /** Undefined: gone from the engine, though the container still runs it. */
   readonly image: ImageSummary | undefined;
-  readonly inForce: WishesInForce;
+  readonly inForce: Pick<ServiceSettings, 'monitorOnly' | 'noPull' | 'cooldownMs'>;
   /** New versions that failed in the container. */
   readonly failedVersions: readonly FailedVersion[];
   /** Whether they are tried again. */

@@ -1,35 +1,3 @@
-/** The labels with which a container states its wishes, without their prefix. */
-export const labelNames = [
-  'enable',
-  'monitor-only',
-  'no-pull',
-  'no-restart',
-  'update-auto-remove',
-  'start-first',
-  'keep-old',
-  'depends-on',
-  'scope',
-  'stop-signal',
-  'stop-timeout',
-  'cooldown-delay',
-  'health-window',
-  'health-timeout',
-  'health-probe',
-  'notify',
-  'lifecycle.pre-check',
-  'lifecycle.pre-update',
-  'lifecycle.post-update',
-  'lifecycle.post-check',
-  'lifecycle.pre-check-timeout',
-  'lifecycle.pre-update-timeout',
-  'lifecycle.post-update-timeout',
-  'lifecycle.post-check-timeout',
-  'lifecycle.uid',
-  'lifecycle.gid',
-] as const;
-
-export type LabelName = (typeof labelNames)[number];
-
 /** `upkeep.enable` and the like; they win over the drop-in ones. */
 export const ownPrefix = 'upkeep.';
 

@@ -1,8 +1,10 @@
 import type { CommandOutcome, ContainerCommand } from '../outside/engine-writer.ts';
 import type { Container } from '../container/container.ts';
 import { formatDuration } from '../text/duration.ts';
-import { longestWaitMs } from '../settings/label-values.ts';
-import { type HookName, labelsInEffect, type LabelWishes, wishesOf } from '../settings/labels.ts';
+import { longestWaitMs } from '../settings/values/label-values.ts';
+import { effectiveSettings } from '../settings/effective-settings.ts';
+import { labelsInEffect, type LabelWishes, wishesOf } from '../settings/labels.ts';
+import type { HookName } from '../settings/table/container-labels.ts';
 import { printable } from '../text/printable.ts';
 import type { ServiceSettings } from '../settings/settings.ts';
 
@@ -30,7 +32,7 @@ export function hookCommand(
   return {
     command: ['sh', '-c', wish.command],
     environment: [`WT_CONTAINER=${describeForHook(container, wishes)}`],
-    user: wish.isFromImage ? undefined : userOf(wishes, settings, Config.User ?? ''),
+    user: wish.isFromImage ? undefined : userOf(effectiveSettings(settings, wishes), Config.User ?? ''),
     timeoutMs: (wish.timeoutMs ?? defaultTimeoutMs) || longestWaitMs,
   };
 }
@@ -106,13 +108,7 @@ function describeForHook(container: Container, { stopSignal }: LabelWishes): str
 }
 
 /** The engine would take a group alone for that of root. */
-function userOf(
-  { hookUserId, hookGroupId }: Pick<LabelWishes, 'hookUserId' | 'hookGroupId'>,
-  { lifecycleUserId, lifecycleGroupId }: HookSettings,
-  ownUser: string,
-): string | undefined {
-  const user = hookUserId ?? lifecycleUserId;
-  const group = hookGroupId ?? lifecycleGroupId;
+function userOf({ lifecycleUserId: user, lifecycleGroupId: group }: HookSettings, ownUser: string): string | undefined {
   if (group === undefined) return user?.toString();
   return `${user ?? (ownUser.split(':')[0] || '0')}:${group}`;
 }

@@ -1,3 +1,4 @@
+import type { LabelledSetting } from '../settings/labelled-settings.ts';
 import type { ContainerStatus, HealthStatus } from '../container/container.ts';
 import type { UnfinishedUpdate } from '../recovery/unfinished-update.ts';
 import type { Staleness } from '../check/verdict.ts';
@@ -52,6 +53,8 @@ export type TrackedContainer = LastCheck & {
   readonly dependsOn: readonly string[];
   /** The labels that are heard, verbatim: of an own and a drop-in label that say the same, the own one. */
   readonly labelsInEffect: Readonly<Record<string, string>>;
+  /** The settings that these labels change. */
+  readonly settings: readonly LabelledSetting[];
 };
 
 /** Result of the last check of the container's image. */

@@ -3,11 +3,12 @@ import { readContainerReference } from '../check/container-reference.ts';
 import { familiarReference } from '../reference/image-reference.ts';
 import type { LastCheck, TrackedContainer, TrackedImage } from './inventory.ts';
 import { labelsOfImage } from '../container/image-index.ts';
+import { effectiveSettings } from '../settings/effective-settings.ts';
+import { labelledSettings } from '../settings/labelled-settings.ts';
 import { labelsInEffect } from '../settings/labels.ts';
 import type { WatchedContainer } from '../check/selection.ts';
 import type { ServiceSettings } from '../settings/settings.ts';
 import { registryDigest } from '../check/verdict.ts';
-import { wishesInForce } from '../settings/wishes-in-force.ts';
 
 /** A tracked container without the results of a check. */
 export type UncheckedContainer = Omit<TrackedContainer, keyof LastCheck>;
@@ -25,7 +26,8 @@ export type TrackingFacts = {
 export function trackContainer(facts: TrackingFacts, settings: ServiceSettings): UncheckedContainer {
   const { container, wishes } = facts.watched;
   const { id, name, imageId, status, health, createdAtMs, labels } = container;
-  const { monitorOnly, noPull } = wishesInForce(wishes, settings);
+  const imageLabels = labelsOfImage(facts.image);
+  const { monitorOnly, noPull } = effectiveSettings(settings, wishes);
   return {
     id,
     name,
@@ -41,7 +43,8 @@ export function trackContainer(facts: TrackingFacts, settings: ServiceSettings):
     enabled: wishes.enable ?? !settings.labelEnable,
     scope: wishes.scope ?? '',
     dependsOn: facts.dependsOn,
-    labelsInEffect: labelsInEffect(labels, labelsOfImage(facts.image)),
+    labelsInEffect: labelsInEffect(labels, imageLabels),
+    settings: labelledSettings(settings, labels, imageLabels),
   };
 }
 

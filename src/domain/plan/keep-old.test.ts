@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { inspectedContainer } from '../../../test/support/builders.ts';
 import { type KeepContext, keepOrderOf } from './keep-old.ts';
-import { longestKeepMs } from '../settings/label-values.ts';
+import { longestKeepMs } from '../settings/values/label-values.ts';
 
 const alone: KeepContext = {
   settings: { keepOldMs: 1000, removeVolumes: false },

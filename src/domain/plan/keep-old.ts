@@ -1,5 +1,6 @@
 import type { EngineAbilities } from '../outside/engine-reader.ts';
 import type { Container } from '../container/container.ts';
+import { effectiveSettings } from '../settings/effective-settings.ts';
 import { wishesOf } from '../settings/labels.ts';
 import type { ServiceSettings } from '../settings/settings.ts';
 
@@ -19,8 +20,7 @@ export type KeepContext = {
 
 /** Where it could start by itself, could not come back alone, or would not outlive its stop, it is not kept. */
 export function keepOrderOf(container: Container, context: KeepContext): KeepOrder {
-  const wishes = wishesOf(container);
-  const keepMs = wishes.keepOldMs ?? context.settings.keepOldMs;
+  const { keepOldMs: keepMs } = effectiveSettings(context.settings, wishesOf(container));
   if (keepMs === 0) return { keepMs };
   const reason = whyNotKept(container, context);
   return reason === undefined ? { keepMs } : { keepMs: 0, reason };

@@ -2,6 +2,7 @@ import type { Afterwards } from '../settings/afterwards.ts';
 import { removesItself } from '../transaction/auto-remove.ts';
 import type { Container } from '../container/container.ts';
 import type { DependencyGraph, HardDependency } from './dependency-graph.ts';
+import { effectiveSettings } from '../settings/effective-settings.ts';
 import { wishesOf } from '../settings/labels.ts';
 import { quoted } from '../text/printable.ts';
 import { swarmTaskLabel } from '../check/selection.ts';
@@ -56,9 +57,9 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
  * other container moves with it. On failure a replica takes its place.
  */
 function whyNotByStandIn(container: Container, { moved, settings }: ReplacementContext): string | undefined {
-  const wishes = wishesOf(container);
+  const { updateAutoRemove } = effectiveSettings(settings, wishesOf(container));
   const what = 'is removed by the engine as soon as it stops (--rm)';
-  if (!(wishes.updateAutoRemove ?? settings.updateAutoRemove)) {
+  if (!updateAutoRemove) {
     return `${what}, so it is updated only where update-auto-remove is on`;
   }
   if (moved.size > 1) return `${what}, and the containers that depend on it could not join its replacement`;

@@ -1,5 +1,6 @@
 import { removesItself } from '../transaction/auto-remove.ts';
 import type { Container } from '../container/container.ts';
+import { effectiveSettings } from '../settings/effective-settings.ts';
 import { wishesOf } from '../settings/labels.ts';
 import type { ServiceSettings } from '../settings/settings.ts';
 
@@ -18,7 +19,7 @@ export type StartOrder =
  */
 export function startOrderOf(container: Container, settings: Pick<ServiceSettings, 'startFirst'>): StartOrder {
   const wishes = wishesOf(container);
-  if (!(wishes.startFirst ?? settings.startFirst)) return { kind: 'stop-first' };
+  if (!effectiveSettings(settings, wishes).startFirst) return { kind: 'stop-first' };
   const reason = whyNotTwo(container) ?? (wishes.startFirst === true ? undefined : whyNotBesideItself(container));
   return reason === undefined ? { kind: 'start-first' } : { kind: 'impossible', reason };
 }

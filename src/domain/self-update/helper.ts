@@ -15,7 +15,7 @@ export type HelperOrder = {
   readonly reference: string;
 };
 
-/** Set in a helper: the transaction that it is to finish. `config/table/update.ts` reads it. */
+/** Set in a helper: the transaction that it is to finish. `config/table/single-commands.ts` reads it. */
 export const finishVariable = 'UPKEEP_FINISH_UPDATE';
 
 /** Its labels are no journal: that is on the successor. */

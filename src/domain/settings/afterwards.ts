@@ -1,7 +1,7 @@
 import { type Container, isAlive } from '../container/container.ts';
+import { effectiveSettings } from './effective-settings.ts';
 import { wishesOf } from './labels.ts';
 import type { ServiceSettings } from './settings.ts';
-import { isRestrained } from './wishes-in-force.ts';
 
 /**
  * How a successor is left at the end of its update. `running`: and proven; `completed`: it is a job
@@ -32,8 +32,8 @@ export function afterwardsOf(
   { isLinked, isJob }: Part,
   settings: AfterwardsSettings,
 ): Afterwards {
-  const wishes = wishesOf(container);
+  const { noRestart } = effectiveSettings(settings, wishesOf(container));
   const isStarted = isAlive(container.state.status) || (settings.reviveStopped && !isLinked);
-  if (!isStarted || isRestrained(wishes.noRestart, settings.noRestart, settings)) return 'stopped';
+  if (!isStarted || noRestart) return 'stopped';
   return isJob ? 'completed' : 'running';
 }

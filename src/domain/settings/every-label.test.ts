@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { dropInPrefix, labelNames, ownPrefix, type LabelName } from '../container/label-names.ts';
+import { dropInPrefix, ownPrefix } from '../container/label-names.ts';
+import { labelNames, type LabelName } from './table/label-table.ts';
 import { type LabelWishes, readLabels } from './labels.ts';
 
 type Row = {
@@ -46,8 +47,8 @@ const rows: Readonly<Record<LabelName, Row>> = {
   'lifecycle.post-update-timeout': { ...timeout, of: ({ hooks }) => hooks.postUpdate?.timeoutMs },
   'lifecycle.post-check-timeout': { ...timeout, of: ({ hooks }) => hooks.postCheck?.timeoutMs },
   // The Watchtower family takes 0 for "not given".
-  'lifecycle.uid': { text: '0', expected: 0, of: (wishes) => wishes.hookUserId, bad: 'root', dropIn: undefined },
-  'lifecycle.gid': { text: '0', expected: 0, of: (wishes) => wishes.hookGroupId, bad: '-1', dropIn: undefined },
+  'lifecycle.uid': { text: '0', expected: 0, of: (wishes) => wishes.lifecycleUserId, bad: 'root', dropIn: undefined },
+  'lifecycle.gid': { text: '0', expected: 0, of: (wishes) => wishes.lifecycleGroupId, bad: '-1', dropIn: undefined },
 };
 
 describe.each(labelNames)('the label %s', (name) => {

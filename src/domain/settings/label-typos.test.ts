@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { fixtureTable } from '../../../test/support/fixture-table.ts';
-import { labelNames } from '../container/label-names.ts';
+import { labelNames } from './table/label-table.ts';
 import { describeUnheard } from './label-typos.ts';
 
 describe('describeUnheard()', () => {

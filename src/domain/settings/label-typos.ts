@@ -1,6 +1,7 @@
 import { editDistance, nearest } from '../text/edit-distance.ts';
-import { dropInPrefix, journalPrefix, labelNames, ownPrefix, watchtowerInternals } from '../container/label-names.ts';
+import { dropInPrefix, journalPrefix, ownPrefix, watchtowerInternals } from '../container/label-names.ts';
 import { quoted } from '../text/printable.ts';
+import { labelNames } from './table/label-table.ts';
 
 /**
  * A sentence about a label that looks like ours and is not heard, with the one that was probably

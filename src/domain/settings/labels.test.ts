@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyText } from '../../../test/support/any-text.ts';
-import { labelNames, type Labels } from '../container/label-names.ts';
+import type { Labels } from '../container/label-names.ts';
+import { labelNames } from './table/label-table.ts';
 import { labelsInEffect, type LabelWishes, readLabels as readLabelsOf, wishesOf } from './labels.ts';
 
 /** Of an image without labels, unless given. */
@@ -25,8 +26,8 @@ const nothing: LabelWishes = {
   healthProbe: undefined,
   notify: undefined,
   hooks: { preCheck: undefined, preUpdate: undefined, postUpdate: undefined, postCheck: undefined },
-  hookUserId: undefined,
-  hookGroupId: undefined,
+  lifecycleUserId: undefined,
+  lifecycleGroupId: undefined,
   originalImage: undefined,
   isWatchtower: false,
 };
@@ -89,8 +90,8 @@ describe('readLabels()', () => {
         postUpdate: { command: 'a\nb', timeoutMs: 0 },
         postCheck: { command: 'exit 0', timeoutMs: 30_000 },
       },
-      hookUserId: 1000,
-      hookGroupId: 100,
+      lifecycleUserId: 1000,
+      lifecycleGroupId: 100,
     });
   });
 
@@ -174,7 +175,7 @@ describe('readLabels()', () => {
   });
 
   test('takes 0 for root in an own label, for nothing in a drop-in one', () => {
-    expect(readLabels({ 'upkeep.lifecycle.uid': '0' }).wishes.hookUserId).toBe(0);
+    expect(readLabels({ 'upkeep.lifecycle.uid': '0' }).wishes.lifecycleUserId).toBe(0);
     expect(readLabels({ [`${dropIn}.lifecycle.uid`]: '0' })).toEqual({ wishes: nothing, warnings: [] });
   });
 
@@ -271,7 +272,7 @@ describe('readLabels() of what a container has from its image', () => {
     expect(warnings).toEqual([]);
     expect(wishes).toMatchObject({
       scope: 'blue',
-      hookUserId: 0,
+      lifecycleUserId: 0,
       dependsOn: ['db'],
       originalImage: expect.any(String),
     });

@@ -1,56 +1,39 @@
 import { type Labels } from '../container/label-names.ts';
 import type { Container } from '../container/container.ts';
 import { formatDuration } from '../text/duration.ts';
-import type { HealthProbe } from './health-probe.ts';
 import {
   dropInPrefix,
   familyPrefix,
   journalPrefix,
-  labelNames,
-  type LabelName,
   originalImageLabel,
   ownPrefix,
   watchtowerLabel,
 } from '../container/label-names.ts';
 import { ownLabels } from '../container/label-origin.ts';
 import { describeUnheard } from './label-typos.ts';
-import * as kinds from './label-values.ts';
+import type { ServiceSettings } from './settings.ts';
+import { containerLabels, type HookName, hookLabels } from './table/container-labels.ts';
+import { labelNames, type LabelName } from './table/label-table.ts';
+import type { DeclaredLabel } from './table/option.ts';
+import { type LabelledKey, labelledEntries } from './table/rules.ts';
+import type * as kinds from './values/label-values.ts';
 import { quoted } from '../text/printable.ts';
 
 /** The container's wishes from its labels; undefined: not said. */
 export type LabelWishes = {
-  readonly enable: boolean | undefined;
-  readonly monitorOnly: boolean | undefined;
-  readonly noPull: boolean | undefined;
-  readonly noRestart: boolean | undefined;
-  readonly updateAutoRemove: boolean | undefined;
-  readonly startFirst: boolean | undefined;
-  /** 0: it is not kept, whatever the setting. */
-  readonly keepOldMs: number | undefined;
-  /** Container names. When given, even empty, they replace every other source of dependencies. */
-  readonly dependsOn: readonly string[] | undefined;
-  /** Undefined for unscoped, also where the label says `none`. */
-  readonly scope: string | undefined;
-  /** As the engine takes it. */
-  readonly stopSignal: string | undefined;
-  readonly stopTimeoutMs: number | undefined;
-  /** 0: no cooldown, whatever the setting. */
-  readonly cooldownMs: number | undefined;
-  readonly gateWindowMs: number | undefined;
-  readonly gateTimeoutMs: number | undefined;
-  readonly healthProbe: HealthProbe | undefined;
-  /** Names of targets that hear of it; empty: nobody does. */
-  readonly notify: readonly string[] | undefined;
+  readonly [Key in LabelledKey]: NonNullable<ServiceSettings[Key]> | undefined;
+} & {
+  /** `scope` undefined: unscoped, also where the label says `none`. */
+  readonly [Key in keyof typeof containerLabels]: LabelValue<(typeof containerLabels)[Key]> | undefined;
+} & {
   readonly hooks: Readonly<Record<HookName, HookWish | undefined>>;
-  readonly hookUserId: number | undefined;
-  readonly hookGroupId: number | undefined;
   /** The reference to use instead of `Config.Image`; not parsed. */
   readonly originalImage: string | undefined;
   /** The container says that it is an updater of the Watchtower family. */
   readonly isWatchtower: boolean;
 };
 
-export type HookName = 'preCheck' | 'preUpdate' | 'postUpdate' | 'postCheck';
+type LabelValue<Label> = Label extends { readonly value: kinds.ValueKind<infer Value> } ? Value : never;
 
 /** `timeoutMs` undefined: the default; 0: no limit of its own. */
 export type HookWish = {
@@ -91,11 +74,25 @@ export function isExcluded({ settings, imageLabels }: Pick<Container, 'settings'
 
 /** Labels that `readLabels` uses, with full names and verbatim values; overridden ones are left out. */
 export function labelsInEffect(labels: Labels, imageLabels: Labels | undefined): Labels {
-  return Object.fromEntries(readAll(labels, imageLabels).heard.map((label) => [label, labels[label] ?? '']));
+  return Object.fromEntries(readAll(labels, imageLabels).heard.map(({ label }) => [label, labels[label] ?? '']));
 }
 
+/** The wishes of a container, and the labels that they come from. */
+export function readHeardLabels(labels: Labels, imageLabels: Labels | undefined): Pick<Reading, 'wishes' | 'heard'> {
+  return readAll(labels, imageLabels);
+}
+
+/** A label that `readLabels` uses. */
+export type HeardLabel = {
+  /** Without a prefix; undefined for a label of another tool. */
+  readonly name: LabelName | undefined;
+  /** In full. */
+  readonly label: string;
+  readonly isFromImage: boolean;
+};
+
 /** `unheard`: labels that would count if they were the container's own. */
-type Reading = LabelReading & { readonly heard: readonly string[]; readonly unheard: readonly string[] };
+type Reading = LabelReading & { readonly heard: readonly HeardLabel[]; readonly unheard: readonly string[] };
 
 function readAll(labels: Labels, imageLabels: Labels | undefined): Reading {
   return Object.keys(labels).some(mayBeHeard) ? readEach(labels, imageLabels) : silence;
@@ -109,83 +106,44 @@ function mayBeHeard(label: string): boolean {
 function readEach(labels: Labels, imageLabels: Labels | undefined): Reading {
   const own = ownLabels(labels, imageLabels);
   const warnings: string[] = [];
-  const heard: string[] = [];
+  const heard: HeardLabel[] = [];
   const unheard: string[] = unheardJournal(labels, own);
   const isOwn = (label: string, name: LabelName) =>
     Object.hasOwn(own, label) || (name === 'scope' && imageLabels === undefined);
-  const find = <Value>(name: LabelName, kind: kinds.ValueKind<Value>) =>
-    readOne({ labels, isOwn, name, kind, warnings, heard, unheard });
-  const read = <Value>(name: LabelName, kind: kinds.ValueKind<Value>) => find(name, kind)?.value;
-  const hook = (name: LabelName & `lifecycle.${string}`, timeoutName: LabelName): HookWish | undefined => {
-    const [command, timeoutMs] = [find(name, kinds.command), read(timeoutName, kinds.hookWait)];
-    if (command === undefined) return undefined;
-    return { command: command.value, timeoutMs, ...(command.isFromImage && { isFromImage: true }) };
+  const find = <Value>(declared: Declared<Value>) => readOne({ labels, isOwn, declared, warnings, heard, unheard });
+  const hook = ({ command, timeout }: (typeof hookLabels)[HookName]): HookWish | undefined => {
+    const [found, timeoutMs] = [find<string>(command), find<number>(timeout)?.value];
+    if (found === undefined) return undefined;
+    return { command: found.value, timeoutMs, ...(found.isFromImage && { isFromImage: true }) };
   };
-  const wishes: LabelWishes = {
-    enable: read('enable', kinds.truth),
-    monitorOnly: read('monitor-only', kinds.truthOrEmpty),
-    noPull: read('no-pull', kinds.truthOrEmpty),
-    noRestart: read('no-restart', kinds.truthOrEmpty),
-    updateAutoRemove: read('update-auto-remove', kinds.truth),
-    startFirst: read('start-first', kinds.truth),
-    keepOldMs: read('keep-old', kinds.keepTime),
-    dependsOn: read('depends-on', kinds.containerNames),
-    scope: read('scope', kinds.scope) || undefined,
-    stopSignal: read('stop-signal', kinds.stopSignal),
-    stopTimeoutMs: read('stop-timeout', kinds.wait),
-    cooldownMs: read('cooldown-delay', kinds.cooldown),
-    gateWindowMs: read('health-window', kinds.wait),
-    gateTimeoutMs: read('health-timeout', kinds.wait),
-    healthProbe: read('health-probe', kinds.healthProbe),
-    notify: read('notify', kinds.recipients),
+  const read = Object.fromEntries(valueLabels.map(([key, declared]) => [key, find(declared)?.value]));
+  const wishes = {
+    ...read,
+    scope: read['scope'] === '' ? undefined : read['scope'],
     hooks: {
-      preCheck: hook('lifecycle.pre-check', 'lifecycle.pre-check-timeout'),
-      preUpdate: hook('lifecycle.pre-update', 'lifecycle.pre-update-timeout'),
-      postUpdate: hook('lifecycle.post-update', 'lifecycle.post-update-timeout'),
-      postCheck: hook('lifecycle.post-check', 'lifecycle.post-check-timeout'),
+      preCheck: hook(hookLabels.preCheck),
+      preUpdate: hook(hookLabels.preUpdate),
+      postUpdate: hook(hookLabels.postUpdate),
+      postCheck: hook(hookLabels.postCheck),
     },
-    hookUserId: read('lifecycle.uid', kinds.userId),
-    hookGroupId: read('lifecycle.gid', kinds.userId),
     originalImage: valueOf(own, originalImageLabel)?.trim() || undefined,
     isWatchtower: valueOf(labels, watchtowerLabel) === 'true',
-  };
-  if (wishes.originalImage !== undefined) heard.push(originalImageLabel);
+    // Every key of both tables has a value that its own kind has parsed.
+  } as LabelWishes;
+  if (wishes.originalImage !== undefined)
+    heard.push({ name: undefined, label: originalImageLabel, isFromImage: false });
   else if (valueOf(labels, originalImageLabel)?.trim()) unheard.push(originalImageLabel);
   return { wishes, warnings, heard, unheard };
 }
 
-/**
- * Effect of a label that comes from the image only. An image's author may say how its own container is
- * treated. A label that gives rights, names other containers or replaces the owner's options is ignored.
- */
-const fromImage: Readonly<Record<LabelName, 'counts' | 'ignored'>> = {
-  enable: 'counts',
-  'monitor-only': 'counts',
-  'no-pull': 'counts',
-  'no-restart': 'ignored',
-  'update-auto-remove': 'ignored',
-  'start-first': 'ignored',
-  'keep-old': 'counts',
-  'depends-on': 'ignored',
-  scope: 'ignored',
-  'stop-signal': 'counts',
-  'stop-timeout': 'counts',
-  'cooldown-delay': 'counts',
-  'health-window': 'counts',
-  'health-timeout': 'counts',
-  'health-probe': 'ignored',
-  notify: 'ignored',
-  'lifecycle.pre-check': 'counts',
-  'lifecycle.pre-update': 'counts',
-  'lifecycle.post-update': 'counts',
-  'lifecycle.post-check': 'counts',
-  'lifecycle.pre-check-timeout': 'counts',
-  'lifecycle.pre-update-timeout': 'counts',
-  'lifecycle.post-update-timeout': 'counts',
-  'lifecycle.post-check-timeout': 'counts',
-  'lifecycle.uid': 'ignored',
-  'lifecycle.gid': 'ignored',
-};
+type Declared<Value> = Pick<DeclaredLabel<Value>, 'value' | 'fromImage'> & { readonly name: LabelName };
+
+/** By the names of their wishes. */
+const valueLabels: readonly (readonly [string, Declared<unknown>])[] = [
+  ...Object.entries(containerLabels),
+  // The names of the labels in the table, which the type is made of.
+  ...labelledEntries.map(([key, { label }]) => [key, label as Declared<unknown>] as const),
+];
 
 /** One label stands for all of a journal. */
 function unheardJournal(labels: Labels, own: Labels): string[] {
@@ -211,39 +169,44 @@ const mostWarnings = 20;
 type Question<Value> = {
   readonly labels: Labels;
   readonly isOwn: (label: string, name: LabelName) => boolean;
-  readonly name: LabelName;
-  readonly kind: kinds.ValueKind<Value>;
+  readonly declared: Declared<Value>;
   readonly warnings: string[];
-  readonly heard: string[];
+  readonly heard: HeardLabel[];
   readonly unheard: string[];
 };
 
 type Found<Value> = { readonly value: Value; readonly isFromImage: boolean };
 
 function readOne<Value>(question: Question<Value>): Found<Value> | undefined {
-  const { labels, isOwn, name, kind, warnings, heard, unheard } = question;
+  const { labels, isOwn, declared, warnings, heard, unheard } = question;
+  const { name, value: kind, fromImage } = declared;
   const { own, dropIn } = spellings[name];
   const given = [own, dropIn].filter((label) => {
     const text = valueOf(labels, label);
     return text !== undefined && !(label === dropIn && text === kind.silentDropIn);
   });
   const inherited = given.filter((label) => !isOwn(label, name));
-  if (fromImage[name] === 'ignored') unheard.push(...inherited);
+  if (fromImage === 'ignored') unheard.push(...inherited);
   const candidates = given.filter((label) => isOwn(label, name));
-  if (fromImage[name] === 'counts') candidates.push(...inherited);
+  if (fromImage === 'counts') candidates.push(...inherited);
   for (const label of candidates) {
     const text = labels[label] ?? '';
     const value = text.length > longestValue ? undefined : kind.parse(text.trim());
     if (value !== undefined) {
-      heard.push(label);
-      return { value: capped(value, { label, text, kind, warnings }), isFromImage: !isOwn(label, name) };
+      const isFromImage = !isOwn(label, name);
+      heard.push({ name, label, isFromImage });
+      return { value: capped(value, { label, text, kind, warnings }), isFromImage };
     }
     warnings.push(`Label ${quoted(label)} is ignored: ${quoted(text)} is not ${kind.accepted}`);
   }
   return undefined;
 }
 
-type Said<Value> = Pick<Question<Value>, 'kind' | 'warnings'> & { readonly label: string; readonly text: string };
+type Said<Value> = Pick<Question<Value>, 'warnings'> & {
+  readonly kind: kinds.ValueKind<Value>;
+  readonly label: string;
+  readonly text: string;
+};
 
 function capped<Value>(value: Value, { label, text, kind, warnings }: Said<Value>): Value {
   const { atMostMs } = kind;

@@ -25,6 +25,7 @@ export function detailsEntry(container: TrackedContainer) {
     reason: container.reason,
     depends_on: container.dependsOn,
     labels_in_effect: container.labelsInEffect,
+    settings: container.settings,
     ...(container.checkedAtMs === undefined ? {} : { checked_at: toTimestamp(container.checkedAtMs) }),
   };
 }

@@ -1,7 +1,7 @@
 import type { acceptedOptions } from '../../../src/config/table/accepted.ts';
 import { notificationOptions } from '../../../src/config/table/notifications.ts';
 import type { OptionKey } from '../../../src/config/table/options.ts';
-import type { LabelName } from '../../../src/domain/container/label-names.ts';
+import type { LabelName } from '../../../src/domain/settings/table/label-table.ts';
 
 /** The test on a real engine that shows what something does to containers, or why it does nothing to them. */
 export type Effect =

@@ -12,7 +12,7 @@ import { hookCommand } from '../../../domain/health/hook.ts';
 import { tryParseImageReference } from '../../../domain/reference/image-reference.ts';
 import { readJournal, transactionLabel } from '../../../domain/transaction/journal.ts';
 import { journalPrefix } from '../../../domain/container/label-names.ts';
-import type { HookName } from '../../../domain/settings/labels.ts';
+import type { HookName } from '../../../domain/settings/table/container-labels.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../../domain/settings/settings.ts';
 import { parseStandingName, standingPrefix } from '../../../domain/transaction/transaction-names.ts';

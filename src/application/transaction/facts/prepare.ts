@@ -12,7 +12,7 @@ import {
 import { recipeFor } from '../../../domain/container/recipe/container-recipe.ts';
 import { labelsToBe } from '../../../domain/container/recipe/own-labels.ts';
 import { ServiceError } from '../../../domain/errors.ts';
-import type { HealthProbe } from '../../../domain/settings/health-probe.ts';
+import type { HealthProbe } from '../../../domain/settings/values/health-probe.ts';
 import {
   digestOfRepository,
   engineReference,
@@ -21,6 +21,7 @@ import {
   tryParseImageReference,
   withDigest,
 } from '../../../domain/reference/image-reference.ts';
+import { effectiveSettings } from '../../../domain/settings/effective-settings.ts';
 import { readLabels, wishesOf } from '../../../domain/settings/labels.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import { formatPlatform, type Platform, samePlatform } from '../../../domain/reference/platform.ts';
@@ -113,7 +114,7 @@ async function prepareMember(
   }
   warnOfUnheardSignal(outside, container, info);
   if (planned.afterwards === 'running')
-    await refuseUnaskable(outside, settings, container, probeToBe(container, oldImage, image), signal);
+    await refuseUnaskable(outside, container, probeToBe(settings, container, oldImage, image), signal);
   const recipe = recipeFor({
     container,
     oldImage,
@@ -137,20 +138,24 @@ async function prepareMember(
   };
 }
 
-/** The probe that a successor's labels will name. */
-function probeToBe(container: Container, oldImage: Image | undefined, image: Image): HealthProbe | undefined {
-  return readLabels(labelsToBe(container, oldImage, image), image.config.Labels ?? {}).wishes.healthProbe;
+/** The probe of a successor, by the labels that it will have. */
+function probeToBe(
+  settings: ServiceSettings,
+  container: Container,
+  oldImage: Image | undefined,
+  image: Image,
+): HealthProbe {
+  const { wishes } = readLabels(labelsToBe(container, oldImage, image), image.config.Labels ?? {});
+  return effectiveSettings(settings, wishes).healthProbe;
 }
 
 /** Refuses a member whose health probe cannot be asked: its update could never succeed. */
 async function refuseUnaskable(
   outside: Outside,
-  settings: ServiceSettings,
   container: Container,
-  named: HealthProbe | undefined,
+  probe: HealthProbe,
   signal?: AbortSignal,
 ): Promise<void> {
-  const probe = named ?? settings.healthProbe;
   const obstacle = await whyNotAskable(outside, probe, container, signal);
   if (obstacle === undefined) return;
   const { why, remedy } = obstacle;

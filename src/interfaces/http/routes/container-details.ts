@@ -35,6 +35,12 @@ export function containerDetailsRoute({ service, clock }: HttpParts): Route {
 
 const states = ['created', 'running', 'paused', 'restarting', 'removing', 'exited', 'dead'] as const;
 
+const settingSchema = object({
+  name: text('Name of the option; of the label where there is no option'),
+  value: text('Its value for this container'),
+  source: text('The label that sets it'),
+});
+
 const entrySchema = object(
   {
     name: text('Name of the container'),
@@ -58,6 +64,7 @@ const entrySchema = object(
     reason: text('What the last check found'),
     depends_on: array(text('Name of a container')),
     labels_in_effect: map(text('Value of the label')),
+    settings: array(settingSchema),
   },
   { checked_at: time('When it was last checked; absent before the first check') },
 );

@@ -1,15 +1,17 @@
-import { type DurationGrammar, parseDuration } from '../text/duration.ts';
-import { acceptedProbes, type HealthProbe, parseHealthProbe } from './health-probe.ts';
-import { readRecipients } from '../notification/routing.ts';
+import { type DurationGrammar, formatDuration, parseDuration } from '../../text/duration.ts';
+import { acceptedProbes, formatHealthProbe, type HealthProbe, parseHealthProbe } from './health-probe.ts';
+import { readRecipients } from '../../notification/routing.ts';
 
 const dayMs = 86_400_000;
 
-/** A kind of label value: its parser, and the text of its error. */
+/** A kind of value: its parser, and the text of its error. */
 export type ValueKind<Value> = {
   /** Completes "… is not". */
   readonly accepted: string;
   /** Undefined when the value cannot be read. The text is trimmed and bounded. */
   readonly parse: (text: string) => Value | undefined;
+  /** As a person would write the value; `String` where it is missing. */
+  print?(value: Value): string;
   /** A text that says nothing when it stands in a drop-in label. */
   readonly silentDropIn?: string;
   /** Upper limit of a duration, in milliseconds; a longer one counts as this. */
@@ -62,10 +64,15 @@ export const keepTime: ValueKind<number> = {
 export const recipients: ValueKind<readonly string[]> = {
   accepted: 'names of targets separated by commas, or off',
   parse: readRecipients,
+  print: (names) => (names.length === 0 ? 'off' : names.join(',')),
 };
 
 /** The health probe of a new container. */
-export const healthProbe: ValueKind<HealthProbe> = { accepted: acceptedProbes, parse: parseHealthProbe };
+export const healthProbe: ValueKind<HealthProbe> = {
+  accepted: acceptedProbes,
+  parse: parseHealthProbe,
+  print: formatHealthProbe,
+};
 
 /** Container names; an empty value is an empty list, which says "depends on nothing". */
 export const containerNames: ValueKind<readonly string[]> = {
@@ -91,6 +98,11 @@ export const command: ValueKind<string> = {
   parse: (text) => (text === '' || text.includes('\0') ? undefined : text),
 };
 
+/** A value as a person would write it. */
+export function printValue<Value>(kind: ValueKind<Value>, value: Value): string {
+  return kind.print?.(value) ?? String(value);
+}
+
 /** A numeric user or group id. Watchtower takes 0 for "the container's own user", so there it does not mean root. */
 export const userId: ValueKind<number> = {
   accepted: 'a whole number from 0 to 2147483647',
@@ -99,7 +111,11 @@ export const userId: ValueKind<number> = {
 };
 
 function duration(grammar: DurationGrammar, atMostMs: number) {
-  return { atMostMs, parse: (text: string) => parseDuration(text, { ...grammar, endless: true }) };
+  return {
+    atMostMs,
+    parse: (text: string) => parseDuration(text, { ...grammar, endless: true }),
+    print: formatDuration,
+  };
 }
 
 const truths: ReadonlyMap<string, boolean> = new Map([

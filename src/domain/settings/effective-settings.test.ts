@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { readLabels } from './labels.ts';
 import { defaultSettings } from './settings.ts';
-import { wishesInForce } from './wishes-in-force.ts';
+import { effectiveSettings } from './effective-settings.ts';
 
 const { wishes: silent } = readLabels({}, {});
 
-describe('wishesInForce()', () => {
+describe('effectiveSettings()', () => {
   test.each([
     { label: undefined, setting: false, precedence: false, expected: false },
     { label: undefined, setting: true, precedence: true, expected: true },
@@ -21,13 +21,13 @@ describe('wishesInForce()', () => {
       noPull: row.setting,
       labelTakesPrecedence: row.precedence,
     };
-    expect(wishesInForce(wishes, settings)).toMatchObject({ monitorOnly: row.expected, noPull: row.expected });
+    expect(effectiveSettings(settings, wishes)).toMatchObject({ monitorOnly: row.expected, noPull: row.expected });
   });
 
   test('the cooldown of the label counts where there is one, 0 included', () => {
     const settings = { ...defaultSettings, cooldownMs: 5000 };
-    expect(wishesInForce(silent, settings).cooldownMs).toBe(5000);
-    expect(wishesInForce({ ...silent, cooldownMs: 0 }, settings).cooldownMs).toBe(0);
-    expect(wishesInForce({ ...silent, cooldownMs: 9000 }, settings).cooldownMs).toBe(9000);
+    expect(effectiveSettings(settings, silent).cooldownMs).toBe(5000);
+    expect(effectiveSettings(settings, { ...silent, cooldownMs: 0 }).cooldownMs).toBe(0);
+    expect(effectiveSettings(settings, { ...silent, cooldownMs: 9000 }).cooldownMs).toBe(9000);
   });
 });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anyText } from '../../../test/support/any-text.ts';
+import { anyText } from '../../../../test/support/any-text.ts';
 import { formatHealthProbe, type HealthProbe, parseHealthProbe, probeTitle } from './health-probe.ts';
 
 const port = fc.integer({ min: 1, max: 65_535 });

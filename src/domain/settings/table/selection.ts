@@ -1,16 +1,16 @@
-import { tryParseImageReference } from '../../domain/reference/image-reference.ts';
-import { parseLabelPair } from '../../domain/container/label-pair.ts';
-import type { Acceptance, Option } from '../declaration/option.ts';
+import { parseLabelPair } from '../../container/label-pair.ts';
+import type { Acceptance } from './option.ts';
+import type { Rules } from './rule.ts';
 
-const commands = ['run', 'check', 'update', 'containers'] as const;
+const usedBy = 'selection';
 
 const labelPairs: Acceptance = {
   test: (text) => parseLabelPair(text) !== undefined,
   expected: 'labels with their value, such as tier=web, or tier= for any value',
 };
 
-/** Which containers are watched, and which a request is about. */
-export const selectionOptions = {
+/** Which containers are watched. */
+export const selectionRules = {
   labelEnable: {
     group: 'selection',
     kind: 'boolean',
@@ -20,7 +20,7 @@ export const selectionOptions = {
     default: false,
     meaning: 'Watch only containers with the label upkeep.enable=true',
     example: 'true',
-    commands,
+    usedBy,
   },
   disableContainers: {
     group: 'selection',
@@ -33,7 +33,7 @@ export const selectionOptions = {
     default: [],
     meaning: 'Exclude these containers: names, or regular expressions that match the whole name',
     example: 'db,cache-.*',
-    commands,
+    usedBy,
   },
   monitorImageNames: {
     group: 'selection',
@@ -47,7 +47,7 @@ export const selectionOptions = {
     meaning:
       'Watch only containers of these images: names with their tag, or regular expressions that match the whole reference',
     example: 'nginx:latest,ghcr.io/acme/.*',
-    commands,
+    usedBy,
   },
   skipImageNames: {
     group: 'selection',
@@ -59,7 +59,7 @@ export const selectionOptions = {
     default: [],
     meaning: 'Exclude containers of these images; same syntax as --monitor-image-names',
     example: 'postgres:.*',
-    commands,
+    usedBy,
   },
   enableContainersByLabel: {
     group: 'selection',
@@ -74,7 +74,7 @@ export const selectionOptions = {
     atMost: 100,
     meaning: 'Watch only containers with one of these labels; LABEL= means any value',
     example: 'tier=web,com.acme.managed=',
-    commands,
+    usedBy,
   },
   disableContainersByLabel: {
     group: 'selection',
@@ -88,7 +88,7 @@ export const selectionOptions = {
     atMost: 100,
     meaning: 'Exclude containers with any of these labels; LABEL= means any value',
     example: 'tier=db',
-    commands,
+    usedBy,
   },
   includeStopped: {
     group: 'selection',
@@ -99,7 +99,7 @@ export const selectionOptions = {
     default: false,
     meaning: 'Watch created and exited containers too; update them without a start',
     example: 'true',
-    commands,
+    usedBy,
   },
   includeRestarting: {
     group: 'selection',
@@ -109,7 +109,7 @@ export const selectionOptions = {
     default: false,
     meaning: 'Watch restarting containers too',
     example: 'true',
-    commands,
+    usedBy,
   },
   reviveStopped: {
     group: 'selection',
@@ -119,7 +119,7 @@ export const selectionOptions = {
     default: false,
     meaning: 'With --include-stopped: start stopped containers after their update',
     example: 'true',
-    commands,
+    usedBy,
   },
   scope: {
     group: 'selection',
@@ -131,21 +131,6 @@ export const selectionOptions = {
     defaultMeaning: "the upkeep.scope label of Upkeep's own container, else none",
     meaning: 'Watch only containers whose label upkeep.scope has this value; "none" means containers without the label',
     example: 'staging',
-    commands,
+    usedBy,
   },
-  images: {
-    group: 'selection',
-    kind: 'list',
-    separators: 'comma or space',
-    flag: 'image',
-    placeholder: 'IMAGE,…',
-    default: [],
-    accepts: {
-      test: (text) => tryParseImageReference(text) !== undefined,
-      expected: 'image references such as nginx or ghcr.io/acme/api:2',
-    },
-    meaning: 'Select only containers of these images; without a tag, any tag',
-    example: 'nginx,ghcr.io/acme/api:2',
-    commands: ['check', 'update'],
-  },
-} as const satisfies Readonly<Record<string, Option>>;
+} as const satisfies Rules;

@@ -1,12 +1,13 @@
-import type { Option } from '../declaration/option.ts';
+import { userId } from '../values/label-values.ts';
+import type { Rules } from './rule.ts';
 
-const commands = ['run', 'update', 'rollback', 'recover'] as const;
+const usedBy = 'replacement';
 
 /** The largest id that Docker takes: https://github.com/moby/sys/blob/user/v0.4.0/user/user.go */
 const largestId = 2_147_483_647;
 
 /** Commands that containers want run inside of them around checks and updates. */
-export const hookOptions = {
+export const hookRules = {
   lifecycleHooks: {
     group: 'hooks',
     kind: 'boolean',
@@ -15,7 +16,7 @@ export const hookOptions = {
     default: false,
     meaning: 'Run the commands in the lifecycle labels of containers, inside the containers',
     example: 'true',
-    commands,
+    usedBy,
   },
   lifecycleUserId: {
     group: 'hooks',
@@ -28,7 +29,8 @@ export const hookOptions = {
     max: largestId,
     meaning: 'User id for hooks; 0 is root',
     example: '1000',
-    commands,
+    label: { name: 'lifecycle.uid', value: userId, fromImage: 'ignored', effect: 'overrides' },
+    usedBy,
   },
   lifecycleGroupId: {
     group: 'hooks',
@@ -41,6 +43,7 @@ export const hookOptions = {
     max: largestId,
     meaning: 'Group id for hooks; 0 is root',
     example: '1000',
-    commands,
+    label: { name: 'lifecycle.gid', value: userId, fromImage: 'ignored', effect: 'overrides' },
+    usedBy,
   },
-} as const satisfies Readonly<Record<string, Option>>;
+} as const satisfies Rules;

@@ -1,0 +1,34 @@
+# The image of Upkeep: Node and a bundle of 5 MB, for every platform that the base has.
+#   docker build --tag upkeep .
+#   docker build --tag upkeep --build-arg BASE=node:24-slim .      on another base, with Node 20.19 or newer
+ARG BASE=node:24-alpine
+
+# The bundle is the same for every platform: it is built once, on the platform of the builder.
+FROM --platform=${BUILDPLATFORM} ${BASE} AS build
+WORKDIR /src
+COPY package.json package-lock.json LICENSE ./
+RUN npm ci --ignore-scripts
+COPY scripts/ scripts/
+COPY sandbox/ sandbox/
+COPY src/ src/
+RUN npm run build && npm run sbom && node scripts/image-tree.mjs /out
+
+FROM ${BASE}
+COPY --from=build /out/ /
+# `upkeep` in a container of its own has nothing to start but Node: no shell is needed.
+ENTRYPOINT ["node", "/app/main.js"]
+CMD ["run"]
+# For --state-dir=/data, which is off unless UPKEEP_STATE_DIR or the option says so.
+VOLUME ["/data"]
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=60s --timeout=15s --start-period=15s CMD ["node", "/app/main.js", "--health-check"]
+ARG VERSION=0.1.0
+ARG REVISION=
+ARG SOURCE=
+LABEL org.opencontainers.image.title="Upkeep" \
+      org.opencontainers.image.description="Keeps your containers up to date, and up: updates that never lose a container" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.source="${SOURCE}"

@@ -1,0 +1,24 @@
+import type { Rule } from '../../domain/settings/table/rule.ts';
+import { rules } from '../../domain/settings/table/rules.ts';
+import type { CommandName } from '../declaration/commands.ts';
+
+/** The commands that do such work. */
+const commandsOf: Readonly<Record<Rule['usedBy'], readonly CommandName[]>> = {
+  check: ['run', 'check', 'update', 'rollback', 'recover'],
+  selection: ['run', 'check', 'update', 'containers'],
+  update: ['run', 'update'],
+  replacement: ['run', 'update', 'rollback', 'recover'],
+};
+
+/** The options of checks and updates, as the domain declares them. */
+export const ruleOptions = withCommands(rules);
+
+type WithCommands<Table> = {
+  readonly [Key in keyof Table]: Table[Key] & { readonly commands: readonly CommandName[] };
+};
+
+function withCommands<Table extends Readonly<Record<string, Rule>>>(table: Table): WithCommands<Table> {
+  const entries = Object.entries(table).map(([key, rule]) => [key, { ...rule, commands: commandsOf[rule.usedBy] }]);
+  // The same keys, each with its own entry and the commands.
+  return Object.fromEntries(entries) as WithCommands<Table>;
+}

@@ -1,0 +1,22 @@
+import type { LabelWishes } from './labels.ts';
+import type { ServiceSettings } from './settings.ts';
+import { labelledEntries } from './table/rules.ts';
+
+/**
+ * The settings for one container: its labels over the options. The table says of each label whether it overrides
+ * its option, or can only add a restraint unless labels take precedence. Settings that are not given stay absent.
+ */
+export function effectiveSettings<Settings extends Partial<ServiceSettings>>(
+  settings: Settings,
+  wishes: Partial<LabelWishes>,
+): Settings {
+  const effective: Record<string, unknown> = { ...settings };
+  for (const [key, { label }] of labelledEntries) {
+    const wish = wishes[key];
+    if (wish === undefined || !Object.hasOwn(settings, key)) continue;
+    const isRestraint = label.effect === 'restrains' && settings.labelTakesPrecedence !== true;
+    effective[key] = isRestraint ? settings[key] === true || wish === true : wish;
+  }
+  // A label's value has the type of its option: `OptionLabel` says so.
+  return effective as Settings;
+}

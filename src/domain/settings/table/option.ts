@@ -1,0 +1,168 @@
+import type { ValueKind } from '../values/label-values.ts';
+
+/**
+ * One option: everything that is known about it, as data. Type, flag, variables, label, `--help` and
+ * `docs/configuration.md` all come from here.
+ */
+export type DeclaredOption =
+  | BooleanOption
+  | TextOption
+  | IntegerOption
+  | DurationOption
+  | ListOption
+  | ChoiceOption
+  | ParsedOption<unknown>;
+
+export type BooleanOption = Shared<boolean> & {
+  readonly kind: 'boolean';
+  readonly default: boolean;
+  /** Any value of the variable means true, as https://no-color.org asks. */
+  readonly anyValueIsTrue?: boolean;
+};
+
+export type TextOption = Shared<string> & {
+  readonly kind: 'text';
+  readonly default: string | undefined;
+  readonly accepts?: Acceptance;
+  /** A value that names an existing file stands for that file's trimmed content. */
+  readonly mayNameFile?: boolean;
+};
+
+export type IntegerOption = Shared<number> & {
+  readonly kind: 'integer';
+  readonly default: number | undefined;
+  readonly min: number;
+  readonly max: number;
+};
+
+/** Milliseconds. */
+export type DurationOption = Shared<number> & {
+  readonly kind: 'duration';
+  readonly default: number | undefined;
+  readonly minMs: number;
+  readonly maxMs: number;
+  /** `M` is a month of 30 days. */
+  readonly months?: boolean;
+};
+
+export type ListOption = Shared<readonly string[]> & {
+  readonly kind: 'list';
+  /** `url`: white space, and a comma where a URL comes after it. */
+  readonly separators: 'comma' | 'comma or space' | 'url';
+  readonly default: readonly string[];
+  readonly accepts?: Acceptance;
+  readonly atMost?: number;
+  /** A value that names an existing file stands for that file's lines, but for those that begin with `#`. */
+  readonly mayNameFile?: boolean;
+};
+
+export type ChoiceOption = Shared<string> & {
+  readonly kind: 'choice';
+  /** Lower case; the user's case does not matter. */
+  readonly choices: readonly string[];
+  readonly default: string;
+  /** Other spellings, each with the choice it stands for. */
+  readonly aliases?: Readonly<Record<string, string>>;
+};
+
+/** A value with a grammar of its own; an empty text is the default. */
+export type ParsedOption<Value> = Shared<Value> & {
+  readonly kind: 'parsed';
+  readonly default: Value;
+  readonly value: ValueKind<Value>;
+};
+
+/** A check of one value, with the words for what it lets through ("a port from 1 to 65535"). */
+export type Acceptance = { readonly test: (text: string) => boolean; readonly expected: string };
+
+type Shared<Value> = {
+  readonly group: OptionGroup;
+  /** Without dashes; absent when it can be set by a variable only. */
+  readonly flag?: string;
+  readonly short?: string;
+  /** `X` is read as `UPKEEP_X`, then as `WATCHTOWER_X`; the first is the one to use. */
+  readonly env?: readonly string[];
+  /** Variables that belong to others and are read under their own name: `DOCKER_HOST`. */
+  readonly plainEnv?: readonly string[];
+  /** The label that sets it for one container. */
+  readonly label?: OptionLabel<Value>;
+  /** Name of the value in the help. */
+  readonly placeholder?: string;
+  /** A sentence without a final period. */
+  readonly meaning: string;
+  /** Text in docs and help in place of a default value. */
+  readonly defaultMeaning?: string;
+  readonly example: string;
+  /** Its value is never printed. */
+  readonly secret?: boolean;
+  /** Not for people: Upkeep tells itself with it, and shows it to nobody. */
+  readonly internal?: true;
+  /** Replacement of the option. */
+  readonly deprecated?: string;
+  /** Why it does nothing though it is understood, without a final period. */
+  readonly withoutEffect?: string;
+};
+
+/** A label that a container, or its image, can carry. */
+export type DeclaredLabel<Value> = {
+  /** Without its prefix. */
+  readonly name: string;
+  readonly value: ValueKind<Value>;
+  /**
+   * Effect of the label where it comes from the image only. An image's author may say how its own container is
+   * treated. A label that gives rights, names other containers or replaces the owner's options is ignored.
+   */
+  readonly fromImage: 'counts' | 'ignored';
+  /** A sentence without a final period. */
+  readonly meaning: string;
+  readonly example: string;
+};
+
+/** The label of an option. Its meaning and example are the option's, unless given. */
+export type OptionLabel<Value> = Pick<DeclaredLabel<Value>, 'name' | 'value' | 'fromImage'> &
+  Partial<Pick<DeclaredLabel<Value>, 'meaning' | 'example'>> & {
+    /**
+     * `overrides`: the label decides where it is given. `restrains`: the label can add a restraint, and take one
+     * away only with `label-take-precedence`.
+     */
+    readonly effect: 'overrides' | 'restrains';
+    /** Completes the meaning that comes from the option: `0 for none`. */
+    readonly note?: string;
+  };
+
+export const optionGroups = {
+  selection: 'Selection',
+  update: 'Updates',
+  hooks: 'Lifecycle hooks',
+  when: 'Schedule',
+  state: 'State',
+  engine: 'Engine',
+  registry: 'Registries',
+  http: 'HTTP API',
+  remote: 'Connection to a running service',
+  notifications: 'Notifications',
+  output: 'Output and logs',
+  accepted: 'Accepted without effect',
+} as const;
+
+export type OptionGroup = keyof typeof optionGroups;
+
+/** The type of an option's value, from its declaration. */
+export type ValueOf<O> = O extends { readonly kind: 'boolean' }
+  ? boolean
+  : O extends { readonly kind: 'list' }
+    ? readonly string[]
+    : O extends { readonly kind: 'parsed'; readonly value: ValueKind<infer Value> }
+      ? Value
+      : O extends { readonly kind: 'choice'; readonly choices: readonly (infer C)[] }
+        ? C
+        : O extends { readonly kind: 'integer' | 'duration' }
+          ? O extends { readonly default: number }
+            ? number
+            : number | undefined
+          : O extends { readonly default: string }
+            ? string
+            : string | undefined;
+
+/** The values of a table of options, by their keys. */
+export type ValuesOf<Table> = { readonly [Key in keyof Table]: ValueOf<Table[Key]> };

@@ -1,0 +1,10 @@
+import type { DeclaredOption } from './option.ts';
+
+/**
+ * An option that says how containers are checked and updated, and the work that it has an effect on. `check`: each
+ * check; `selection`: also a list of the watched containers; `replacement`: also a rollback and a repair.
+ */
+export type Rule = DeclaredOption & { readonly usedBy: 'check' | 'selection' | 'update' | 'replacement' };
+
+/** A table of such options; the key of each is the name of its value in `ServiceSettings`. */
+export type Rules = Readonly<Record<string, Rule>>;

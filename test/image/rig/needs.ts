@@ -1,0 +1,17 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** Needs of the image suite that test/image/rig/install.mjs fetches. */
+export const needs = {
+  /** Node for the base image. */
+  node: `${root}test/nodes/node_modules/node-24/bin/node`,
+  /** Folder of docker-compose and docker-buildx. */
+  plugins: `${root}node_modules/.cache/upkeep-engines/cli-plugins`,
+  haproxy: '/usr/sbin/haproxy',
+  caddy: '/usr/bin/caddy',
+  jq: '/usr/bin/jq',
+};
+
+export const missing = Object.values(needs).filter((path) => !existsSync(path));
