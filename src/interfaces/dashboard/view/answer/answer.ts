@@ -18,7 +18,7 @@ export function paintAnswer(context: PageContext): void {
   const counts = countFleet(fleet, nowMs);
   const headline = headlineOf(fleet, counts, { nowMs, pastMs: isLive(context) ? undefined : context.readAtMs() });
   const title = byId('verdict');
-  title.className = `is-${headline.tone}`;
+  title.className = headline.tone === 'fine' ? '' : `is-${headline.tone}`;
   const [first] = title.children;
   if (first instanceof SVGElement && title.dataset['tone'] === headline.tone && title.lastElementChild !== null) {
     say(title.lastElementChild, headline.title);
