@@ -9,6 +9,8 @@ import { type HomeContainer, startHome } from './home.ts';
 export type Stage = {
   readonly service: WholeService;
   readonly context: BrowserContext;
+  /** The files of the page. */
+  readonly folder: string;
   /** A page that is signed in, at an address, once its rows are there. */
   readonly open: (options?: OpenOptions) => Promise<OpenPage>;
   readonly close: () => Promise<void>;
@@ -38,6 +40,7 @@ export async function startStage(
   return {
     service,
     context: browser.context,
+    folder: built.folder,
     open: (wanted) => openPage(browser.context, service.url, wanted),
     close: async () => {
       await browser.close();
@@ -56,7 +59,7 @@ export async function openPage(context: BrowserContext, url: string, options: Op
   await page.goto(`${url}/${at}`);
   await signIn(page, apiToken, events ?? '');
   await page.locator('#signin').waitFor({ state: 'hidden' });
-  await page.waitForFunction('document.querySelector("#table[aria-busy]") === null');
+  await page.locator('#table[aria-busy]').waitFor({ state: 'detached' });
   return Object.assign(page, watched);
 }
 

@@ -90,7 +90,7 @@ export async function startHttp(service: Service, { settings, ...parts }: SceneO
         filterDescription: 'All containers',
         scope: '',
       },
-      options: [{ name: 'cleanup', value: 'true', source: '--cleanup' }],
+      options: [{ name: 'cleanup', value: 'true', source: '--cleanup', meaning: 'Remove old images' }],
     }),
     runOptions: {
       cleanup: true,

@@ -11,6 +11,7 @@ import { createAsk } from './transport/client.ts';
 import { type Link, startLink } from './transport/link.ts';
 import { createTokens } from './transport/tokens.ts';
 import { paintAnswer } from './view/answer/answer.ts';
+import { pressCounts } from './view/answer/counts.ts';
 import { paintLink } from './view/answer/link-state.ts';
 import type { PageContext } from './view/context.ts';
 import { paintDrawer } from './view/drawer/drawer.ts';
@@ -53,7 +54,7 @@ export function startPage(): void {
     runs: reader.runs,
     options: reader.options,
     picked: new Set(),
-    act: { ...acts, pick, clearPicked, tryNow: () => link?.tryNow() },
+    act: { ...acts, pick, clearPicked, tryNow: () => (state === 'live' ? hearing.refresh() : link?.tryNow()) },
   };
   const table = createTable(context);
   const hearing = createHearing({
@@ -202,11 +203,13 @@ export function startPage(): void {
     paintPages();
     table.markOpen(address.page === 'containers' ? address.open : '');
     if (!isBuilt) return;
-    if (grouped !== address.group) {
+    pressCounts(context);
+    if (grouped === address.group) table.filter();
+    else {
       grouped = address.group;
       table.build();
-    } else table.filter();
-    paintAnswer(context);
+      paintAnswer(context);
+    }
     paintDrawer(context, wantsFocus);
   }
 

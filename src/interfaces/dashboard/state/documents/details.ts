@@ -60,7 +60,13 @@ function readVersions(entry: Json): Pick<Watched, 'version' | 'latestVersion'> {
 }
 
 /** What the other fields tell where there is no verdict; it is fresh only where the registry says the same digest. */
-function derivedVerdict({ stale, checked_at: checkedAt, update_available: isNewer, digest, latest_digest: latest }: Json) {
+function derivedVerdict({
+  stale,
+  checked_at: checkedAt,
+  update_available: isNewer,
+  digest,
+  latest_digest: latest,
+}: Json) {
   if (stale === true) return 'stale';
   if (textOf(checkedAt) === '') return undefined;
   if (isNewer === true) return 'held';

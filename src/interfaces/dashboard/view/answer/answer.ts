@@ -1,7 +1,7 @@
 import { countFleet } from '../../state/telling/count.ts';
 import { type Headline, headlineOf, type Part } from '../../state/telling/headline.ts';
 import { lastRunWords, nextRunWords } from '../../state/telling/runs.ts';
-import { writeAddress } from '../../state/address.ts';
+import { startAddress, writeAddress } from '../../state/address.ts';
 import { canUpdate, isLive, type PageContext } from '../context.ts';
 import { button } from '../parts/button.ts';
 import { icon } from '../parts/icon.ts';
@@ -41,7 +41,7 @@ const signs: Readonly<Record<Headline['tone'], string>> = { fine: 'check', bad: 
 
 function partNode(context: PageContext, { text, show, tone }: Part): Child {
   if (show === undefined) return text;
-  const href = writeAddress({ ...context.address(), open: '', show });
+  const href = writeAddress({ ...startAddress, show, group: context.address().group });
   return h('a', { class: tone === undefined ? undefined : `is-${tone}`, href }, text);
 }
 

@@ -16,8 +16,14 @@ export function paintCounts(context: PageContext, counts: Counts): void {
     node.hidden = kind === 'unchecked' && counts.unchecked === 0 && show !== 'unchecked';
     node.classList.toggle('none', counts[kind] === 0);
     node.classList.toggle('bad', kind === 'wrong' && counts.bad > 0);
-    node.setAttribute('aria-pressed', String(show === kind));
   }
+  pressCounts(context);
+}
+
+/** Shows which filter is on. */
+export function pressCounts(context: PageContext): void {
+  const { show } = context.address();
+  for (const [kind, node] of buttons) node.setAttribute('aria-pressed', String(show === kind));
 }
 
 function makeButton(context: PageContext, kind: (typeof shownKinds)[number]): HTMLButtonElement {

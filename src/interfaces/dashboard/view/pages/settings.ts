@@ -11,7 +11,7 @@ const groups = [
   ['containers', 'The containers of this page'],
   ['metrics', 'Last and next run, and the run under way'],
   ['history', 'Past runs'],
-  ['config', 'The options below'],
+  ['config', 'The options above'],
   ['events', 'Live updates; without it this page asks every 10 s'],
   ['check', 'The button Check'],
   ['update', 'The buttons Update, Try again and Roll back'],

@@ -1,6 +1,7 @@
 import type { PageContext } from '../context.ts';
 import { button } from '../parts/button.ts';
 import { byId, fill, h } from '../parts/node.ts';
+import { forget } from '../parts/repaint.ts';
 
 const nothing = {
   all: '',
@@ -20,6 +21,7 @@ export function paintNoMatch(context: PageContext, isEmpty: boolean): void {
   state.hidden = !isEmpty;
   if (!isEmpty) return;
   const { q, show } = context.address();
+  forget(state);
   fill(
     state,
     h('h2', {}, q === '' ? 'Nothing here' : `Nothing matches “${q}”`),
