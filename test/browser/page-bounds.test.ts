@@ -123,7 +123,7 @@ describeInBrowser('the files of the page', () => {
 });
 
 const markup = `<img src=x onerror="globalThis.hacked=1"><script>globalThis.hacked=1</script>`;
-const hostile = `${markup}"'\`\${7*7}{{7*7}}\u202Egnp.exe\u0000 https://example.com/`;
+const hostile = `${markup}"'\`\${7*7}{{7*7}}\u202Egnp.exe\u0000 https://example.com/\uD800`;
 
 describeInBrowser('hostile text', () => {
   test('shows as text in every field of every view', async () => {

@@ -13,10 +13,16 @@ describe('showOptions()', () => {
     });
     expect(shown).toHaveLength(optionEntries.filter(([, option]) => option.internal !== true).length);
     expect(shown).toContainEqual(expect.objectContaining({ name: 'cleanup', value: 'true', source: '--cleanup' }));
-    expect(shown).toContainEqual(expect.objectContaining({ name: 'stop-timeout', value: '1m30s', source: '--stop-timeout' }));
+    expect(shown).toContainEqual(
+      expect.objectContaining({ name: 'stop-timeout', value: '1m30s', source: '--stop-timeout' }),
+    );
     expect(shown).toContainEqual(expect.objectContaining({ name: 'scope', value: 'prod', source: 'WATCHTOWER_SCOPE' }));
-    expect(shown).toContainEqual(expect.objectContaining({ name: 'disable-containers', value: 'a,b', source: 'UPKEEP_DISABLE_CONTAINERS' }));
-    expect(shown).toContainEqual(expect.objectContaining({ name: 'host', value: 'tcp://engine:2375', source: 'DOCKER_HOST' }));
+    expect(shown).toContainEqual(
+      expect.objectContaining({ name: 'disable-containers', value: 'a,b', source: 'UPKEEP_DISABLE_CONTAINERS' }),
+    );
+    expect(shown).toContainEqual(
+      expect.objectContaining({ name: 'host', value: 'tcp://engine:2375', source: 'DOCKER_HOST' }),
+    );
     expect(shown).toContainEqual(expect.objectContaining({ name: 'monitor-only', value: 'false', source: 'default' }));
     expect(shown).toContainEqual(expect.objectContaining({ name: 'http-api-token', value: '', source: 'default' }));
   });

@@ -1,3 +1,4 @@
+import { encodedPart } from './state/address.ts';
 import type { Fleet } from './state/fleet/fleet.ts';
 import { capital, ended, plural } from './state/words/sentences.ts';
 import { objectOf, objectsOf, textOf } from './state/documents/reading.ts';
@@ -114,5 +115,5 @@ function reasonOf(reply: Exclude<Reply, { readonly kind: 'ok' }>): string {
 
 /** A name may be a pattern to the API, so what means more than itself is escaped: https://github.com/google/re2/wiki/Syntax */
 function encoded(name: string): string {
-  return encodeURIComponent(name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
+  return encodedPart(name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
 }

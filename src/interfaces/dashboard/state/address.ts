@@ -37,7 +37,12 @@ export function writeAddress({ page, open, show, group, q, engine }: Address): s
   if (engine !== '') params.set('engine', engine);
   const query = params.size === 0 ? '' : `?${params}`;
   if (page !== 'containers') return `#/${page}${query}`;
-  return `#/${open === '' ? '' : `c/${encodeURIComponent(open)}`}${query}`;
+  return `#/${open === '' ? '' : `c/${encodedPart(open)}`}${query}`;
+}
+
+/** A part of a URL; half a surrogate pair, which has no bytes, becomes the sign for what is lost. */
+export function encodedPart(text: string): string {
+  return encodeURIComponent(text.replaceAll(/\p{Surrogate}/gu, '\uFFFD'));
 }
 
 function split(text: string): readonly string[] {

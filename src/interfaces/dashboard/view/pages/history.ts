@@ -1,3 +1,4 @@
+import { startAddress, writeAddress } from '../../state/address.ts';
 import type { PastOutcome } from '../../state/documents/container.ts';
 import type { PastRun } from '../../state/documents/history.ts';
 import { triggerWords } from '../../state/telling/runs.ts';
@@ -145,7 +146,7 @@ function outcomeRow({ name, outcome, from, to, reason, downtimeMs }: PastOutcome
     'div',
     { class: `run-row is-${tone}` },
     h('span', { class: 'c-mark' }, icon(sign)),
-    h('a', { href: `#/c/${encodeURIComponent(name)}` }, name),
+    h('a', { href: writeAddress({ ...startAddress, open: name }) }, name),
     h('span', { class: 'ver' }, version),
     h('span', { class: 'why' }, reason === '' ? word : glued(`${word}: ${reason}`)),
     h('span', { class: 'down' }, downtimeMs === undefined ? '' : `down ${precise(downtimeMs)}`),
