@@ -14,7 +14,12 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/{support,lab,golden}/**/*.test.ts'],
+          include: [
+            'src/**/*.test.ts',
+            'sandbox/**/*.test.ts',
+            'test/*.test.ts',
+            'test/{support,lab,golden}/**/*.test.ts',
+          ],
           // A process for each of so many small files costs more than twice the tests themselves.
           isolate: false,
           pool: 'threads',

@@ -1,11 +1,15 @@
 import type { HostConfig } from '../../src/domain/container/container.ts';
-import { behaviours, type Behaviour } from '../base/behaviour.ts';
+import type { Behaviour, LogLine } from '../base/behaviour.ts';
 import type { Misbehaviour } from '../registry/registry-store.ts';
 
 /** A container of the demonstration. */
 export type DemoContainer = {
   readonly name: string;
   readonly image: string;
+  /** Of the image that it runs at the start. */
+  readonly version: string;
+  /** The compose project; none: it was started with `docker run`. */
+  readonly project?: string;
   /** `digest`: it is created from the digest; `build`: its image is in no registry. */
   readonly from?: 'digest' | 'build';
   readonly labels?: Readonly<Record<string, string>>;
@@ -16,29 +20,73 @@ export type DemoContainer = {
   readonly behaviour?: Behaviour;
 };
 
-/** In the order in which they are created. */
+/** A home server, in the order in which its containers are created. */
 export const demoContainers: readonly DemoContainer[] = [
   {
-    name: 'db',
-    image: 'postgres:16',
+    name: 'traefik',
+    image: 'traefik:v3',
+    version: '3.2.0',
+    project: 'edge',
+    host: { PortBindings: { '443/tcp': [{ HostPort: '443' }] } },
+  },
+  { name: 'vaultwarden', image: 'vaultwarden/server:latest', version: '1.32.4', behaviour: { stopMs: 200 } },
+  {
+    name: 'nextcloud-db',
+    image: 'mariadb:11.4',
+    version: '11.4.3',
+    project: 'cloud',
     healthcheck: true,
     behaviour: { stopMs: 400, health: { kind: 'healthy', afterMs: 800 } },
-    host: { Binds: ['db-data:/var/lib/postgresql/data'] },
+    host: { Binds: ['nextcloud-db:/var/lib/mysql'] },
   },
-  { name: 'cache', image: 'redis:7', from: 'digest' },
-  { name: 'api', image: 'ghcr.io/acme/api:2', labels: { 'upkeep.depends-on': 'db' }, behaviour: { stopMs: 200 } },
   {
-    name: 'web',
-    image: 'nginx:1.27',
-    labels: { 'upkeep.depends-on': 'api' },
-    host: { PortBindings: { '80/tcp': [{ HostPort: '8080' }] } },
+    name: 'nextcloud',
+    image: 'nextcloud:30-apache',
+    version: '30.0.1',
+    project: 'cloud',
+    labels: { 'upkeep.depends-on': 'nextcloud-db' },
   },
-  { name: 'worker', image: 'ghcr.io/acme/worker:latest' },
-  { name: 'shop', image: 'registry.example.com/shop:stable', healthcheck: true },
-  { name: 'vpn', image: 'qmcgaw/gluetun:v3', behaviour: { stopMs: 300 } },
-  { name: 'torrent', image: 'linuxserver/transmission:4.0.6', networkOf: 'vpn' },
-  { name: 'wiki', image: 'requarks/wiki:2', labels: { 'upkeep.monitor-only': 'true' } },
-  { name: 'tools', image: 'tools:dev', from: 'build' },
+  {
+    name: 'mosquitto',
+    image: 'eclipse-mosquitto:2',
+    version: '2.0.18',
+    project: 'home',
+    labels: { 'upkeep.monitor-only': 'true' },
+  },
+  {
+    name: 'home-assistant',
+    image: 'ghcr.io/home-assistant/home-assistant:stable',
+    version: '2024.11.2',
+    project: 'home',
+    labels: { 'upkeep.depends-on': 'mosquitto' },
+    behaviour: { stopMs: 300 },
+  },
+  { name: 'gluetun', image: 'qmcgaw/gluetun:v3', version: '3.39.0', project: 'media', behaviour: { stopMs: 300 } },
+  {
+    name: 'qbittorrent',
+    image: 'lscr.io/linuxserver/qbittorrent:latest',
+    version: '5.0.1',
+    project: 'media',
+    networkOf: 'gluetun',
+  },
+  { name: 'jellyfin', image: 'jellyfin/jellyfin:latest', version: '10.10.1', project: 'media' },
+  {
+    name: 'immich-postgres',
+    image: 'tensorchord/pgvecto-rs:pg14',
+    version: '0.2.0',
+    project: 'immich',
+    from: 'digest',
+  },
+  {
+    name: 'immich-server',
+    image: 'ghcr.io/immich-app/immich-server:release',
+    version: '1.118.2',
+    project: 'immich',
+    healthcheck: true,
+  },
+  { name: 'prometheus', image: 'prom/prometheus:v2', version: '2.55.0', project: 'monitoring' },
+  { name: 'grafana', image: 'grafana/grafana:latest', version: '11.2.2', project: 'monitoring' },
+  { name: 'blog', image: 'blog:local', version: '1.0.0', from: 'build' },
 ];
 
 /** Events of the demo before a check. */
@@ -48,48 +96,72 @@ export type DemoRound = {
   readonly trouble?: { readonly host: string; readonly misbehaviour: Misbehaviour; readonly story: string };
 };
 
-export type DemoRelease = { readonly image: string; readonly behaviour?: Behaviour; readonly story: string };
+export type DemoRelease = {
+  readonly image: string;
+  /** Default `patch`. */
+  readonly change?: 'minor' | 'patch';
+  readonly behaviour?: Behaviour;
+  readonly story: string;
+};
 
-/** Over and over again. */
+const stderr = (...texts: readonly string[]): readonly LogLine[] => texts.map((text) => ({ stream: 'stderr', text }));
+
+const failsItsMigration: Behaviour = {
+  exitsAfterMs: 0,
+  exitCode: 1,
+  logLines: stderr('Starting DB migrations', 'Error: migration failed: UNIQUE constraint failed: dashboard.uid'),
+};
+
+const staysUnhealthy: Behaviour = {
+  health: { kind: 'unhealthy', output: 'connect ECONNREFUSED 127.0.0.1:2283' },
+  logLines: stderr('Immich Server: waiting for the database'),
+};
+
+/** Over and over again. The first shows most: an update, and one that is taken back. */
 export const demoRounds: readonly DemoRound[] = [
   {
     releases: [
-      { image: 'nginx:1.27', story: 'a new release' },
-      { image: 'postgres:16', story: 'a new release; its volume stays' },
+      {
+        image: 'grafana/grafana:latest',
+        change: 'minor',
+        behaviour: failsItsMigration,
+        story: 'its migration of the database will fail',
+      },
+      { image: 'vaultwarden/server:latest', story: 'a good release' },
+      { image: 'traefik:v3', story: 'a good release' },
     ],
   },
   {
     releases: [
+      { image: 'grafana/grafana:latest', story: 'the migration is fixed' },
       {
-        image: 'ghcr.io/acme/worker:latest',
-        behaviour: behaviours.crashesAtStart,
-        story: 'a release that crashes at its start',
+        image: 'qmcgaw/gluetun:v3',
+        change: 'minor',
+        story: 'a good release; qbittorrent shares its network, so both move together',
       },
     ],
   },
   {
     releases: [
-      { image: 'ghcr.io/acme/worker:latest', story: 'the crash is fixed' },
-      { image: 'qmcgaw/gluetun:v3', story: 'a new release; torrent shares its network, so both move together' },
-    ],
-  },
-  {
-    releases: [
       {
-        image: 'registry.example.com/shop:stable',
-        behaviour: behaviours.neverHealthy,
-        story: 'a release that never becomes healthy',
+        image: 'ghcr.io/immich-app/immich-server:release',
+        change: 'minor',
+        behaviour: staysUnhealthy,
+        story: 'it will never become healthy',
       },
+      { image: 'mariadb:11.4', story: 'a good release; its volume stays' },
     ],
   },
   {
     releases: [
-      { image: 'registry.example.com/shop:stable', story: 'healthy again' },
-      { image: 'ghcr.io/acme/api:2', story: 'a new release' },
+      { image: 'ghcr.io/immich-app/immich-server:release', story: 'healthy again' },
+      { image: 'ghcr.io/home-assistant/home-assistant:stable', story: 'a good release' },
     ],
     trouble: { host: 'ghcr.io', misbehaviour: { kind: 'unreachable' }, story: 'does not answer, so nobody can tell' },
   },
   {
-    releases: [{ image: 'requarks/wiki:2', story: 'a new release, but wiki is only monitored; ghcr.io answers again' }],
+    releases: [
+      { image: 'eclipse-mosquitto:2', story: 'a good release, but mosquitto is only monitored; ghcr.io answers again' },
+    ],
   },
 ];

@@ -28,16 +28,16 @@ test('each round of the demonstration comes out as its story says, and every con
     const { containers } = await application.update({ images: [], containers: [], trigger: 'schedule' });
     const notable = containers.filter(({ outcome }) => outcome !== 'fresh');
     played.push(Object.fromEntries(notable.map(({ name, outcome }) => [name, outcome])));
-    expect(world.census()).toEqual({ containers: 10, running: 10 });
+    expect(world.census()).toEqual({ containers: 14, running: 14 });
   }
   world.close();
   expect(played).toEqual([
-    { web: 'updated', db: 'updated' },
-    { worker: 'rolled_back' },
-    { worker: 'updated', vpn: 'updated', torrent: 'restarted' },
-    { shop: 'rolled_back' },
-    { shop: 'updated', api: 'unknown', worker: 'unknown' },
-    { api: 'updated', wiki: 'skipped' },
-    { web: 'updated', db: 'updated', wiki: 'skipped' },
+    { grafana: 'rolled_back', vaultwarden: 'updated', traefik: 'updated' },
+    { grafana: 'updated', gluetun: 'updated', qbittorrent: 'restarted' },
+    { 'immich-server': 'rolled_back', 'nextcloud-db': 'updated' },
+    { 'home-assistant': 'unknown', 'immich-server': 'unknown' },
+    { 'home-assistant': 'updated', 'immich-server': 'updated', mosquitto: 'skipped' },
+    { grafana: 'rolled_back', vaultwarden: 'updated', traefik: 'updated', mosquitto: 'skipped' },
+    { grafana: 'updated', gluetun: 'updated', qbittorrent: 'restarted', mosquitto: 'skipped' },
   ]);
 });

@@ -5,7 +5,7 @@ import type { ContainerRecipe } from '../../src/domain/container/recipe/request/
 import type { Clock } from '../../src/domain/outside/outside.ts';
 import type { ServiceSettings } from '../../src/domain/settings/settings.ts';
 import type { Behaviour } from '../base/behaviour.ts';
-import { demoContainers, demoRounds, type DemoContainer } from './demo-script.ts';
+import { demoContainers, demoRounds, type DemoContainer, type DemoRelease } from './demo-script.ts';
 import { createSandboxEngine, realisticLatencyMs, type SandboxEngine } from '../engine/engine.ts';
 import { createSandboxRegistry } from '../registry/registry.ts';
 import type { RegistryStore } from '../registry/registry-store.ts';
@@ -43,10 +43,9 @@ export async function createDemoWorld(clock: Clock): Promise<DemoWorld> {
     nextRound: () => {
       healed?.();
       const { releases: published, trouble } = demoRounds[rounds++ % demoRounds.length] ?? { releases: [] };
-      for (const { image, behaviour } of published) releases.publish(image, behaviour);
+      const stories = published.map((release) => `${release.image} ${releases.publish(release)}: ${release.story}`);
       if (trouble !== undefined) store.misbehave(trouble.host, trouble.misbehaviour);
       healed = trouble && (() => store.behaveAgain(trouble.host));
-      const stories = published.map(({ image, story }) => `${image}: ${story}`);
       return trouble === undefined ? stories : [...stories, `${trouble.host} ${trouble.story}`];
     },
     census: () => {
@@ -58,28 +57,40 @@ export async function createDemoWorld(clock: Clock): Promise<DemoWorld> {
 }
 
 type Releases = {
-  /** The next version of an image. */
-  readonly publish: (image: string, behaviour?: Behaviour) => string;
-  readonly digestOf: (image: string) => string;
+  /** The next version of an image; returns it. */
+  readonly publish: (release: DemoRelease) => string;
+  /** Publishes the version of the beginning if there is none yet. */
+  readonly digestOf: (container: DemoContainer) => string;
 };
 
 function createReleases(store: RegistryStore): Releases {
-  const versions = new Map<string, number>();
+  const versions = new Map(demoContainers.map(({ image, version }) => [image, version]));
   const digests = new Map<string, string>();
-  const publish = (image: string, behaviour = usualBehaviourOf(image)) => {
-    const version = (versions.get(image) ?? 0) + 1;
+  const publish = (image: string, version: string, behaviour = usualBehaviourOf(image)) => {
     versions.set(image, version);
     const { digest } = store.publish(image, releaseOf(image, version, behaviour));
     digests.set(image, digest);
     return digest;
   };
-  return { publish, digestOf: (image) => digests.get(image) ?? publish(image) };
+  return {
+    publish: ({ image, change = 'patch', behaviour }) => {
+      const version = versionAfter(versions.get(image) ?? '0.0.0', change);
+      publish(image, version, behaviour);
+      return version;
+    },
+    digestOf: ({ image, version }) => digests.get(image) ?? publish(image, version),
+  };
 }
 
-function releaseOf(image: string, version: number, behaviour: Behaviour): Release {
+function versionAfter(version: string, change: 'minor' | 'patch'): string {
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
+  return change === 'minor' ? `${major}.${minor + 1}.0` : `${major}.${minor}.${patch + 1}`;
+}
+
+function releaseOf(image: string, version: string, behaviour: Behaviour): Release {
   const container = demoContainers.find((each) => each.image === image);
   return {
-    version: `${version}`,
+    version,
     behaviour,
     layers: [{ bytes: 28_000_000 }, { bytes: 9_000_000 }, { bytes: 1200 }],
     config: {
@@ -101,16 +112,16 @@ async function provideImage(
   releases: Releases,
   container: DemoContainer,
 ): Promise<void> {
-  const { image, from } = container;
-  if (from === 'build') control.addImage(image, releaseOf(image, 1, {}));
+  const { image, version, from } = container;
+  if (from === 'build') control.addImage(image, releaseOf(image, version, {}));
   else await engine.pullImage({ reference: referenceOf(container, releases) });
 }
 
 function bodyOf(container: DemoContainer, releases: Releases): ContainerRecipe['body'] {
-  const { labels = {}, host = {}, networkOf } = container;
+  const { name, project, labels = {}, host = {}, networkOf } = container;
   return {
     Image: referenceOf(container, releases),
-    Labels: labels,
+    Labels: { ...labels, ...(project !== undefined && composeLabels(project, name)) },
     HostConfig: {
       RestartPolicy: { Name: 'unless-stopped' },
       ...host,
@@ -119,8 +130,14 @@ function bodyOf(container: DemoContainer, releases: Releases): ContainerRecipe['
   };
 }
 
-function referenceOf({ image, from }: DemoContainer, releases: Releases): string {
+/** https://docs.docker.com/reference/compose-file/services/#labels */
+function composeLabels(project: string, service: string): Readonly<Record<string, string>> {
+  return { 'com.docker.compose.project': project, 'com.docker.compose.service': service };
+}
+
+function referenceOf(container: DemoContainer, releases: Releases): string {
+  const { image, from } = container;
   if (from === 'build') return image;
-  const digest = releases.digestOf(image);
+  const digest = releases.digestOf(container);
   return from === 'digest' ? `${image}@${digest}` : image;
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { CallOutcome } from '../../src/domain/outside/engine-writer.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import {
@@ -117,6 +118,8 @@ export function createCalls({ world, restart, faults, latencyMs, unreachable }: 
     let lose = () => {};
     const gone = new Promise<Failed>((resolve) => (lose = () => resolve(unknownOutcome)));
     if (signals.some(({ aborted }) => aborted)) lose();
+    // One for each call that is under way: more than Node's ten are no leak.
+    setMaxListeners(0, ...signals);
     for (const signal of signals) signal.addEventListener('abort', lose);
     try {
       if (restartHow !== undefined) await restart(restartHow);

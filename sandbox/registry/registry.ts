@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { DescribeRequest, Registry, RegistryCredentials, RemoteImage } from '../../src/domain/outside/registry.ts';
 import { choosePlatform } from '../../src/domain/reference/choose-platform.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
@@ -94,6 +95,8 @@ const earliestMs = Date.UTC(1980, 0, 2);
 async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   signal.throwIfAborted();
+  // All images of a check are asked about at once, with one signal.
+  setMaxListeners(0, signal);
   let onAbort: () => void = () => undefined;
   const aborted = new Promise<never>((_, reject) => {
     onAbort = () => reject(signal.reason as Error);

@@ -1,7 +1,7 @@
 import { type KeepUpdating } from '../domain/schedule/schedule.ts';
 import { type ServiceStatus } from '../domain/run/service-status.ts';
 import { type Request, type CheckRequest, type UpdateRequest } from '../domain/run/request.ts';
-import type { RecoveryReport } from '../domain/recovery/recovery-report.ts';
+import type { RecoveryReport } from '../domain/run/recovery-report.ts';
 import type { CheckReport } from './check/check.ts';
 import type { EventLog } from './events/event-log.ts';
 import type { HistoryEntry } from './events/history.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../test/support/sandbox-outside.ts';
+import type { ServiceEvent } from '../domain/run/event.ts';
 import type { Schedule } from '../domain/schedule/schedule.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings/settings.ts';
 import type { Application } from './application.ts';
@@ -194,6 +195,28 @@ describe('the application of a service', () => {
     await recovering;
     expect(seen).toEqual([false]);
     expect((await first).containers).toMatchObject([{ name: 'app', outcome: 'updated' }]);
+  });
+
+  test.each(['start', 'run'] as const)('what became of an interrupted update is announced by a %s', async (by) => {
+    const scene = createSandboxScene();
+    await run(scene, 'app');
+    scene.registry.store.publish('app:1', { version: '2' });
+    const dying = scene.startProcess(
+      scene.sandbox.connect({ faults: [{ at: 'startContainer', fault: { kind: 'crash', when: 'before' } }] }),
+    );
+    const request = { ...all, trigger: 'schedule' } as const;
+    await scene.clock.run(() =>
+      createApplication(dying.outside, defaultSettings)
+        .update(request)
+        .catch(() => []),
+    );
+    dying.connection.crash();
+    const application = await follow(scene);
+    const settled: ServiceEvent[] = [];
+    application.subscribe((event) => void (event.kind === 'earlier_updates_settled' && settled.push(event)));
+    await scene.clock.run<unknown>(() => (by === 'start' ? application.recover() : application.update(request)));
+    await scene.clock.run(() => application.recover());
+    expect(settled).toMatchObject([{ transactions: [{ containers: ['app'], result: 'undone' }] }]);
   });
 
   test('the inventory is not to be believed while the engine is away, and is again once it is back', async () => {

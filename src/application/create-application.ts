@@ -10,6 +10,7 @@ import { type Check, type CheckReport, createCheck } from './check/check.ts';
 import { checkAfterRepair, createLeftAlone } from './update/check-after-repair.ts';
 import { createEngineMirror } from './inventory/engine-mirror.ts';
 import { createEventLog } from './events/event-log.ts';
+import { shareEvents } from './engine/shared-events.ts';
 import { finishUpdate } from './self-update/finish-update.ts';
 import { createHistory } from './events/history.ts';
 import { createInventory } from './inventory/inventory.ts';
@@ -29,7 +30,7 @@ import { createUpdaterWarnings } from './check/updater-warnings.ts';
 /** Ties the use cases together: one lock for all that changes containers, one publisher for all that happens. */
 export function createApplication(world: Omit<Outside, 'publish'>, settings: ServiceSettings): Application {
   const { publish, subscribe } = createPublisher<ServiceEvent>(world.log);
-  const outside: Outside = { ...world, publish };
+  const outside: Outside = { ...world, engine: shareEvents(world.engine), publish };
   const { clock } = world;
   const lock = createUpdateLock();
   const repairs = countRepairs();
@@ -86,6 +87,8 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
           ...order,
         });
         leftAlone.note(report);
+        const { transactions } = report;
+        if (transactions.length > 0) publish({ kind: 'earlier_updates_settled', transactions });
         await self.look(signal);
         return report;
       } finally {

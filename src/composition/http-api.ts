@@ -54,6 +54,7 @@ export function apiOf(
     log.info('listening', { address, groups: http.groups.join(',') });
     return {
       address,
+      page: pageOf(address, http.groups),
       tokens: { api: textOf(http.token) ?? '', events: textOf(http.eventsToken) ?? '' },
       stop: async () => {
         await stop();
@@ -61,6 +62,10 @@ export function apiOf(
       },
     };
   };
+}
+
+function pageOf(address: string, groups: readonly string[]): string {
+  return groups.includes('dashboard') ? `${address}/` : `${address}/swagger/index.html`;
 }
 
 type ApiParts = Omit<Surroundings, 'terminal'> & {

@@ -21,13 +21,15 @@ export async function openNotifications(
   for (const warning of warnings) log.warn(warning);
   const { openNotifications: open } = await import('../application/notify/open-notifications.ts');
   const { createOutboxFile } = await import('../adapters/files/outbox-file.ts');
+  const { openStateFolder } = await import('../adapters/files/state-folder.ts');
   const { runEventData } = await import('../interfaces/json/run-event.ts');
   const { folder } = settings.state;
+  const state = folder === undefined ? undefined : await openStateFolder(folder, log);
   const notifications = await open({
     targets,
     settings: settings.notifications,
     composer,
-    store: folder === undefined ? undefined : createOutboxFile(folder, log),
+    store: state && createOutboxFile(state.path, log),
     engine,
     clock,
     log,
@@ -43,7 +45,7 @@ export async function openNotifications(
     ...notifications,
     close: async () => {
       await Promise.all([notifications.close(), closeHomeAssistants()]);
-      await Promise.all(targets.map((target) => target.close()));
+      await Promise.all([...targets.map((target) => target.close()), state?.close()]);
     },
     announceStart: async (start: ServiceStart) => {
       const engineApiVersion = await engine.info(AbortSignal.timeout(2000)).then(

@@ -113,7 +113,7 @@ describe('upkeep demo', () => {
     ]) {
       expect([path, (await ask(url, path, { token: api })).status]).toEqual([path, 200]);
     }
-    expect((await ask(url, '/v1/containers', { token: api })).json().count).toBe(10);
+    expect((await ask(url, '/v1/containers', { token: api })).json().count).toBe(14);
     const reader = await followEvents(url, { headers: { authorization: `Bearer ${events}` } });
     await reader.until((text) => text.includes('event: scan_started'));
     demo.child.kill('SIGTERM');

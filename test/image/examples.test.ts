@@ -75,11 +75,11 @@ describeImage('the examples', (lab) => {
 
   test('the CI job prints what became of the container, and fails for an unknown container and a refused token', async () => {
     const address = await startDemo();
-    const known = runJob(address, { CONTAINER: 'tools' });
+    const known = runJob(address, { CONTAINER: 'blog' });
     expect([known.status, known.stderr]).toEqual([0, '']);
-    expect(known.stdout).toMatch(/^tools: fresh/);
+    expect(known.stdout).toMatch(/^blog: fresh/);
     expect(runJob(address, { CONTAINER: 'nobody' }).status).not.toBe(0);
-    const refused = runJob(address, { CONTAINER: 'tools', UPKEEP_TOKEN: 'wrong' });
+    const refused = runJob(address, { CONTAINER: 'blog', UPKEEP_TOKEN: 'wrong' });
     expect(refused.status).not.toBe(0);
     expect(refused.stdout).toContain('invalid or missing authentication token');
   });

@@ -154,18 +154,18 @@ describe('upkeep demo', () => {
     } = await runUpkeep(['demo', '--rounds', '1'], { env: { DOCKER_HOST: 'nonsense' } });
     expect([code, err.split('\n')]).toEqual([0, [expect.stringContaining('"msg":"listening"'), '']]);
     expect(out).toContain('touches no real container');
-    expect(out).toMatch(/^Round 1\n {2}nginx:1\.27: a new release$/m);
-    expect(out).toMatch(/^web: updated \(down for \d+ms(?:, \d+ms of it stopping)?\)$/m);
-    expect(out).toMatch(/^Rounds: 1; replaced: 2; brought back: 0; failed: 0; 10 of 10 containers are running$/m);
+    expect(out).toMatch(/^Round 1\n(?: {2}.*\n)* {2}traefik:v3 3\.2\.1: a good release$/m);
+    expect(out).toMatch(/^traefik: updated \(down for \d+ms(?:, \d+ms of it stopping)?\)$/m);
+    expect(out).toMatch(/^Rounds: 1; replaced: 2; brought back: 1; failed: 0; 14 of 14 containers are running$/m);
   });
 
   test('ends cleanly with Ctrl-C', async () => {
     const demo = startUpkeep(['demo']);
-    await demo.seen('web: update available');
+    await demo.seen('traefik: update available');
     demo.child.kill('SIGINT');
     const { code, stdout: out } = await demo.ended;
     expect(code).toBe(0);
-    expect(out).toMatch(/10 of 10 containers are running\n$/);
+    expect(out).toMatch(/14 of 14 containers are running\n$/);
   });
 
   test('survives a reader that has gone', () => {
@@ -178,11 +178,11 @@ describe('upkeep demo', () => {
   test.skipIf(!hasScript())('draws a table on a terminal, in colours unless NO_COLOR is set', async () => {
     const [coloured, plain, dumb] = await Promise.all(['', 'NO_COLOR=1', 'TERM=dumb'].map(onTerminal));
     expect(coloured).toContain('\u001b[32m');
-    expect(coloured?.split('\u001b[J').at(-1)).toMatch(/CONTAINER[^]*nginx:1\.27[^]*updated[^]*10 of 10 containers/);
+    expect(coloured?.split('\u001b[J').at(-1)).toMatch(/CONTAINER[^]*traefik:v3[^]*updated[^]*14 of 14 containers/);
     expect(plain).not.toContain('\u001b[3');
     expect(plain).toContain('\u001b[J');
     expect(dumb).not.toContain('\u001b');
-    expect(dumb).toContain('web: updated');
+    expect(dumb).toContain('traefik: updated');
   });
 });
 

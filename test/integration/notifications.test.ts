@@ -196,6 +196,47 @@ describeInLab('notifications of what happens on a real engine', (lab) => {
     expect(textsOf(notified)).toEqual([notified.asked[0]?.text]);
   });
 
+  test('of two processes with one --state-dir the second keeps nothing and says so, and the next one takes over', async () => {
+    const [first, second] = [await receiver(), await receiver()];
+    const folder = stateDir();
+    first.answer = () => 'hang';
+    const begin = (notified: Notified) =>
+      startUpkeep(['run', '--interval', '1h', ...common, '--state-dir', folder, '--notification-url', notified.url], {
+        socket,
+      });
+    const holder = begin(first);
+    onTestFinished(() => void holder.child.kill('SIGKILL'));
+    await first.askedTimes(1);
+    const other = begin(second);
+    await second.askedTimes(1);
+    other.child.kill('SIGTERM');
+    const { stderr } = await other.ended;
+    expect(stderr.match(/Nothing is kept in the folder .* another Upkeep keeps its state there/g)).toHaveLength(1);
+    expect(textsOf(second)).toHaveLength(1);
+    expect(readFileSync(join(folder, 'outbox.jsonl'), 'utf8').match(/"kind":"put"/g)).toHaveLength(1);
+    holder.child.kill('SIGKILL');
+    await holder.ended;
+    first.answer = () => 200;
+    const next = begin(first);
+    await first.askedTimes(3);
+    next.child.kill('SIGTERM');
+    expect((await next.ended).stderr).not.toContain('Nothing is kept');
+    expect(textsOf(first)).toEqual([first.asked[0]?.text, expect.stringContaining('has started')]);
+  });
+
+  test('what became of an update that was killed is told by the next start', async () => {
+    const notified = await receiver();
+    await stale('web');
+    const killed = startUpkeep(['update', 'web', '--health-window', '1m'], { socket });
+    await killed.seen('checking health');
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+    const { stderr } = await once(notified.url);
+    expect(textsOf(notified), stderr).toEqual([
+      expect.stringMatching(/^Of earlier updates: 1 (undone|finished)\n\n- (Undid|Finished) the update of web/),
+    ]);
+  });
+
   test('a restart with a full outbox sends all of it in order, after a torn last line too', async () => {
     const notified = await receiver();
     const folder = stateDir();

@@ -41,6 +41,7 @@ const receiverNeeds = [
   ['mosquitto_passwd', 'mosquitto'],
   ['/usr/bin/python3', 'python3'],
   ['/usr/lib/python3/dist-packages/aiosmtpd/smtp.py', 'python3-aiosmtpd'],
+  ['/usr/lib/dovecot/submission-login', 'dovecot-submissiond'],
 ];
 
 const benchNeeds = [['wrk', 'wrk']];

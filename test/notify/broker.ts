@@ -85,7 +85,7 @@ export async function startBroker(options: BrokerOptions = {}): Promise<MqttBrok
 }
 
 /** Nobody else takes it in the moment between. */
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);

@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { describe } from 'vitest';
 
-/** Of Debian's packages mosquitto, mosquitto-clients and python3-aiosmtpd: test/lab/install.mjs. */
+/** Of Debian's packages mosquitto, mosquitto-clients, python3-aiosmtpd and dovecot-submissiond: test/lab/install.mjs. */
 const needs = [
   '/usr/sbin/mosquitto',
   '/usr/bin/mosquitto_sub',
   '/usr/bin/python3',
   '/usr/lib/python3/dist-packages/aiosmtpd/smtp.py',
+  '/usr/lib/dovecot/submission-login',
 ];
 
 /** Fails in CI and is skipped elsewhere, with a notice, where there is no mail server or broker. */

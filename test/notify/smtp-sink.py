@@ -69,7 +69,8 @@ async def main():
             hostname="sink",
             tls_context=starttls,
             authenticator=login,
-            auth_require_tls=False,
+            # A relay offers no login on a plain connection.
+            auth_require_tls=bool(options.get("relay")),
             auth_required=bool(options.get("login")),
         )
 

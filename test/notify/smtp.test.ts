@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { Message, SendOutcome } from '../../src/domain/notification/message.ts';
 import { aMessage, startRig } from '../support/notify-rig.ts';
 import { describeWithReceivers as describe } from './describe-with-receivers.ts';
+import { startSubmission } from './dovecot.ts';
 import { startProgram, type Program } from './program.ts';
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
@@ -30,7 +31,7 @@ async function startSink(options: Readonly<Record<string, boolean>> = {}): Promi
 }
 
 /** To the sink; `HOST` in the URL is its address. */
-async function send(sink: Sink, url: string, message: Partial<Message> = {}): Promise<SendOutcome> {
+async function send(sink: Pick<Sink, 'port'>, url: string, message: Partial<Message> = {}): Promise<SendOutcome> {
   const rig = await startRig(() => 'drop');
   return rig.send(url.replace('HOST', `127.0.0.1:${sink.port}`), message);
 }
@@ -155,6 +156,29 @@ describe('the login', () => {
     const elsewhere = `smtp://me:${password}@[::ffff:127.0.0.1]:${sink.port}/?${addresses}`;
     const outcome = await rig.send(elsewhere);
     expect(outcome).toMatchObject({ kind: 'failed', reason: expect.stringContaining('not encrypted') });
+  });
+});
+
+describe('the login at Dovecot', () => {
+  const secure = `${addresses}&requirestarttls=yes`;
+  const sinceEpoch = () => Math.floor(Date.now() / 1000);
+
+  test.each(['Plain', 'Login', 'CRAMMD5', 'OAuth2'])('works by %s', async (auth) => {
+    await using sink = await startSink({ relay: true });
+    await using dovecot = await startSubmission({ password, relayPort: sink.port });
+    const secret = auth === 'OAuth2' ? dovecot.tokenUntil(sinceEpoch() + 600) : password;
+    const outcome = await send(dovecot, `smtp://me:${secret}@HOST/?${secure}&auth=${auth}`, { text: 'hello' });
+    expect(outcome).toMatchObject({ kind: 'sent' });
+    expect((await sink.mail()).raw).toContain('hello');
+  });
+
+  test.each(['Plain', 'CRAMMD5', 'OAuth2'])('that is wrong is told as that, by %s too', async (auth) => {
+    await using sink = await startSink({ relay: true });
+    await using dovecot = await startSubmission({ password, relayPort: sink.port });
+    const secret = auth === 'OAuth2' ? dovecot.tokenUntil(sinceEpoch() - 600) : 'wr0ng-Pa55word';
+    const outcome = await send(dovecot, `smtp://me:${secret}@HOST/?${secure}&auth=${auth}`);
+    expect(outcome).toMatchObject({ kind: 'failed', failure: 'auth' });
+    expect(JSON.stringify(outcome)).not.toContain(secret);
   });
 });
 

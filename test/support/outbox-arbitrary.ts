@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Message } from '../../src/domain/notification/message.ts';
+import { headings, type Message } from '../../src/domain/notification/message.ts';
 import type { OutboxRecord } from '../../src/domain/notification/outbox/record.ts';
 
 /** A short message, created at the beginning of time unless told. */
@@ -11,7 +11,20 @@ const target = fc.constantFrom('a', 'b');
 const id = fc.constantFrom('1', '2', '3', '4');
 const timeMs = fc.integer({ min: 0, max: 1_000_000 });
 
-const anyMessage = fc.record({
+const anyItem = fc.record({
+  about: fc.constantFrom('web', 'db', 'start'),
+  level: fc.constantFrom('info' as const, 'warn' as const),
+  text: fc.string(),
+  markdown: fc.string(),
+  atMs: timeMs,
+});
+
+export const anySections = fc.array(
+  fc.record({ heading: fc.constantFrom(...headings), items: fc.array(anyItem, { maxLength: 3 }) }),
+  { maxLength: 3 },
+);
+
+const anyPlainMessage = fc.record({
   id,
   title: fc.string(),
   text: fc.string({ unit: 'grapheme' }),
@@ -22,6 +35,11 @@ const anyMessage = fc.record({
   createdAtMs: timeMs,
   isRepeat: fc.constant(false),
 });
+
+const anyMessage = fc.oneof(
+  anyPlainMessage,
+  fc.tuple(anyPlainMessage, anySections).map(([message, sections]) => ({ ...message, sections })),
+);
 
 const anyRecord: fc.Arbitrary<OutboxRecord> = fc.oneof(
   fc.record({ kind: fc.constant('put' as const), target, message: anyMessage, dueAtMs: timeMs }),

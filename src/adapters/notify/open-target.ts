@@ -77,7 +77,7 @@ async function sendParts(
   message: Message,
   { exchange, taken, signal }: Conversation,
 ): Promise<string> {
-  const parts = requests(message);
+  const parts = await requests(message, exchange, signal);
   const refusals = new Map<string, Refused>();
   let words = '';
   for (const [index, part] of parts.entries()) {

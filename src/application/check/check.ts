@@ -16,6 +16,7 @@ import {
   type UnmatchedFilter,
   type WatchedContainer,
 } from '../../domain/check/selection.ts';
+import type { Cooldown } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { judgeAlone } from '../../domain/check/staleness.ts';
 import { type Staleness, type Subject, undecided, type Verdict } from '../../domain/check/verdict.ts';
@@ -67,6 +68,8 @@ export type CheckedContainer = {
   readonly pullDigest: Digest | undefined;
   /** End of the cooldown, milliseconds since the epoch; undefined without a cooldown. */
   readonly eligibleAtMs: number | undefined;
+  /** Of the newest version, whether it is over or not; undefined: there is none. */
+  readonly cooldown?: Cooldown;
   /** Present when the check failed; then the status is `unknown`. */
   readonly error: string | undefined;
   /** A failure of the newest version in this container, also where it is to be tried again. */
@@ -245,7 +248,7 @@ function describe(
   noPull: boolean,
 ): CheckedContainer {
   const { status, reason, digest, latestDigest, latestImageId, error, eligibleAtMs, failedVersion } = verdict;
-  const { insteadDigest = latestDigest } = verdict;
+  const { insteadDigest = latestDigest, cooldown } = verdict;
   return {
     id,
     name,
@@ -260,6 +263,7 @@ function describe(
     latestImageId,
     pullDigest: noPull ? undefined : insteadDigest,
     eligibleAtMs,
+    ...(cooldown && { cooldown }),
     error,
     failedVersion,
   };

@@ -7,6 +7,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import { printable } from '../../domain/text/printable.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { type Manners, mannersOf } from './manners.ts';
+import { type ContainerWatch, watchContainer } from './container-watch.ts';
 import { askProbe, titleOfProbe, whyNotAskable } from './probe.ts';
 
 export type GateVerdict =
@@ -31,7 +32,22 @@ export async function passGate(
   outside: Outside,
   settings: ServiceSettings,
   id: string,
-  { restartsBefore, signal }: GateOptions = {},
+  options: GateOptions = {},
+): Promise<GateVerdict> {
+  const watch = await watchContainer(outside, id, options.signal);
+  try {
+    return await watchedGate(outside, settings, id, watch, options);
+  } finally {
+    await watch.close();
+  }
+}
+
+async function watchedGate(
+  outside: Outside,
+  settings: ServiceSettings,
+  id: string,
+  watch: ContainerWatch,
+  { restartsBefore, signal }: GateOptions,
 ): Promise<GateVerdict> {
   const { engine, clock } = outside;
   const first = await engine.inspectContainer(id);
@@ -39,7 +55,8 @@ export async function passGate(
   const restarts = restartsBefore ?? first.restartCount;
   const manners = mannersOf(first, settings);
   const wasSeenWell = isAlive(first.state.status);
-  const alreadyUpMs = await upSince(outside, first);
+  const { nowMs, abilities } = await engine.info();
+  const alreadyUpMs = upSince(first, nowMs);
   const begunAt = clock.monotonicMs();
   const { healthProbe } = manners;
   const unaskable = await whyNotAskable(outside, healthProbe, first);
@@ -47,7 +64,7 @@ export async function passGate(
     const reason = `its ${titleOfProbe(healthProbe)} cannot be asked: ${unaskable.why}`;
     return { kind: 'failed', reason, ownFault: false, wasSeenWell };
   }
-  const runHealthcheck = await createHealthcheckRuns(outside, first);
+  const runHealthcheck = abilities.probesHealth ? undefined : createHealthcheckRuns(outside, first);
   const windowMs = Math.max(0, manners.gateWindowMs - alreadyUpMs);
   const totalMs = Math.max(
     healthDeadlineMs(first.settings.Config.Healthcheck, manners),
@@ -62,7 +79,7 @@ export async function passGate(
     if (failure !== undefined) return { kind: 'failed', ...failure, wasSeenWell };
     const elapsedMs = clock.monotonicMs() - begunAt;
     const { health } = container.state;
-    if (health === 'starting') await runHealthcheck();
+    if (health === 'starting') await runHealthcheck?.();
     const isWell = elapsedMs >= windowMs && health !== 'starting';
     if (isWell) {
       lastAnswer = await askProbe(outside, healthProbe, container, Math.max(1000, deadlineMs - elapsedMs));
@@ -75,23 +92,20 @@ export async function passGate(
       const reason = `${what} within ${Math.round((deadlineMs + alreadyUpMs) / 1000)} s${why}`;
       return { kind: 'failed', reason, ownFault: true, wasSeenWell };
     }
-    const leftMs = windowMs - elapsedMs;
-    await pause(clock, isWell ? probePollMs : leftMs > 0 ? Math.min(pollMs, leftMs) : pollMs, signal);
+    await watch.pause(nextLookMs({ isWell, isProbing: runHealthcheck !== undefined, leftMs: windowMs - elapsedMs }));
     if (signal?.aborted) return { ...calledOff, wasSeenWell };
   }
 }
 
+/** The events tell of an end at once: the next look is at the end of the window, or where an event may be missing. */
+function nextLookMs({ isWell, isProbing, leftMs }: { isWell: boolean; isProbing: boolean; leftMs: number }): number {
+  if (isWell) return probePollMs;
+  if (isProbing) return leftMs > 0 ? Math.min(pollMs, leftMs) : pollMs;
+  return leftMs > 0 ? leftMs : healthPollMs;
+}
+
 /** Nobody needs the verdict any more. */
 export const calledOff = { kind: 'failed', reason: 'its proof was called off', ownFault: false } as const;
-
-/** Ends early, and does not throw, when the signal aborts. */
-async function pause(clock: Outside['clock'], ms: number, signal: AbortSignal | undefined): Promise<void> {
-  try {
-    await clock.sleep(ms, signal);
-  } catch (error) {
-    if (!signal?.aborted) throw error;
-  }
-}
 
 /**
  * Verdict for a container with `--rm` that is gone: without events, the engine keeps neither its exit code
@@ -104,11 +118,7 @@ export const endedAndGone = {
 } as const;
 
 /** Where the engine leaves HEALTHCHECKs to others: runs one in the intervals that it asks for, the first one at once. */
-async function createHealthcheckRuns(
-  { engine, clock }: Outside,
-  { id, settings }: Container,
-): Promise<() => Promise<void>> {
-  if ((await engine.info()).abilities.probesHealth) return () => Promise.resolve();
+function createHealthcheckRuns({ engine, clock }: Outside, { id, settings }: Container): () => Promise<void> {
   const intervalMs = (settings.Config.Healthcheck?.Interval || defaultIntervalNs) / 1e6;
   let dueMs = clock.monotonicMs();
   return async () => {
@@ -121,8 +131,11 @@ async function createHealthcheckRuns(
 /** https://docs.docker.com/reference/dockerfile/#healthcheck */
 const defaultIntervalNs = 30e9;
 
-/** Short against the start of a container (about 200 ms), long against an inspect call (1 ms). */
+/** Interval of looks at a HEALTHCHECK that Upkeep runs itself: short against the start of a container. */
 const pollMs = 250;
+
+/** Interval of looks at a health that the engine tells of by an event. */
+const healthPollMs = 2000;
 
 /** From one answer of a probe to the next question. */
 const probePollMs = 1000;
@@ -170,11 +183,9 @@ function probeWords(output: string, { Config }: ContainerSettings): string {
 const longestProbeWords = 300;
 
 /** After a crash of ours, the time that a successor has been up already counts; a clock that jumped back does not. */
-async function upSince({ engine }: Outside, { state }: Container): Promise<number> {
+function upSince({ state }: Container, nowMs: number): number {
   const startedAtMs = Date.parse(state.startedAt);
-  if (Number.isNaN(startedAtMs)) return 0;
-  const { nowMs } = await engine.info();
-  return Math.max(0, nowMs - startedAtMs);
+  return Number.isNaN(startedAtMs) ? 0 : Math.max(0, nowMs - startedAtMs);
 }
 
 /**

@@ -62,6 +62,29 @@ describe('the delivery', () => {
     expect(delivery.status()).toMatchObject([{ retried: 1 }, { sent: 1 }]);
   });
 
+  test('what waits for a time of the day comes at it, whichever way somebody sets the clock meanwhile', async () => {
+    const hourMs = 3_600_000;
+    const clock = createFakeClock();
+    const target = createTestTarget('ops');
+    const delivery = await open({ clock, targets: [target] });
+    const put = (id: string) =>
+      delivery.put({ target: 'ops', message: message(id, clock), dueAtMs: clock.nowMs() + 8 * hourMs, hold: 'digest' });
+    put('1');
+    await clock.advance(hourMs);
+    clock.jumpWallClock(7 * hourMs);
+    await clock.advance(60_000);
+    expect(target.received.map(({ id }) => id)).toEqual(['1-due']);
+    put('2');
+    await clock.advance(hourMs);
+    clock.jumpWallClock(-10 * hourMs);
+    await clock.advance(16 * hourMs);
+    expect(target.received).toHaveLength(1);
+    await clock.advance(hourMs);
+    expect(target.received.map(({ id }) => id)).toEqual(['1-due', '2-due']);
+    await delivery.close();
+    expect(clock.sleepers()).toBe(0);
+  });
+
   test('an end waits for at most five seconds, and keeps in the file what it could not send', async () => {
     const clock = createFakeClock();
     const targets = ['a', 'b'].map((name) => createTestTarget(name, () => new Promise<SendOutcome>(() => undefined)));

@@ -77,6 +77,7 @@ export function gatherRuns(onEnd: (run: GatheredRun) => void): (event: ServiceEv
       case 'scan_skipped':
       case 'pull_progress':
       case 'phase_entered':
+      case 'earlier_updates_settled':
         break;
     }
   };

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { containerOutcome, session } from '../../../test/support/fake-application.ts';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { createTestLog, createTestTarget } from '../../../test/support/notify-scene.ts';
+import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Target } from '../../domain/notification/message.ts';
 import type { Composer } from '../../domain/notification/run-facts.ts';
@@ -20,6 +21,10 @@ const composer: Composer = {
     return text === '' || (least === 'error' && !isBad)
       ? undefined
       : { title: 'T', text, level: isBad ? 'error' : 'info', lines: [] };
+  },
+  repairs({ transactions }) {
+    const text = transactions.map(({ containers, result }) => `${result} ${containers.join('+')}`).join(', ');
+    return { title: 'T', text, level: 'warn', lines: [] };
   },
 };
 
@@ -136,6 +141,21 @@ describe('the notifier', () => {
     expect(posts.at(-1)?.hold).toBeUndefined();
   });
 
+  test('takes a message into parts only where it waits to go out with others', async () => {
+    const sections = [{ heading: 'Updated', items: [] }] as const;
+    const inParts: Composer = {
+      ...composer,
+      run: (...args) => {
+        const draft = composer.run(...args);
+        return draft && { ...draft, sections };
+      },
+    };
+    const [waiting, now] = [scene({ digest: () => 5e12 }, { composer: inParts }), scene({}, { composer: inParts })];
+    for (const { run } of [waiting, now]) await run([updated('web')]);
+    expect(waiting.posts[0]?.message.sections).toEqual(sections);
+    expect(now.posts[0]?.message).not.toHaveProperty('sections');
+  });
+
   test('tells of a run that failed as a whole, and of a start that failed for the same reason no second time', async () => {
     const { notifier, said } = scene();
     notifier.hear({ kind: 'scan_started', runId: 'r', purpose: 'update', trigger: 'start', atMs: 0 });
@@ -146,6 +166,20 @@ describe('the notifier', () => {
     notifier.failed(new Error('gone'));
     await notifier.settled();
     expect(said()).toHaveLength(4);
+  });
+
+  test('tells of earlier updates that came to their end each time, and of those still open once', async () => {
+    const watching: Target = { ...createTestTarget('hc'), hearsStart: true };
+    const { notifier, said } = scene({}, { targets: [createTestTarget('ops'), watching] });
+    const settled = (...transactions: readonly RecoveredTransaction[]) =>
+      notifier.hear({ kind: 'earlier_updates_settled', transactions });
+    const undone: RecoveredTransaction = { containers: ['web', 'db'], result: 'undone', reason: 'interrupted' };
+    const open: RecoveredTransaction = { containers: ['tv'], result: 'left', reason: 'busy for 3 s', isPending: true };
+    settled(undone, open);
+    settled(undone, { ...open, reason: 'busy for 7 s' });
+    settled({ ...open, looksAlike: true }, { ...open, reason: 'busy for 9 s' });
+    settled({ containers: ['tv'], result: 'failed', reason: 'no space' });
+    expect(said()).toEqual(['ops: undone web+db, left tv', 'ops: undone web+db', 'ops: failed tv']);
   });
 
   test('tells of a check in the style of the Watchtower family alone', async () => {

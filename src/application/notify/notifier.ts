@@ -1,8 +1,9 @@
 import { describeError } from '../../domain/errors.ts';
+import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { boundedDraft } from '../../domain/notification/bounded-draft.ts';
 import { type Release, releaseOf } from '../../domain/notification/outbox/calm.ts';
-import { findingOf, isHappening, isNews } from '../../domain/notification/findings.ts';
+import { findingOf, findingOfRepair, isHappening, isNews } from '../../domain/notification/findings.ts';
 import type { Message, MessageLevel, Target } from '../../domain/notification/message.ts';
 import { partOfRun } from '../../domain/notification/part-of-run.ts';
 import { isFor, leastLevelOf, watchesRuns } from '../../domain/notification/routing.ts';
@@ -94,6 +95,24 @@ export function createNotifier(parts: NotifierParts): Notifier {
     post(target, (least) => composer.run(own, least), { id: facts.runId, ...event });
   }
 
+  /** Who it is to be told by the label of a container is known in a run only. */
+  function tellRepairs(transactions: readonly RecoveredTransaction[]): void {
+    const keys: string[] = [];
+    const told = transactions.filter((transaction) => {
+      if (transaction.looksAlike) return false;
+      const finding = findingOfRepair(transaction);
+      if (finding === undefined) return true;
+      const isNew = isNews(finding, delivery.foundAtMs(finding.key), clock.nowMs());
+      if (isNew) keys.push(finding.key);
+      return isNew || settings.repeat;
+    });
+    if (told.length === 0) return;
+    const [facts, id] = [{ transactions: told, atMs: clock.nowMs() }, newId()];
+    for (const target of targets)
+      if (!watchesRuns(target)) post(target, (least) => composer.repairs(facts, least), { id });
+    if (keys.length > 0) delivery.noteFound(keys);
+  }
+
   function newsIn({ containers }: Pick<RunFacts, 'containers'>): News {
     const news = new Set<string>();
     const keys: string[] = [];
@@ -125,13 +144,17 @@ export function createNotifier(parts: NotifierParts): Notifier {
   }
 
   function put(target: Target, draft: Draft, of: About, release: Release = { dueAtMs: clock.nowMs() }): void {
-    const message: Message = { ...boundedDraft(draft), ...of, createdAtMs: clock.nowMs(), isRepeat: false };
+    // Only a message that waits for others is taken apart again.
+    const { sections, ...whole } = boundedDraft(draft);
+    const parts = release.hold === undefined || sections === undefined ? {} : { sections };
+    const message: Message = { ...whole, ...parts, ...of, createdAtMs: clock.nowMs(), isRepeat: false };
     delivery.put({ target: target.name, message, ...release });
   }
 
   return {
     hear(event) {
       if (event.kind === 'scan_started' && event.purpose === 'update') tellBegin(event);
+      if (event.kind === 'earlier_updates_settled') tellRepairs(event.transactions);
       gather(event);
     },
     started(facts) {

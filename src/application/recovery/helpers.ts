@@ -72,10 +72,14 @@ export async function concludeHelper(outside: Outside, helper: Helper, own: Cont
   const to = versionOf(after, order.newImageId);
   const fields = { container: order.name, image: order.reference, from: order.oldImageId, to: order.newImageId };
   const reading = readJournal(own.labels);
+  const settled = (result: 'finished' | 'undone', reason: string) =>
+    outside.publish({ kind: 'earlier_updates_settled', transactions: [{ containers: [order.name], result, reason }] });
   if (own.id === order.oldId) {
     log.warn(`Upkeep itself was not updated from ${from} to ${to}, and runs as it did`, { ...fields, helper: words });
+    settled('undone', `Upkeep itself was to go from ${from} to ${to}, and runs as it did`);
   } else if (reading.kind === 'journal' && reading.journal.transaction === order.transaction) {
     log.info(`Upkeep itself was updated from ${from} to ${to}`, fields);
+    settled('finished', `Upkeep itself went from ${from} to ${to}`);
   }
 }
 

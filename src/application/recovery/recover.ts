@@ -1,6 +1,6 @@
 import type { EngineInfo } from '../../domain/outside/engine-reader.ts';
 import type { MemberFacts } from '../../domain/transaction/facts.ts';
-import { type RecoveryReport, type RecoveredTransaction } from '../../domain/recovery/recovery-report.ts';
+import { type RecoveryReport, type RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import { type ContainerSummary, type ImageSummary, isAlive } from '../../domain/container/container.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';

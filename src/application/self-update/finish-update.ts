@@ -1,4 +1,4 @@
-import type { RecoveryReport } from '../../domain/recovery/recovery-report.ts';
+import type { RecoveryReport } from '../../domain/run/recovery-report.ts';
 import { readHelperOrder } from '../../domain/self-update/helper.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';

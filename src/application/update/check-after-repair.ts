@@ -1,4 +1,4 @@
-import type { RecoveredTransaction, RecoveryReport } from '../../domain/recovery/recovery-report.ts';
+import type { RecoveredTransaction, RecoveryReport } from '../../domain/run/recovery-report.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { isParkedName } from '../../domain/transaction/transaction-names.ts';
@@ -21,12 +21,12 @@ export function checkAfterRepair(
     const report = await check(order, signal);
     if (!(await hasRemains(outside, report)) || signal?.aborted) return report;
     const { transactions } = await recoverTransactions(outside, settings, signal, { onRepair });
-    for (const transaction of transactions) {
-      const { containers, result, reason } = transaction;
-      if (!leftAlone.isNews(transaction)) continue;
+    const told = transactions.filter(leftAlone.isNews);
+    for (const { containers, result, reason } of told) {
       const level = result === 'failed' ? 'error' : 'info';
       outside.log[level]('What an earlier update left was looked at', { containers, result, reason });
     }
+    if (told.length > 0) outside.publish({ kind: 'earlier_updates_settled', transactions: told });
     const isChanged = transactions.some(({ result }) => result === 'finished' || result === 'undone');
     const { onSelected: _, ...again } = order;
     return isChanged ? check(again, signal) : report;

@@ -533,7 +533,7 @@ test('the outcome of a version that failed tells how long what took, and its las
     outcome: 'rolled_back',
     reason: 'the new version of "app" failed: it exited with code 3',
     log: 'login *** \\x1b[2Jrefused\n',
-    phases: { pulling: 0, preparing: 0, stopping: 0, starting: 0, 'checking health': 550, 'rolling back': 0 },
+    phases: { pulling: 0, preparing: 0, stopping: 0, starting: 0, 'checking health': 450, 'rolling back': 0 },
   });
   expect(containers[0]?.downtimeMs).toBe(550);
   expect(events.find(({ kind }) => kind === 'update_failed')).toMatchObject({ outcome: containers[0] });

@@ -152,7 +152,10 @@ function inListingOrder(
   const ids = new Set([...listing, ...checked.keys()]);
   const reached = [...ids].flatMap((id) => {
     const container = checked.get(id);
-    return outcomes.get(id) ?? (container === undefined ? [] : withoutTransaction(container, plan));
+    const acted = outcomes.get(id);
+    if (container === undefined) return acted ?? [];
+    const { cooldown } = container;
+    return { ...(acted ?? withoutTransaction(container, plan)), ...(cooldown && { cooldown }) };
   });
   const acted = new Set([...outcomes.values()].map(({ name }) => name));
   const held = report.unfinished.filter(({ name, isParked }) => isParked && !acted.has(name));

@@ -194,6 +194,7 @@ export const commands = [
     exitCodes: doneOrFailed,
     examples: [
       { line: 'upkeep demo', meaning: 'until Ctrl-C' },
+      { line: 'upkeep demo --page', meaning: 'watch it in a browser' },
       { line: 'upkeep demo --rounds 3', meaning: 'three rounds of releases, then end' },
     ],
   },

@@ -73,6 +73,7 @@ const effects: Readonly<
   timeZone: ['Europe/Berlin', true, () => true],
   healthCheck: ['true', true, (s) => s.run.healthCheck],
   rounds: ['3', 3, (s) => s.run.rounds],
+  page: ['true', true, (s) => s.run.pageOnly],
   httpEndpoints: ['Health swagger', ['health', 'swagger'], (s) => s.http.groups],
   httpToken: ['secret', true, () => true],
   httpEventsToken: ['secret', true, () => true],

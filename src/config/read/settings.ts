@@ -64,6 +64,8 @@ export type RunSettings = {
   readonly periodicPolls: boolean;
   /** Of the demonstration; undefined: until it is interrupted. */
   readonly rounds: number | undefined;
+  /** Of the demonstration: its output is the address of its page. */
+  readonly pageOnly: boolean;
 };
 
 export type EngineSettings = {
@@ -153,6 +155,7 @@ export function makeSettings(given: Given): MadeSettings {
       finishUpdate: values.finishUpdate,
       periodicPolls: values.httpPeriodicPolls,
       rounds: values.rounds,
+      pageOnly: values.page,
     },
     engine: {
       host: values.engineHost,

@@ -46,6 +46,15 @@ export const outputOptions = {
     example: 'v1',
     commands: ['run'],
   },
+  page: {
+    group: 'output',
+    kind: 'boolean',
+    flag: 'page',
+    default: false,
+    meaning: 'Print one line only: the address of the page that shows the demo, and the token for it',
+    example: 'true',
+    commands: ['demo'],
+  },
   logLevel: {
     group: 'output',
     kind: 'choice',

@@ -262,6 +262,13 @@ describe('judgeContent()', () => {
     expect(judge(subject({ cooldownMs }), content({ createdAtMs }))).toMatchObject({ status, eligibleAtMs });
   });
 
+  test('a cooldown is told of while it lasts and when it is over, and not where there is none', () => {
+    const young = content({ createdAtMs: nowMs - 3_600_000 });
+    expect(judge(subject({ cooldownMs: day }), young).cooldown).toEqual({ ageMs: 3_600_000, delayMs: day });
+    expect(judge(subject({ cooldownMs: 1000 }), young).cooldown).toEqual({ ageMs: 3_600_000, delayMs: 1000 });
+    expect(judge(subject({}), young).cooldown).toBeUndefined();
+  });
+
   test('says when a cooldown ends', () => {
     const verdict = judge(subject({ cooldownMs: 3 * day }), content({ createdAtMs: nowMs - 90 * 60_000 - 1234 }));
     expect(verdict.reason).toBe(

@@ -126,12 +126,13 @@ function judgeNewer(subject: Subject, { latest, nowMs, age }: Content, failed: F
   const notAgain = whyNotAgain(newer, subject, failed);
   if (notAgain !== undefined) return verdict('held', notAgain, subject);
   if (cooldownMs === 0) return verdict('stale', newer, subject);
-  if (age.ms >= cooldownMs) return verdict('stale', newer, subject);
+  const cooldown = { ageMs: age.ms, delayMs: cooldownMs };
+  if (age.ms >= cooldownMs) return { ...verdict('stale', newer, subject), cooldown };
   const eligibleAtMs = nowMs + cooldownMs - age.ms;
   const undated = latest.createdAtMs === undefined ? ', and does not say when it was built' : '';
   const why = `${age.since} ${formatDuration(wholeUnits(age.ms))} ago${undated}, and the cooldown is ${formatDuration(cooldownMs)}`;
   const reason = `${newer}, but too young: ${why}: not before ${printTime(eligibleAtMs)}`;
-  return { ...verdict('held', reason, subject), eligibleAtMs };
+  return { ...verdict('held', reason, subject), eligibleAtMs, cooldown };
 }
 
 /** Which of two images of a tag is the newer: by the tag itself, or only by when they were built. */
@@ -148,12 +149,12 @@ export function judgeInstead(
   images: ImageIndex,
   order: Order,
 ): Verdict | undefined {
-  const { status, failedVersion } = judgeContent(subject, earlier, images);
+  const { status, failedVersion, cooldown } = judgeContent(subject, earlier, images);
   if (status === 'held' && failedVersion !== undefined) return { ...held, failedVersion };
   if (status !== 'stale' || !isNewer(earlier.latest, order)) return undefined;
   const name = quoted(familiarReference(subject.reference));
   const reason = `The newest image of ${name} is too young for the cooldown, and the tag keeps moving: ${shortDigest(earlier.latest.digest)} has been out for long enough`;
-  const chosen = { insteadDigest: earlier.latest.digest, eligibleAtMs: undefined, failedVersion };
+  const chosen = { insteadDigest: earlier.latest.digest, eligibleAtMs: undefined, cooldown, failedVersion };
   return { ...held, status: 'stale', reason, ...chosen };
 }
 

@@ -1,5 +1,6 @@
 import type { ImageSummary } from '../container/container.ts';
 import type { Digest } from '../reference/digest.ts';
+import type { Cooldown } from '../run/session.ts';
 import type { FailedVersion } from './failed-version.ts';
 import { digestsOf } from '../container/image-index.ts';
 import { digestOfRepository, type ImageReference } from '../reference/image-reference.ts';
@@ -27,6 +28,8 @@ export type Verdict = {
   readonly error: string | undefined;
   /** End of the cooldown, milliseconds since the epoch. */
   readonly eligibleAtMs: number | undefined;
+  /** Of the newest version, whether it is over or not; undefined: there is none. */
+  readonly cooldown: Cooldown | undefined;
   /** Failure record of the newest version in this container; it need not hold the container back. */
   readonly failedVersion: FailedVersion | undefined;
 };
@@ -52,7 +55,8 @@ export function verdict(
 ): Verdict {
   const digest = image === undefined ? undefined : registryDigest(image, reference);
   const newer = { latestDigest: undefined, insteadDigest: undefined, latestImageId: undefined };
-  return { status, reason, digest, ...newer, error: undefined, eligibleAtMs: undefined, failedVersion: undefined };
+  const unset = { error: undefined, eligibleAtMs: undefined, cooldown: undefined, failedVersion: undefined };
+  return { status, reason, digest, ...newer, ...unset };
 }
 
 /** `unknown`: the registry did not answer, or the reference cannot be checked. */

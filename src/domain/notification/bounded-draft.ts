@@ -1,15 +1,16 @@
-import type { MessageLine } from './message.ts';
+import type { MessageLine, MessageSection } from './message.ts';
 import type { Draft } from './run-facts.ts';
 
 /** The draft, cut at a line's end where it is longer than any service shows, with a line that says how much is missing. */
 export function boundedDraft(draft: Draft): Draft {
-  const { text, markdown, lines, title } = draft;
+  const { text, markdown, lines, title, sections } = draft;
   return {
     ...draft,
     title: title.slice(0, longestTitle),
     text: cut(text),
     ...(markdown !== undefined && { markdown: cut(markdown) }),
     lines: cutLines(lines),
+    ...(sections !== undefined && { sections: cutSections(sections) }),
   };
 }
 
@@ -35,4 +36,16 @@ function cutLines(lines: readonly MessageLine[]): readonly MessageLine[] {
   if (next === undefined) return lines;
   const missing = lines.length - kept;
   return [...lines.slice(0, kept), { ...next, text: `… and ${missing} more ${missing === 1 ? 'line' : 'lines'}` }];
+}
+
+function cutSections(sections: readonly MessageSection[]): readonly MessageSection[] {
+  let size = 0;
+  return sections.map(({ heading, items }) => {
+    const kept = items.filter((item) => (size += item.text.length + item.markdown.length) <= 2 * longestText);
+    const missing = items.length - kept.length;
+    const [first] = items;
+    if (first === undefined || missing === 0) return { heading, items };
+    const text = `… and ${missing} more`;
+    return { heading, items: [...kept, { ...first, about: '', text, markdown: text }] };
+  });
 }

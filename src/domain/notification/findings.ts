@@ -1,3 +1,4 @@
+import type { RecoveredTransaction } from '../run/recovery-report.ts';
 import type { ContainerOutcome } from '../run/session.ts';
 
 /** Something that a run finds again and again until somebody does something about it. */
@@ -36,6 +37,12 @@ export function findingOf({
     case 'fresh':
       return undefined;
   }
+}
+
+/** The finding to remember about an earlier update that is still open; undefined where it has come to its end. */
+export function findingOfRepair({ containers, result, reason }: RecoveredTransaction): Finding | undefined {
+  if (result === 'finished' || result === 'undone') return undefined;
+  return { key: keyOf('repair', ...containers, result, withoutNumbers(reason)), remindAfterMs: dayMs };
 }
 
 /** Whether it is to be told of, having been told of at that time last. */

@@ -14,6 +14,8 @@ export type Message = {
   readonly level: MessageLevel;
   /** The lines of the text with their own levels and times, for services that colour each (Discord embeds); empty where unknown. */
   readonly lines: readonly MessageLine[];
+  /** The same content in parts, for a message that waits to go out as one with others; undefined: a text that has no parts. */
+  readonly sections?: readonly MessageSection[];
   /** In Unix milliseconds. */
   readonly createdAtMs: number;
   /** Sent before, and the answer was lost: the receiver may have it already. */
@@ -32,6 +34,30 @@ export type RunOccasion = {
   /** From start to end; undefined at the start. */
   readonly durationMs?: number;
 };
+
+export type MessageSection = { readonly heading: Heading; readonly items: readonly MessageItem[] };
+
+/** A paragraph about one thing, which says when it was; `about`: the name of a container, or `start`. */
+export type MessageItem = {
+  readonly about: string;
+  readonly level: MessageLevel;
+  readonly text: string;
+  readonly markdown: string;
+  readonly atMs: number;
+};
+
+/** In the order in which people read them. */
+export const headings = [
+  'Needs you',
+  'Rolled back',
+  'Updated',
+  'Restarted with them',
+  'Not updated',
+  'Earlier updates',
+  'Started',
+] as const;
+
+export type Heading = (typeof headings)[number];
 
 export type MessageLine = { readonly level: MessageLevel; readonly text: string; readonly atMs: number };
 

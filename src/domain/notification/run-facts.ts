@@ -1,3 +1,4 @@
+import type { RecoveredTransaction } from '../run/recovery-report.ts';
 import type { RemovedImage, ScanPurpose } from '../run/event.ts';
 import type { ContainerOutcome, Trigger } from '../run/session.ts';
 import type { Message, MessageLevel } from './message.ts';
@@ -46,11 +47,15 @@ export type StartFacts = {
   readonly atMs: number;
 };
 
+/** What became of earlier updates that were still open. */
+export type RepairFacts = { readonly transactions: readonly RecoveredTransaction[]; readonly atMs: number };
+
 /** A message without what only its sending knows. */
-export type Draft = Pick<Message, 'title' | 'text' | 'markdown' | 'level' | 'lines'>;
+export type Draft = Pick<Message, 'title' | 'text' | 'markdown' | 'level' | 'lines' | 'sections'>;
 
 /** Puts facts into words, in one style. Undefined: there is nothing to say at that level. */
 export type Composer = {
   readonly start: (facts: StartFacts, least: MessageLevel) => Draft | undefined;
   readonly run: (facts: RunFacts, least: MessageLevel) => Draft | undefined;
+  readonly repairs: (facts: RepairFacts, least: MessageLevel) => Draft | undefined;
 };

@@ -41,6 +41,11 @@ describe('releaseOf()', () => {
       hold: 'digest',
     });
   });
+
+  test('puts a digest that falls into quiet hours off until their end', () => {
+    const night = { ...calm, digest: daily(3), quietHours };
+    expect(releaseOf('info', 12 * hourMs, night)).toEqual({ dueAtMs: 31 * hourMs, hold: 'digest' });
+  });
 });
 
 describe('findings', () => {

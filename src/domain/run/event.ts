@@ -1,3 +1,4 @@
+import type { RecoveredTransaction } from './recovery-report.ts';
 import { type UpdatePhase } from './session.ts';
 import type { ContainerOutcome, Session, Trigger } from './session.ts';
 
@@ -63,6 +64,8 @@ export type ServiceEvent =
       readonly outcome: ContainerOutcome;
       readonly atMs: number;
     }
+  /** What became of earlier updates, each told once: of those that were interrupted, and of our own by a helper. */
+  | { readonly kind: 'earlier_updates_settled'; readonly transactions: readonly RecoveredTransaction[] }
   | {
       readonly kind: 'image_cleanup';
       readonly runId: string;

@@ -41,7 +41,12 @@ export type ContainerOutcome = {
   readonly log?: string;
   /** How long it was in each phase; undefined when nothing was begun. */
   readonly phases?: PhaseTimes;
+  /** Undefined: its image has none, or there is nothing newer. */
+  readonly cooldown?: Cooldown;
 };
+
+/** How long a newer image has been out, by its date or since we saw it first, and how long it has to be before it is used. */
+export type Cooldown = { readonly ageMs: number; readonly delayMs: number };
 
 /** Milliseconds. */
 export type PhaseTimes = Readonly<Partial<Record<UpdatePhase, number>>>;

@@ -127,6 +127,7 @@ export function createMetrics({ clock, updatesAvailable, version }: MetricsParts
       case 'pull_progress':
       case 'update_started':
       case 'image_cleanup':
+      case 'earlier_updates_settled':
         break;
     }
   }

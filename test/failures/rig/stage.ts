@@ -1,5 +1,5 @@
 import type { UpdateRequest } from '../../../src/domain/run/request.ts';
-import type { RecoveryReport } from '../../../src/domain/recovery/recovery-report.ts';
+import type { RecoveryReport } from '../../../src/domain/run/recovery-report.ts';
 import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
 import type { SandboxConnection, SandboxEngineOptions } from '../../../sandbox/engine/engine.ts';
 import type { Release } from '../../../sandbox/registry/release.ts';

@@ -23,20 +23,42 @@ type FixtureContainer = {
   readonly error: string;
   readonly current: string;
   readonly latest: string;
+  readonly monitored: boolean;
+  readonly cooldown: FixtureCooldown | null;
+};
+
+/** For our engine in milliseconds, for Go in the words that are expected of it. */
+type FixtureCooldown = {
+  readonly ageMs: number;
+  readonly delayMs: number;
+  readonly age: string;
+  readonly delay: string;
+  readonly remaining: string;
+  readonly passed: boolean;
+  readonly eligibleAtMs: number;
 };
 
 export type Root = 'report' | 'log' | 'values';
 
 const atMs = Date.UTC(2026, 10, 22, 5, 0, 13);
 
+const hourMs = 3_600_000;
+
 function entry(message: string, data: Entry['data'], level: Entry['level'] = 'info'): Entry {
   return { message, level, data, atMs };
 }
 
-function container(name: string, imageName: string, state: FixtureContainer['state'], error = ''): FixtureContainer {
+function container(
+  name: string,
+  imageName: string,
+  state: FixtureContainer['state'],
+  error = '',
+  cooldown: FixtureCooldown | null = null,
+): FixtureContainer {
   const isNew = state === 'Updated' || state === 'Failed' || state === 'Stale';
   const current = 'sha256:01d110000000aaaaaaaa';
-  return { name, imageName, state, error, current, latest: isNew ? 'sha256:d0a110000000bbbbbbbb' : current };
+  const latest = isNew ? 'sha256:d0a110000000bbbbbbbb' : current;
+  return { name, imageName, state, error, current, latest, monitored: state === 'Stale', cooldown };
 }
 
 const common = {
@@ -92,6 +114,23 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
     },
   },
   everyMessage: { ...common, entries: everyMessage, report: null },
+  cooldowns: {
+    ...common,
+    entries,
+    report: {
+      containers: [
+        container('web', 'nginx:latest', 'Updated', '', {
+          ...{ ageMs: 49 * hourMs, delayMs: 24 * hourMs, eligibleAtMs: atMs - 25 * hourMs },
+          ...{ age: '2d1h', delay: '1d', remaining: '', passed: true },
+        }),
+        container('api', 'acme/api:1', 'Skipped', 'too young', {
+          ...{ ageMs: 90 * 60_000 + 1234, delayMs: 24 * hourMs, eligibleAtMs: atMs + 22.5 * hourMs - 1234 },
+          ...{ age: '1h30m', delay: '1d', remaining: '22h29m', passed: false },
+        }),
+        container('db', 'postgres:16', 'Fresh'),
+      ],
+    },
+  },
   nothingUpdated: { ...common, entries: [], report: { containers: [container('db', 'postgres:16', 'Fresh')] } },
   noContainer: { ...common, entries: [], report: { containers: [] } },
   noReport: { ...common, entries: [entry('Upkeep v1', {}), entry('Using notifications: smtp', {})], report: null },
@@ -137,7 +176,10 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
 export function rootFor(fixture: Fixture, root: Root): Value {
   if (root === 'values') return valueOf(fixture.values, fixture.timeZone);
   const containers = fixture.report?.containers.map(outcomeFor);
-  const report = containers === undefined ? undefined : reportOf({ containers, purpose: 'update' });
+  const report =
+    containers === undefined
+      ? undefined
+      : reportOf({ containers, purpose: 'update', startedAtMs: atMs }, fixture.timeZone);
   return (root === 'log' ? logRoot : reportRoot)({ ...fixture, report });
 }
 
@@ -150,7 +192,8 @@ const kinds = {
   Restarted: 'restarted',
 } as const;
 
-function outcomeFor({ name, imageName, state, error, current, latest }: FixtureContainer): ContainerOutcome {
+function outcomeFor(fixture: FixtureContainer): ContainerOutcome {
+  const { name, imageName, state, error, current, latest, cooldown } = fixture;
   const isStale = state === 'Stale';
   return {
     name,
@@ -161,6 +204,7 @@ function outcomeFor({ name, imageName, state, error, current, latest }: FixtureC
     newImageId: isStale ? current : latest,
     oldDigest: isStale ? 'sha256:01' : '',
     newDigest: isStale ? latest : '',
+    ...(cooldown && { cooldown }),
   };
 }
 

@@ -1,4 +1,5 @@
 // Renders cases with Go's own text/template, so that the engine in src/domain/notification/template can be held to it.
+// Needs golang.org/x/text for the function Title (Debian: golang-golang-x-text-dev).
 // Reads {fixtures, cases} from standard input and writes a list of {text} or {error: true}; see templates.test.ts.
 package main
 
@@ -9,6 +10,9 @@ import (
 	"strings"
 	"text/template"
 	"time"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
 )
 
 type input struct {
@@ -71,6 +75,14 @@ type container struct {
 	ErrorText   string `json:"error"`
 	CurrentText string `json:"current"`
 	LatestText  string `json:"latest"`
+	Monitored   bool   `json:"monitored"`
+	Cooldown    *struct {
+		Age        string `json:"age"`
+		Delay      string `json:"delay"`
+		Remaining  string `json:"remaining"`
+		Passed     bool   `json:"passed"`
+		EligibleMs int64  `json:"eligibleAtMs"`
+	} `json:"cooldown"`
 }
 
 func (c *container) ID() imageID             { return "" }
@@ -81,6 +93,39 @@ func (c *container) Error() string           { return c.ErrorText }
 func (c *container) CurrentImageID() imageID { return imageID(c.CurrentText) }
 func (c *container) LatestImageID() imageID  { return imageID(c.LatestText) }
 
+func (c *container) NewContainerID() imageID { return "" }
+func (c *container) IsMonitorOnly() bool     { return c.Monitored }
+
+func (c *container) CooldownAge() string {
+	if c.Cooldown == nil {
+		return ""
+	}
+	return c.Cooldown.Age
+}
+
+func (c *container) CooldownDelay() string {
+	if c.Cooldown == nil {
+		return ""
+	}
+	return c.Cooldown.Delay
+}
+
+func (c *container) CooldownRemaining() string {
+	if c.Cooldown == nil {
+		return ""
+	}
+	return c.Cooldown.Remaining
+}
+
+func (c *container) CooldownPassed() bool { return c.Cooldown != nil && c.Cooldown.Passed }
+
+func (c *container) CooldownEligibleAt() time.Time {
+	if c.Cooldown == nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(c.Cooldown.EligibleMs)
+}
+
 type containerReport interface {
 	ID() imageID
 	Name() string
@@ -89,6 +134,13 @@ type containerReport interface {
 	Error() string
 	CurrentImageID() imageID
 	LatestImageID() imageID
+	NewContainerID() imageID
+	IsMonitorOnly() bool
+	CooldownAge() string
+	CooldownDelay() string
+	CooldownRemaining() string
+	CooldownPassed() bool
+	CooldownEligibleAt() time.Time
 }
 
 type reportData interface {
@@ -207,6 +259,7 @@ func rfc1123(text string) string {
 var functions = template.FuncMap{
 	"ToUpper": strings.ToUpper, "ToLower": strings.ToLower, "ToJSON": toJSON,
 	"ToPorcelainJSON": toPorcelainJSON, "RFC1123": rfc1123,
+	"Title": cases.Title(language.AmericanEnglish).String,
 }
 
 // plain turns numbers into ints and floats, and {"$time": ms} into a time.

@@ -27,5 +27,8 @@ export const publicTemplates: Readonly<Record<string, string>> = {
   'data of entries': `{{ range .Entries }}{{ if or (eq .Message "Found new image" "Started new container") (ne .Level "info") }}{{ .Message }}: {{ .Data.container }} {{ index .Data "image" }} {{ .Data.nope }}
 {{ end }}{{ end }}`,
   'functions of all kinds': `{{ .Title }} @ {{ .Host }}{{/* c */}} {{ if and .Report (not .Report.Failed) }}good{{ else }}bad{{ end }} {{ printf "%-5s|%3d|%v" "ab" 7 true }} {{ print 1 2 "a" "b" 3 }} {{ slice "abcdef" 1 3 }}`,
+  'every field of a container': `{{with .Report}}{{range .All}}{{.Name}} {{.ImageName}} {{.State}} {{.Error}} {{.NewContainerID}}{{.NewContainerID.ShortID}} {{.IsMonitorOnly}}: {{.CooldownAge}} of {{.CooldownDelay}}{{if .CooldownPassed}}, old enough{{else if .CooldownRemaining}}, in {{.CooldownRemaining}}, {{.CooldownEligibleAt.Format "2006-01-02 15:04 MST"}}{{end}} {{.CooldownEligibleAt.IsZero}} {{.CooldownEligibleAt.Year}}
+{{end}}{{end}}`,
+  titles: String.raw`{{Title "hello wORLD don't"}}|{{Title "nginx:latest a.b.c a_b x-y 12ab 3.5rc"}}|{{Title "ÉCOLE d'été o’neil STRASSE straße"}}|{{Title "ǆ ǅ ﬁnd ŉ ΑΣ ΟΔΟΣ σ"}}|{{Title "ijs İSTANBUL ı i̇ x"}}|{{Title "a·b a‧b a:b a::b 'a' \"b\" a''b"}}|{{Title "日本 ñandú e\u0301a 😀ab"}}|{{Title ""}}|{{Title "\tTAB\nline  two"}}|{{Title "r2-d2 C3PO v1.2.3-RC.1 sha256:ABC"}}`,
   'everything as json': '{{ . | ToJSON }}',
 };

@@ -1,6 +1,6 @@
 /**
  * Holds our template engine to Go's own text/template, byte for byte. The outputs in testdata/ were made by main.go.
- * To make them anew, with Go 1.19 or newer (Debian: golang-go):
+ * To make them anew, with Debian's golang-go and golang-golang-x-text-dev:
  *
  *     UPKEEP_MAKE_GOLDENS=1 npx vitest run --project unit test/golden/templates
  *
@@ -93,12 +93,14 @@ function makeGoldens(): Goldens {
 function askGo(cases: readonly Case[]): readonly Rendered[] {
   const input = JSON.stringify({ fixtures, cases });
   const cwd = new URL('.', import.meta.url);
-  const { stdout, stderr, status } = spawnSync('go', ['run', '.'], {
+  const { stdout, stderr, status } = spawnSync('go', ['run', 'main.go'], {
     cwd,
+    // Packages of Debian's are there as sources, and no modules.
+    env: { ...process.env, GO111MODULE: 'off', GOPATH: '/usr/share/gocode' },
     input,
     maxBuffer: 2 ** 28,
     encoding: 'utf8',
   });
-  if (status !== 0) throw new Error(`go run . failed: ${stderr}`);
+  if (status !== 0) throw new Error(`go run main.go failed: ${stderr}`);
   return JSON.parse(stdout) as readonly Rendered[];
 }

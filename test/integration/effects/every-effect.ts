@@ -138,6 +138,7 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   runOnce: commandLine('run --run-once speaks through the log and ends with the outcome'),
   timeZone: scheduled,
   rounds: none('of the demonstration, which has no engine'),
+  page: none('of the demonstration, which has no engine'),
 
   engineHost: remote('over ssh'),
   engineTlsVerify: tls,

@@ -28,7 +28,15 @@ export type Part = HttpRequest & {
 
 /** How a message travels: as requests that are known beforehand, or by a conversation of the service's own. */
 export type Delivery =
-  | { readonly requests: (message: Message) => readonly Part[]; readonly judge?: Judge }
+  | {
+      /** The same each time for the same message; may ask the service first. */
+      readonly requests: (
+        message: Message,
+        exchange: Exchange,
+        signal: AbortSignal,
+      ) => readonly Part[] | Promise<readonly Part[]>;
+      readonly judge?: Judge;
+    }
   | {
       /** Resolves to what was answered; throws `Refused`. */
       readonly deliver: (message: Message, exchange: Exchange, signal: AbortSignal) => Promise<string>;

@@ -6,8 +6,8 @@ import type { NotificationSettings, QuietHours } from '../settings.ts';
 export type Release = { readonly dueAtMs: number; readonly hold?: Hold };
 
 /**
- * Failures wait for nobody. Everything else waits for the digest where there is one, else for the end of quiet hours,
- * else for the delay.
+ * Failures wait for nobody. Everything else waits for the digest where there is one, or else for the delay, and for the
+ * end of quiet hours.
  */
 export function releaseOf(
   level: MessageLevel,
@@ -17,8 +17,8 @@ export function releaseOf(
   const release = { dueAtMs: nowMs + delayMs };
   if (level === 'error') return release;
   const digestAtMs = digest?.(nowMs);
-  if (digestAtMs !== undefined) return { dueAtMs: digestAtMs, hold: 'digest' };
-  const quietUntilMs = quietHours && endOfQuiet(nowMs, quietHours);
+  const quietUntilMs = quietHours && endOfQuiet(digestAtMs ?? nowMs, quietHours);
+  if (digestAtMs !== undefined) return { dueAtMs: quietUntilMs ?? digestAtMs, hold: 'digest' };
   return quietUntilMs === undefined ? release : { dueAtMs: quietUntilMs, hold: 'quiet' };
 }
 

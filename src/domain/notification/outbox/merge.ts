@@ -1,10 +1,13 @@
+import { boundedDraft } from '../bounded-draft.ts';
+import { digestOf } from '../digest.ts';
 import { gravestLevel } from '../level.ts';
 import type { Message } from '../message.ts';
+import type { Draft } from '../run-facts.ts';
 import type { OutboxEntry } from './outbox.ts';
 import type { OutboxRecord } from './record.ts';
 
 /**
- * One message made of several, oldest first, and the records that put it in their place. The same text is said once.
+ * One message made of several, oldest first, and the records that put it in their place.
  * A single one stays as it is. The id is made of that of the last one, which ends last: a merge that is done again
  * after a crash makes the same message.
  */
@@ -12,27 +15,27 @@ export function merge(entries: readonly OutboxEntry[], nowMs: number): readonly 
   const last = entries.at(-1);
   if (last === undefined) return [];
   const { target } = last;
-  const messages = entries.map(({ message }) => message);
-  const id = `${last.message.id}-due`;
-  const message: Message = { ...(messages.length === 1 ? last.message : mergedText(messages)), id };
-  const ends = messages.map(({ id }): OutboxRecord => ({ kind: 'end', target, id, end: 'merged' }));
+  const { sections: _, ...alone } = last.message;
+  const message: Message = { ...(entries.length === 1 ? alone : merged(entries)), id: `${last.message.id}-due` };
+  const ends = entries.map(({ message: { id } }): OutboxRecord => ({ kind: 'end', target, id, end: 'merged' }));
   return [{ kind: 'put', target, message, dueAtMs: nowMs }, ...ends];
 }
 
-function mergedText(messages: readonly Message[]): Message {
+function merged(entries: readonly OutboxEntry[]): Message {
+  const messages = entries.map(({ message }) => message);
   const said = [...new Map(messages.map((message) => [message.text, message])).values()];
-  const [first, last = first] = [said[0], messages.at(-1)];
-  const markdown = said.every((one) => one.markdown !== undefined)
-    ? { markdown: said.map((one) => one.markdown ?? '').join('\n\n---\n\n') }
-    : {};
+  const last = messages.at(-1);
+  const occasion = entries.at(-1)?.hold === 'quiet' ? 'In quiet hours' : 'Since the last digest';
+  const draft = boundedDraft({ title: last?.title ?? '', ...(digestOf(messages, occasion) ?? joined(said)) });
+  return { ...draft, id: '', createdAtMs: last?.createdAtMs ?? 0, isRepeat: false };
+}
+
+/** Log lines go on from one message to the next; texts of templates stand apart. */
+function joined(messages: readonly Message[]): Omit<Draft, 'title'> {
+  const gap = messages.every(({ lines }) => lines.length > 0) ? '\n' : '\n\n';
   return {
-    id: '',
-    title: last?.title ?? '',
-    text: said.map(({ text }) => text.trimEnd()).join('\n\n'),
-    ...markdown,
+    text: messages.map(({ text }) => text.trimEnd()).join(gap),
     level: gravestLevel(messages),
-    lines: said.flatMap(({ lines }) => lines),
-    createdAtMs: last?.createdAtMs ?? 0,
-    isRepeat: false,
+    lines: messages.flatMap(({ lines }) => lines),
   };
 }

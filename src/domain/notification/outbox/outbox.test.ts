@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyRecords, messageOf } from '../../../../test/support/outbox-arbitrary.ts';
 import { defaultBackOff, nextAttemptAtMs } from './back-off.ts';
+import type { Heading } from '../message.ts';
 import { merge } from './merge.ts';
 import { applyRecords, emptyOutbox, messageToSend, recordsOf } from './outbox.ts';
 import { overflowOf } from './overflow.ts';
@@ -162,7 +163,7 @@ describe('merge()', () => {
     hold: 'digest',
   });
 
-  test('makes one message of all that was held, says the same once, and is as grave as the gravest', () => {
+  test('makes one message of all texts that were held, says the same once, and is as grave as the gravest', () => {
     const records = [
       held('1', { text: 'one\n', level: 'info' }),
       held('2', { text: 'two', level: 'error' }),
@@ -176,6 +177,63 @@ describe('merge()', () => {
       { message: { id: '3-due', text: 'one\n\ntwo', level: 'error' }, dueAtMs: 100 },
     ]);
     expect([...merged.entries.values()][0]?.hold).toBeUndefined();
+  });
+
+  test('says all that Upkeep words itself as one: each heading once, and what has become otherwise only as it is now', () => {
+    const section = (heading: Heading, ...items: readonly (readonly [string, string])[]) => ({
+      heading,
+      items: items.map(([about, text]) => ({ about, level: 'info', text, markdown: `*${text}*`, atMs: 1 })),
+    });
+    const records = [
+      held('1', { sections: [section('Updated', ['web', '- web 1']), section('Not updated', ['db', '- db waits'])] }),
+      held('2', { sections: [section('Started', ['start', '- first']), section('Not updated', ['tv', '- tv waits'])] }),
+      held('3', {
+        sections: [section('Started', ['start', '- second']), section('Updated', ['db', '- db'], ['web', '- web 2'])],
+        level: 'warn',
+      }),
+    ];
+    const [put] = merge([...applyRecords(emptyOutbox, records).entries.values()], 100);
+    expect(put).toMatchObject({
+      message: {
+        level: 'warn',
+        text: `Since the last digest: 3 updated, 1 not updated
+
+Updated:
+- web 1
+- db
+- web 2
+
+Not updated:
+- tv waits
+
+Started:
+- second`,
+        markdown: expect.stringContaining('**Updated**\n\n*- web 1*\n*- db*\n*- web 2*\n\n**Not updated**'),
+      },
+    });
+    expect(put).not.toHaveProperty('message.sections');
+  });
+
+  test('of quiet hours says so, and of one message is that message', () => {
+    const sections = [
+      { heading: 'Updated', items: [{ about: 'web', level: 'info', text: 'w', markdown: 'w', atMs: 1 }] },
+    ];
+    const quiet = ['1', '2'].map((id) => ({ ...held(id, { sections }), hold: 'quiet' }) as OutboxRecord);
+    const entries = [...applyRecords(emptyOutbox, quiet).entries.values()];
+    expect(merge(entries, 100)[0]).toMatchObject({ message: { text: 'In quiet hours: 2 updated\n\nUpdated:\nw\nw' } });
+    expect(merge(entries.slice(0, 1), 100)[0]).toMatchObject({ message: { id: '1-due', text: 'text 1' } });
+  });
+
+  test('of thousands of long messages is one of bounded length, which says how much is missing', () => {
+    const item = { about: 'web', level: 'info', text: `- ${'x'.repeat(500)}`, markdown: 'x', atMs: 1 } as const;
+    const sections = [{ heading: 'Updated', items: Array.from({ length: 50 }, () => item) }];
+    for (const parts of [{ sections }, { text: 'y\n'.repeat(20_000) }]) {
+      const records = Array.from({ length: 100 }, (_, index) => held(String(index), { ...parts }));
+      const [put] = merge([...applyRecords(emptyOutbox, records).entries.values()], 100);
+      const message = put?.kind === 'put' ? put.message : undefined;
+      expect(message?.text.length).toBeLessThan(51_000);
+      if ('sections' in parts) expect(message?.text).toMatch(/… and \d+ more lines$/);
+    }
   });
 
   test('that is done again after a crash in the middle of it makes no second message', () => {

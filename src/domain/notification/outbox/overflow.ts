@@ -40,8 +40,9 @@ function longestOf(queues: readonly OutboxEntry[][]): OutboxEntry[] | undefined 
   return longest;
 }
 
-function sizeOf({ title, text, markdown = '', lines }: Message): number {
+function sizeOf({ title, text, markdown = '', lines, sections = [] }: Message): number {
   let size = title.length + text.length + markdown.length;
   for (const line of lines) size += line.text.length;
+  for (const { items } of sections) for (const item of items) size += item.text.length + item.markdown.length;
   return size;
 }

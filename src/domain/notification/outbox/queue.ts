@@ -18,7 +18,7 @@ export function nextStep({ entries }: Outbox, target: string, nowMs: number, { m
   const dueHeld = held.filter(({ dueAtMs }) => dueAtMs <= nowMs || dueAtMs - nowMs > longestHoldMs);
   if (dueHeld.length > 0) return { kind: 'merge', entries: dueHeld };
   const head = own.find(({ hold }) => hold === undefined);
-  const waits = held.map(({ dueAtMs }) => dueAtMs - nowMs);
+  const waits = held.map(({ dueAtMs }) => Math.min(lookAgainMs, dueAtMs - nowMs));
   if (head !== undefined) {
     const waitMs = head.dueAtMs - nowMs;
     if (waitMs <= 0 || waitMs > Math.max(mostMs, longestDelayMs)) return { kind: 'send', entry: head };
@@ -27,8 +27,11 @@ export function nextStep({ entries }: Outbox, target: string, nowMs: number, { m
   return { kind: 'wait', ms: waits.length === 0 ? undefined : Math.min(...waits) };
 }
 
-/** A digest comes daily, quiet hours end within a day; a day may have 25 hours. */
-const longestHoldMs = 25 * 3_600_000;
+/** A digest comes daily, and quiet hours that it falls into end within a day; a day may have 25 hours. */
+const longestHoldMs = 2 * 25 * 3_600_000;
+
+/** People set clocks, and what is held waits for a time of the day. */
+const lookAgainMs = 60_000;
 
 /** Of `--notifications-delay`. */
 const longestDelayMs = 86_400_000;

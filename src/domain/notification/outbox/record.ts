@@ -1,4 +1,12 @@
-import type { Message, MessageLevel, MessageLine, RunOccasion } from '../message.ts';
+import {
+  headings,
+  type Message,
+  type MessageItem,
+  type MessageLevel,
+  type MessageLine,
+  type MessageSection,
+  type RunOccasion,
+} from '../message.ts';
 
 /** Why a message waits for others, to go out as one with them. */
 export type Hold = 'quiet' | 'digest';
@@ -77,12 +85,13 @@ function readMessage(value: unknown): Message | undefined {
   if (!isText(id) || typeof title !== 'string' || typeof text !== 'string') return undefined;
   if (level === undefined || !isNumber(createdAtMs) || !Array.isArray(lines)) return undefined;
   const message = { id, title, text, level, lines: lines.flatMap(readLine), createdAtMs, isRepeat: false };
-  const [run, event] = [readRun(value['run']), readEvent(value['event'])];
+  const [run, event, sections] = [readRun(value['run']), readEvent(value['event']), readSections(value['sections'])];
   return {
     ...message,
     ...(typeof markdown === 'string' && { markdown }),
     ...(run && { run }),
     ...(event && { event }),
+    ...(sections && { sections }),
   };
 }
 
@@ -95,6 +104,22 @@ function readRun(value: unknown): RunOccasion | undefined {
 
 function readEvent(value: unknown): Message['event'] {
   return isObject(value) && isText(value['type']) ? { type: value['type'], data: value['data'] } : undefined;
+}
+
+function readSections(value: unknown): readonly MessageSection[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  return value.flatMap((section: unknown) => {
+    if (!isObject(section) || !Array.isArray(section['items'])) return [];
+    const heading = headings.find((one) => one === section['heading']);
+    return heading === undefined ? [] : [{ heading, items: section['items'].flatMap(readItem) }];
+  });
+}
+
+function readItem(value: unknown): MessageItem[] {
+  if (!isObject(value)) return [];
+  const { about, markdown } = value;
+  if (typeof about !== 'string' || typeof markdown !== 'string') return [];
+  return readLine(value).map((line) => ({ ...line, about, markdown }));
 }
 
 function readLine(value: unknown): MessageLine[] {

@@ -2,13 +2,14 @@ import { formatDuration } from '../../text/duration.ts';
 import { familiarReference, tryParseImageReference } from '../../reference/image-reference.ts';
 import { printable } from '../../text/printable.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../run/session.ts';
-import type { MessageLevel } from '../message.ts';
+import type { Heading, MessageLevel } from '../message.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { linksOf } from './links.ts';
 import { versionChange } from './version-change.ts';
 
 /** The text about one container: a line, then links and the command that helps. */
 export type Paragraph = {
+  readonly about: string;
   readonly level: MessageLevel;
   readonly name: string;
   /** Behind the name. */
@@ -19,9 +20,9 @@ export type Paragraph = {
 };
 
 /** A question that people have, and what answers it. */
-export type Section = { readonly heading: string; readonly paragraphs: readonly Paragraph[] };
+export type Section = { readonly heading: Heading; readonly paragraphs: readonly Paragraph[] };
 
-const headings: readonly (readonly [string, readonly OutcomeKind[]])[] = [
+const kindsOf: readonly (readonly [Heading, readonly OutcomeKind[]])[] = [
   ['Needs you', ['failed', 'unknown']],
   ['Rolled back', ['rolled_back']],
   ['Updated', ['updated']],
@@ -43,7 +44,7 @@ const levels: Readonly<Record<OutcomeKind, MessageLevel>> = {
 /** The answers that there is something new to say in; what needs somebody comes first. */
 export function sectionsOf({ containers, news, imageLabels }: RunFacts): readonly Section[] {
   const told = containers.filter(({ name }) => news.has(name));
-  return headings.flatMap(([heading, kinds]) => {
+  return kindsOf.flatMap(([heading, kinds]) => {
     const paragraphs = told
       .filter(({ outcome }) => kinds.includes(outcome))
       .map((container) => paragraphOf(container, imageLabels));
@@ -58,6 +59,7 @@ function paragraphOf(container: ContainerOutcome, imageLabels: RunFacts['imageLa
   const isUpdated = outcome === 'updated';
   const { releases, page } = linksOf((isUpdated ? imageLabels.get(container.newImageId) : undefined) ?? {});
   return {
+    about: name,
     level: levels[outcome],
     name: printable(name, 200),
     text,

@@ -77,6 +77,18 @@ Not updated:
     });
   });
 
+  test('has parts that say when it was, for a message about several runs', () => {
+    const [web] = street;
+    const [section, ...more] = composer.run(run([web!]), 'info')!.sections!;
+    expect(more).toEqual([]);
+    expect(section).toMatchObject({
+      heading: 'Updated',
+      items: [
+        { about: 'web', level: 'info', text: expect.stringMatching(/^- web .*; down for 2\.1s; Sun 22 Nov 06:00\n/) },
+      ],
+    });
+  });
+
   test('says the same as CommonMark, in which names mean themselves', () => {
     const [web] = street;
     const { markdown } = composer.run(run([{ ...web!, name: 'my_web' }]), 'info')!;
@@ -115,6 +127,40 @@ Not updated:
     expect(draft.text).not.toContain('upkeep rollback');
     expect(draft.text.split('\n')).toHaveLength(5);
     expect(draft.markdown).not.toContain('[x](');
+  });
+});
+
+describe('a message about earlier updates', () => {
+  const facts = {
+    transactions: [
+      { containers: ['web', 'db'], result: 'finished', reason: 'the update had been interrupted' },
+      { containers: ['my_api'], result: 'failed', reason: 'no space\non the device' },
+      { containers: ['tv'], result: 'undone', reason: '' },
+    ],
+    atMs: 0,
+  } as const;
+
+  test('says what became of each, what needs somebody first, and what can be done', () => {
+    expect(composer.repairs(facts, 'info')).toMatchObject({
+      title: 'Upkeep on nas',
+      level: 'error',
+      text: `Of earlier updates: 1 cannot be repaired, 1 undone, 1 finished
+
+- Cannot repair the update of my_api: no space\\non the device
+- Undid the update of tv
+- Finished the update of web, db: the update had been interrupted
+
+The next run tries again. To try at once: upkeep recover`,
+      markdown: expect.stringMatching(/^- Cannot repair the update of my\\_api[^]*To try at once: `upkeep recover`$/m),
+    });
+  });
+
+  test('leaves out what is below the level, and is not sent for nothing', () => {
+    expect(composer.repairs(facts, 'warn')?.text).toMatch(/^Of earlier updates: 1 cannot be repaired, 1 undone\n/);
+    expect(composer.repairs({ ...facts, transactions: facts.transactions.slice(0, 1) }, 'warn')).toBeUndefined();
+    expect(composer.repairs({ ...facts, transactions: facts.transactions.slice(0, 1) }, 'info')?.text).not.toContain(
+      'upkeep recover',
+    );
   });
 });
 

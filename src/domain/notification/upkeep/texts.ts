@@ -8,7 +8,9 @@ import { Moment } from '../template/time/moment.ts';
 import { gravestLevel, isAtLeast } from '../level.ts';
 import { messageTitle } from '../watchtower/title.ts';
 import { escapeMarkdown } from './markdown.ts';
-import { type Paragraph, type Section, sectionsOf } from './paragraphs.ts';
+import { repairDraft } from './repairs.ts';
+import { type Section, sectionsOf } from './paragraphs.ts';
+import { datedSection, markdownSection, plainParagraph, plainSection } from './print.ts';
 
 export type UpkeepTextOptions = {
   /** Empty for none. */
@@ -27,8 +29,9 @@ export function createUpkeepComposer(options: UpkeepTextOptions): Composer {
     run(facts, least) {
       const sections = atLeast(sectionsOf(facts), least);
       if (sections.length === 0 && facts.error === undefined) return undefined;
-      return runDraft(facts, sections, title);
+      return runDraft(facts, sections, { ...options, title });
     },
+    repairs: (facts, least) => repairDraft(facts, { ...options, title }, least),
   };
 }
 
@@ -38,7 +41,13 @@ function startDraft({ version, schedule, nextRunAtMs, atMs }: StartFacts, title:
       ? ''
       : `. Next run: ${formatMoment(new Moment(nextRunAtMs, timeZone), '2006-01-02 15:04 MST')}`;
   const text = `Upkeep ${printable(version, 60)} has started. ${printable(schedule, 300)}${next}`;
-  return { title, text, markdown: escapeMarkdown(text), level: 'info', lines: [{ level: 'info', text, atMs }] };
+  const markdown = escapeMarkdown(text);
+  const item = { about: 'start', level: 'info', text: `- ${text}`, markdown: `- ${markdown}`, atMs } as const;
+  return {
+    ...{ title, text, markdown, level: 'info' },
+    lines: [{ level: 'info', text, atMs }],
+    sections: [{ heading: 'Started', items: [item] }],
+  };
 }
 
 function atLeast(sections: readonly Section[], least: MessageLevel): readonly Section[] {
@@ -48,7 +57,11 @@ function atLeast(sections: readonly Section[], least: MessageLevel): readonly Se
   });
 }
 
-function runDraft(facts: RunFacts, sections: readonly Section[], title: string): Draft {
+function runDraft(
+  facts: RunFacts,
+  sections: readonly Section[],
+  { title, timeZone }: { readonly title: string; readonly timeZone: string },
+): Draft {
   const error = facts.error === undefined ? undefined : `The run failed: ${printable(facts.error, 1000)}`;
   const summary = error ?? summaryOf(facts);
   const atMs = facts.endedAtMs;
@@ -56,12 +69,14 @@ function runDraft(facts: RunFacts, sections: readonly Section[], title: string):
   const lines = sections.flatMap(({ paragraphs }) =>
     paragraphs.map((one): MessageLine => ({ level: one.level, text: plainParagraph(one).join('\n'), atMs })),
   );
+  const when = formatMoment(new Moment(atMs, timeZone), 'Mon 2 Jan 15:04');
   return {
     title,
     text: [summary, ...sections.flatMap(plainSection)].join('\n'),
     markdown: [escapeMarkdown(summary), ...sections.flatMap(markdownSection)].join('\n'),
     level: gravestLevel([first, ...lines]),
     lines: [first, ...lines],
+    sections: sections.map((section) => datedSection(section, when, atMs)),
   };
 }
 
@@ -85,28 +100,4 @@ function summaryOf({ containers, startedAtMs, endedAtMs }: RunFacts): string {
   const total = containers.length === 1 ? '1 container' : `${containers.length} containers`;
   const seconds = Math.round((endedAtMs - startedAtMs) / 1000) * 1000;
   return `${counts.join(', ')} of ${total}, in ${formatDuration(seconds)}`;
-}
-
-function plainSection({ heading, paragraphs }: Section): readonly string[] {
-  return ['', `${heading}:`, ...paragraphs.flatMap(plainParagraph)];
-}
-
-function plainParagraph({ name, text, links, command }: Paragraph): readonly string[] {
-  return [
-    `- ${name}${text}`,
-    ...links.map(({ label, address }) => `  ${label}: ${address}`),
-    ...(command === undefined ? [] : [`  ${command.label}: ${command.line}`]),
-  ];
-}
-
-function markdownSection({ heading, paragraphs }: Section): readonly string[] {
-  return ['', `**${heading}**`, '', ...paragraphs.flatMap(markdownParagraph)];
-}
-
-function markdownParagraph({ name, text, links, command }: Paragraph): readonly string[] {
-  return [
-    `- **${escapeMarkdown(name)}**${escapeMarkdown(text)}`,
-    ...links.map(({ label, address }) => `  - [${label}](${address})`),
-    ...(command === undefined ? [] : [`  - ${command.label}: \`${command.line}\``]),
-  ];
 }

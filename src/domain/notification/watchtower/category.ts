@@ -20,8 +20,14 @@ export function categoryOf(container: ContainerOutcome, purpose: RunFacts['purpo
       return 'Skipped';
     case 'skipped':
     case 'deferred':
+      if (isCooling(container)) return 'Skipped';
       return purpose === 'check' || isAvailable(container) ? 'Stale' : 'Skipped';
   }
+}
+
+/** Its newer image is too young: the family counts it among the skipped ones. */
+export function isCooling({ cooldown }: ContainerOutcome): boolean {
+  return cooldown !== undefined && cooldown.ageMs < cooldown.delayMs;
 }
 
 /** Of a container that was left as it is: the check found another digest. */

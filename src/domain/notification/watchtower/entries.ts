@@ -1,12 +1,19 @@
 import { shortId } from '../../container/container.ts';
 import type { ContainerOutcome } from '../../run/session.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { categoryOf, latestOf } from './category.ts';
+import { categoryOf, isCooling, latestOf } from './category.ts';
+import { cooldownEntry, oldEnough, tooYoung } from './cooldown.ts';
 import type { Entry } from './entry.ts';
 
 /** The log lines of the family for a run, in their order, and one line for each skipped or failed container, about which the family says little. */
-export function entriesOf(facts: RunFacts): readonly Entry[] {
-  const entries = facts.containers.flatMap((container) => entriesOfContainer(container, facts));
+export function entriesOf(facts: RunFacts, timeZone: string): readonly Entry[] {
+  const at = { startedAtMs: facts.startedAtMs, timeZone };
+  const entries = facts.containers.flatMap((container) =>
+    [
+      cooldownEntry(container, categoryOf(container, facts.purpose), at) ?? [],
+      entriesOfContainer(container, facts),
+    ].flat(),
+  );
   for (const { imageId, imageName, containerName, atMs } of facts.removedImages) {
     const data = { image_id: shortId(imageId), image_name: imageName, container_name: containerName };
     entries.push({ message: 'Removing image', level: 'info', data, atMs });
@@ -45,6 +52,8 @@ function entriesOfContainer(container: ContainerOutcome, facts: RunFacts): Entry
         },
       ];
     case 'Skipped':
+      // Its own line says so.
+      if (isCooling(container)) return [];
       return [
         { message: 'Skipped container', level: 'warn', data: { container: name, image, error: reason }, atMs: ended },
       ];
@@ -62,15 +71,18 @@ function timesOf(name: string, { steps, startedAtMs, endedAtMs }: RunFacts): { b
 function withoutRepeats(entries: readonly Entry[]): readonly Entry[] {
   const seen = new Set<string>();
   return entries.filter(({ message, data }) => {
-    const key =
-      message === 'Found new image'
-        ? `${message} ${data['image']} ${data['new_id']}`
-        : message === 'Removing image'
-          ? `${message} ${data['image_id']}`
-          : undefined;
-    if (key === undefined) return true;
+    const names = sameBy.get(message);
+    if (names === undefined) return true;
+    const key = [message, ...names.map((name) => data[name])].join(' ');
     const isNew = !seen.has(key);
     seen.add(key);
     return isNew;
   });
 }
+
+const sameBy: ReadonlyMap<string, readonly string[]> = new Map([
+  ['Found new image', ['image', 'new_id']],
+  ['Removing image', ['image_id']],
+  [tooYoung, ['image']],
+  [oldEnough, ['image']],
+]);

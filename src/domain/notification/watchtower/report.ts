@@ -4,15 +4,20 @@ import { shortId } from '../../container/container.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { Item, type Value } from '../template/values/value.ts';
 import { type Category, categoryOf, latestOf } from './category.ts';
+import { cooldownFields, type RunTime } from './cooldown.ts';
 
 /** `.Report` of a template, and what JSON says of it. */
 export type Report = { readonly item: Item; readonly json: Value; readonly failed: number };
 
 /** The family's report of a run: lists of containers by state, in listing order. */
-export function reportOf({ containers, purpose }: Pick<RunFacts, 'containers' | 'purpose'>): Report {
+export function reportOf(
+  { containers, purpose, startedAtMs }: Pick<RunFacts, 'containers' | 'purpose' | 'startedAtMs'>,
+  timeZone: string,
+): Report {
+  const at = { startedAtMs, timeZone };
   const all = containers.map((outcome) => {
     const category = categoryOf(outcome, purpose);
-    return { category, item: containerItem(outcome, category) };
+    return { category, item: containerItem(outcome, category, at) };
   });
   const of = (...categories: Category[]) =>
     all.filter(({ category }) => categories.includes(category)).map(({ item }) => item);
@@ -33,7 +38,7 @@ export function reportOf({ containers, purpose }: Pick<RunFacts, 'containers' | 
   return { item, json, failed: lists.Failed.length };
 }
 
-function containerItem(outcome: ContainerOutcome, category: Category): Item {
+function containerItem(outcome: ContainerOutcome, category: Category, at: RunTime): Item {
   const { name, reason, oldImageId, containerId: id = '', newContainerId = '' } = outcome;
   const isWell = category === 'Updated' || category === 'Restarted' || category === 'Fresh' || category === 'Stale';
   const [error, latest, imageName] = [isWell ? '' : reason, latestOf(outcome) || oldImageId, imageNameOf(outcome)];
@@ -47,10 +52,7 @@ function containerItem(outcome: ContainerOutcome, category: Category): Item {
     LatestImageID: latest,
     NewContainerID: newContainerId,
     IsMonitorOnly: category === 'Stale',
-    CooldownAge: '',
-    CooldownDelay: '',
-    CooldownRemaining: '',
-    CooldownPassed: false,
+    ...cooldownFields(outcome, at),
   };
   return new Item('container', fields, {
     text: name,

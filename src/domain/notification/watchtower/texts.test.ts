@@ -107,6 +107,39 @@ Cleaned up old image: acme/web:1 (01d110000000)`,
     );
   });
 
+  test('a cooldown has its line, once for each image, whether it is over or not', () => {
+    const hourMs = 3_600_000;
+    const young = { cooldown: { ageMs: 2 * hourMs + 1, delayMs: 24 * hourMs }, ...held };
+    const old = { cooldown: { ageMs: 49 * hourMs, delayMs: 24 * hourMs } };
+    const containers = [
+      outcome('api', 'deferred', 'too young', young),
+      outcome('api-2', 'deferred', 'too young', { ...young, image: 'acme/api:1' }),
+      { ...web, ...old },
+      outcome('db', 'fresh'),
+    ];
+    const { text } = composer().run(run(containers, { steps: [], removedImages: [] }), 'info')!;
+    expect(text.split('\n')).toEqual([
+      'acme/api:1 created less than 1d ago - eligible in 21h59m (Mon, 23 Nov 2026 03:59:59 CET)',
+      'acme/web:1 created more than 1d ago - eligible for update',
+      'Found new image: acme/web:1 (d0a110000000)',
+      'Stopped stale container: web (3f1c9a2b4d5e)',
+      'Started new container: web (f00ba4000000)',
+    ]);
+    const report = composer({ report: true }).run(run(containers), 'info')!;
+    expect(report.text).toMatch(/^2 Scanned, 1 Updated, 0 Restarted, 0 Failed, 1 Fresh, 2 Skipped\n/);
+    expect(report.text).toContain('- api (acme/api:1): Skipped: too young');
+  });
+
+  test('what became of an earlier update is a line of its own, in report mode too', () => {
+    const transactions = [{ containers: ['web'], result: 'undone', reason: 'it had been interrupted' }] as const;
+    for (const report of [false, true]) {
+      const draft = composer({ report }).repairs({ transactions, atMs: startedAtMs }, 'warn');
+      expect(draft).toMatchObject({ title: 'Watchtower updates on h1', level: 'warn' });
+      expect(draft?.text.trimEnd()).toBe('Undid the update of web: it had been interrupted');
+    }
+    expect(composer().repairs({ transactions, atMs: startedAtMs }, 'error')).toBeUndefined();
+  });
+
   test('a run that could not be made is told with its error', () => {
     const draft = composer().run(run([], { error: 'no engine', removedImages: [] }), 'error');
     expect(draft).toMatchObject({ level: 'error', text: 'Update session failed | error=no engine ' });

@@ -1,7 +1,8 @@
 import type { MessageLevel, MessageLine } from '../message.ts';
 import { madeUpRun, madeUpStart } from '../made-up-run.ts';
 import { gravestLevel, isAtLeast } from '../level.ts';
-import type { Composer, Draft, RunFacts, StartFacts } from '../run-facts.ts';
+import { repairLevels, repairSentence } from '../repair-wording.ts';
+import type { Composer, Draft, RepairFacts, RunFacts, StartFacts } from '../run-facts.ts';
 import { defaultLimits } from '../template/values/limits.ts';
 import { parseTemplate, renderTemplate, type Template } from '../template/render.ts';
 import { Moment } from '../template/time/moment.ts';
@@ -59,6 +60,10 @@ export function createWatchtowerComposer(options: WatchtowerTextOptions): Compos
       const isCalm = said.report === undefined || (least === 'error' && said.report.failed === 0);
       return isCalm && said.entries.length === 0 ? undefined : compose(said);
     },
+    repairs(facts, least) {
+      const said = repairsSaid(facts, least);
+      return said.entries.length === 0 ? undefined : compose(said);
+    },
   };
 }
 
@@ -70,8 +75,17 @@ function startSaid(facts: StartFacts, least: MessageLevel, { timeZone }: Watchto
 
 function runSaid(facts: RunFacts, least: MessageLevel, options: WatchtowerTextOptions): Said {
   const isReported = options.report && facts.purpose === 'update';
-  const entries = filtered(entriesOf(facts), least);
-  return { entries, report: isReported ? reportOf(facts) : undefined, atMs: facts.endedAtMs };
+  const entries = filtered(entriesOf(facts, options.timeZone), least);
+  return { entries, report: isReported ? reportOf(facts, options.timeZone) : undefined, atMs: facts.endedAtMs };
+}
+
+/** The family has no line of its own for them. */
+function repairsSaid({ transactions, atMs }: RepairFacts, least: MessageLevel): Said {
+  const entries = transactions.map((one): Entry => ({
+    ...{ message: repairSentence(one), level: repairLevels[one.result] },
+    ...{ data: {}, atMs },
+  }));
+  return { entries: filtered(entries, least), report: undefined, atMs };
 }
 
 function builtIn(name: string): Template {

@@ -1,10 +1,14 @@
-import { printableJson } from '../../../domain/text/printable.ts';
+import type { ServiceEvent } from '../../../domain/run/event.ts';
+import { printable, printableJson } from '../../../domain/text/printable.ts';
 import { announce } from '../render/announcement.ts';
 import { containerColumns } from '../render/container-table.ts';
 import type { CommandContext } from '../context/context.ts';
 import { type LiveTable, showLiveTable } from '../render/live-table.ts';
 import { isWatched, printLines, printTable, styleFor } from '../render/print.ts';
 import { writeEventLines } from '../render/progress.ts';
+import { outcomeWording } from '../render/wording.ts';
+import type { Style } from '../terminal/style.ts';
+import { wrapText } from '../terminal/width.ts';
 
 /** How the demonstration is told. */
 export type DemoTeller = {
@@ -15,35 +19,57 @@ export type DemoTeller = {
   readonly conclude: (text: string) => void;
 };
 
-/** A live table on a terminal, lines in a pipe, one JSON object per line for machines. */
+/** A live table on a terminal, lines in a pipe, one JSON object per line for machines, nothing beside the page's address. */
 export function createDemoTeller(context: CommandContext): DemoTeller {
+  if (context.settings.run.pageOnly) return silentTeller;
   if (context.settings.output.json) return jsonTeller(context);
   return isWatched(context.terminal, context.settings) ? liveTeller(context) : lineTeller(context);
 }
 
-/** The last state of the table stays on the screen. */
+/** What happened stays, line by line, above the table; its last state stays, too. */
 function liveTeller({ application, settings, terminal, clock }: CommandContext): DemoTeller {
   const style = styleFor(terminal.out, settings);
-  let headline: readonly string[] = [];
   let table: LiveTable | undefined;
+  let stopListening = () => {};
   return {
     introduce: (lines) => {
       printLines(terminal.out, lines);
-      table = showLiveTable(application, { terminal, clock, style, above: () => headline });
+      // A blank line parts it from what stays.
+      table = showLiveTable(application, { terminal, clock, style, above: () => [''] });
+      stopListening = application.subscribe((event) => {
+        printLines(terminal.out, linesOf(event, style, terminal.out.columns()));
+      });
     },
     round: (number, stories) => {
-      headline = [`Round ${number}`, ...stories.map((story) => `  ${story}`), ''];
+      printLines(terminal.out, [style.bold(`Round ${number}`), ...stories.map((story) => `  ${style.grey(story)}`)]);
     },
-    skip: (reason) => {
-      headline = [...headline.slice(0, -1), `  ${reason}`, ''];
-    },
+    skip: (reason) => printLines(terminal.out, [`  ${reason}`]),
     conclude: (text) => {
+      stopListening();
       table?.end();
+      printLines(terminal.out, ['']);
       printTable(terminal, { columns: containerColumns, rows: table?.rows() ?? [] }, style);
       printLines(terminal.out, ['', text]);
     },
   };
 }
+
+/** What became of a container, with the last words of a version that failed; empty for all that the table shows. */
+function linesOf(event: ServiceEvent, style: Style, columns: number): readonly string[] {
+  const paragraph = (indent: string, text: string) =>
+    wrapText(text, Math.max(1, columns - indent.length - 1)).map((line) => `${indent}${line}`);
+  const told = paragraph('  ', announce(event)?.message ?? '');
+  if (event.kind === 'container_checked') return event.status === 'unknown' ? told.map(style.red) : [];
+  if (!('outcome' in event) || event.outcome.outcome === 'fresh') return [];
+  const { outcome, log = '' } = event.outcome;
+  const words = log === '' ? [] : log.trimEnd().split('\n').slice(-2);
+  const quotes = words.flatMap((line) => paragraph('    ', printable(line, longestLine)));
+  return [...told.map(style[outcomeWording[outcome].style]), ...quotes.map(style.grey)];
+}
+
+const longestLine = 200;
+
+const silentTeller: DemoTeller = { introduce: () => {}, round: () => {}, skip: () => {}, conclude: () => {} };
 
 function lineTeller({ application, terminal }: CommandContext): DemoTeller {
   const { out } = terminal;

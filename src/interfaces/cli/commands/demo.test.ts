@@ -50,6 +50,36 @@ describe('createDemo()', () => {
     expect(scene.fake.out()).toContain('Rounds: 2; replaced: 1;');
   });
 
+  test('is one line with the address of its page and the token with --page', async () => {
+    const scene = createCommandScene(['demo', '--rounds', '1', '--page'], { update: () => session([]) });
+    const tokens = { api: 'the-token', events: 'other' };
+    const page = 'http://127.0.0.1:8080/';
+    const serve = () =>
+      Promise.resolve({ address: 'http://127.0.0.1:8080', page, tokens, stop: () => Promise.resolve() });
+    expect(await scene.clock.run(() => createDemo(stage)({ ...scene.context, serve }))).toBe(0);
+    expect(scene.fake.out()).toBe(`${page}  sign in with the token the-token\n`);
+  });
+
+  test('keeps a line of what became of each container above the table, with the reason', async () => {
+    const reason = 'the new version failed: it ended with exit code 1';
+    const scene = createCommandScene(
+      ['demo', '--rounds', '2'],
+      {
+        update: (application) => {
+          const outcome = containerOutcome('web', { outcome: 'rolled_back', reason, log: 'one\ntwo\nthree\n' });
+          application.publish({ kind: 'update_failed', runId: '1', outcome, atMs: 0 });
+          return session([outcome]);
+        },
+      },
+      { isTerminal: true, columns: 120 },
+    );
+    expect(await scene.clock.run(() => createDemo(stage)(scene.context))).toBe(0);
+    const kept = scene.fake.screen().filter((line) => line.startsWith(`  web: rolled back: ${reason}`));
+    expect(kept).toHaveLength(2);
+    const words = scene.fake.screen().filter((line) => line.startsWith('    '));
+    expect(words).toEqual(['    two', '    three', '    two', '    three']);
+  });
+
   test('is one JSON object per line with --json', async () => {
     const scene = createCommandScene(['demo', '--rounds', '1', '--json']);
     await scene.clock.run(() => createDemo(stage)(scene.context));

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../domain/errors.ts';
 import type { OutcomeKind, Session } from '../../../domain/run/session.ts';
 import { exitCodes, type CommandContext, type CommandFunction, type ServedApi } from '../context/context.ts';
+import { printLines } from '../render/print.ts';
 import { createDemoTeller } from './demo-teller.ts';
 
 /** The world that the demonstration plays in. */
@@ -19,7 +20,8 @@ export function createDemo(stage: DemoStage): CommandFunction {
     const sessions: Session[] = [];
     let played = 0;
     const api = await serve?.();
-    teller.introduce([...introduction, ...(api === undefined ? [] : apiLines(api))]);
+    if (settings.run.pageOnly && api !== undefined) printLines(context.terminal.out, [pageLine(api)]);
+    teller.introduce([...(api === undefined ? [] : apiLines(api)), ...introduction]);
     try {
       while (played < rounds && (await isTimeForMore(context, played))) {
         played += 1;
@@ -48,15 +50,20 @@ async function playRound({ application, signal }: CommandContext): Promise<Sessi
 }
 
 const introduction = [
-  'This is Upkeep on an engine of its own, inside of this process: it touches no real container and no network.',
-  'Its registries get new releases, some of them bad. Watch what is updated, what comes back, and why.',
-  'Ctrl-C ends it. Also try: upkeep demo | cat; upkeep demo --json --rounds 2; on a real engine: upkeep check.',
+  'This is Upkeep on an engine in memory: it touches no real container and no network.',
+  'A home server gets new releases, some of them bad. Watch what is updated, what comes back, and why.',
+  'Ctrl-C ends it. Also: upkeep demo --page; upkeep demo | cat; on a real engine: upkeep check.',
   '',
 ];
 
-function apiLines({ address, tokens: { api, events } }: ServedApi): readonly string[] {
+/** The one line to click. */
+function pageLine({ address, page = address, tokens }: ServedApi): string {
+  return `${page}  sign in with the token ${tokens.api}`;
+}
+
+function apiLines({ address, page = address, tokens: { api, events } }: ServedApi): readonly string[] {
   return [
-    `HTTP API: ${address}, with documentation at ${address}/swagger/index.html`,
+    `Page: ${page}`,
     `API token: ${api}, events token: ${events}`,
     `For instance: curl -H "Authorization: Bearer ${api}" ${address}/v1/containers`,
     '',

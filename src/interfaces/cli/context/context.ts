@@ -31,6 +31,8 @@ export type ServiceStart = Pick<StartFacts, 'schedule' | 'nextRunAtMs' | 'runOnc
 export type ServedApi = {
   /** `http://127.0.0.1:8080` */
   readonly address: string;
+  /** To be opened in a browser: the dashboard, or the documentation where there is none. */
+  readonly page?: string;
   /** Tokens of the API's users; the demonstration prints them. */
   readonly tokens: { readonly api: string; readonly events: string };
   /** Ends what it serves, and with it the updates that were asked for there, at a safe point. */

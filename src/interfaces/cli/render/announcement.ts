@@ -35,6 +35,8 @@ function say(event: ServiceEvent): readonly [Level, string] | undefined {
         `${event.container}: ${withReason(wordingOfStatus(event.status).text, event.reason)}`,
       ];
     case 'pull_progress':
+    // The repair itself has its lines.
+    case 'earlier_updates_settled':
       return undefined;
     case 'update_started':
       return [

@@ -46,6 +46,7 @@ export function payloadOf(event: ServiceEvent, options: RunOptions): Readonly<Re
     case 'container_checked':
     case 'pull_progress':
     case 'phase_entered':
+    case 'earlier_updates_settled':
       return undefined;
   }
 }

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { describe } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { describeRequests } from '../../../../../test/support/notify-cases.ts';
+import { aMessage, startRig } from '../../../../../test/support/notify-rig.ts';
 
 const ok = () => ({ body: '{"ok":true}' });
 const [title, text] = ['Updates on h1', 'web was updated'];
@@ -548,17 +549,23 @@ describe('Zulip gets', () => {
   const url = 'https://zulip.example.com/api/v1/messages';
   const headers = { authorization: `Basic ${btoa('bot@example.com:key77')}` };
   const target = 'zulip://bot%40example.com:key77@zulip.example.com';
+  const limits = {
+    url: 'https://zulip.example.com/api/v1/register',
+    headers,
+    form: { event_types: '["realm"]', fetch_event_types: '["realm"]' },
+  };
   describeRequests(
     [
       {
         name: 'the title as the topic',
         url: `${target}?stream=ops`,
-        requests: [{ url, headers, form: { type: 'channel', to: 'ops', topic: title, content: text } }],
+        requests: [limits, { url, headers, form: { type: 'channel', to: 'ops', topic: title, content: text } }],
       },
       {
         name: 'the title above the text, where there is a topic',
         url: `${target}?stream=ops&topic=t&read_by_sender=yes`,
         requests: [
+          limits,
           {
             url,
             headers,
@@ -570,10 +577,25 @@ describe('Zulip gets', () => {
         name: 'people',
         url: `${target}?type=direct&to=7,jo@example.com`,
         requests: [
+          limits,
           { url, headers, form: { type: 'direct', to: '[7,"jo@example.com"]', content: `${title}\n${text}` } },
         ],
       },
     ],
     () => ({ body: '{"result":"success"}' }),
   );
+
+  test('asks the server for its limits once, and keeps to them', async () => {
+    const told = { result: 'success', max_message_length: 40, max_topic_length: 20 };
+    const rig = await startRig(({ url: asked }) => ({
+      body: JSON.stringify(asked === limits.url ? told : { result: 'success' }),
+    }));
+    const open = rig.target(`${target}?stream=ops`);
+    for (let sent = 0; sent < 2; sent += 1)
+      await open.send(aMessage({ title: 'T'.repeat(30), text: 'x'.repeat(100) }), new AbortController().signal);
+    expect(rig.received.filter(({ url: asked }) => asked === limits.url)).toHaveLength(1);
+    const forms = rig.received.slice(1).map(({ body }) => new URLSearchParams(body));
+    expect(forms.map((form) => form.get('content')?.length)).toEqual([40, 40, 20, 40, 40, 20]);
+    for (const form of forms) expect(form.get('topic')).toBe(`${'T'.repeat(19)}…`);
+  });
 });

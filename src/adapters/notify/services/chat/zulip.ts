@@ -2,7 +2,10 @@ import { choice, flag, list, text } from '../../url/parameters.ts';
 import { UrlProblem } from '../../url/problem.ts';
 import { formPost } from '../../wire/bodies.ts';
 import { basicLogin } from '../../wire/headers.ts';
-import { cutLine, messagePieces } from '../../wire/split.ts';
+import type { HttpAnswer, HttpRequest } from '../../wire/exchange.ts';
+import { expectTaken } from '../../wire/judge.ts';
+import { cutLine, messagePieces, type TextLimit } from '../../wire/split.ts';
+import { fieldOf, jsonOf } from '../../wire/words.ts';
 import { matching, needed, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { richText, titledText, titleOf } from '../../service/texts.ts';
@@ -38,13 +41,16 @@ export const zulip = defineService({
   secrets: ({ address }) => [address.key],
   open({ address: { server, mail, key }, values, given }) {
     const isDirect = values.type === 'direct';
+    const login = { authorization: basicLogin(mail, key) };
+    let limits: Limits | undefined;
     return {
-      requests(message) {
+      async requests(message, exchange, signal) {
+        limits ??= limitsIn(await exchange(limitsQuestion(server, login), signal));
         const title = titleOf(message, values.title);
         const usesTitle = !isDirect && values.topic === '';
-        const topic = cutLine(usesTitle ? title : values.topic, topicLimit);
+        const topic = cutLine(usesTitle ? title : values.topic, limits.topic);
         const content = usesTitle ? richText(message) : titledText(message, title, richText(message));
-        return messagePieces(content, textLimit).map((piece) =>
+        return messagePieces(content, limits.text).map((piece) =>
           formPost(
             `https://${server}/api/v1/messages`,
             {
@@ -54,7 +60,7 @@ export const zulip = defineService({
               content: piece,
               read_by_sender: given.has('read_by_sender') ? String(values.read_by_sender) : undefined,
             },
-            { authorization: basicLogin(mail, key) },
+            login,
           ),
         );
       },
@@ -62,9 +68,30 @@ export const zulip = defineService({
   },
 });
 
-/** The usual `max_message_length` and `max_topic_length`: https://zulip.com/api/register-queue */
-const textLimit = { max: 10_000, unit: 'bytes' } as const;
-const topicLimit = { max: 60, unit: 'characters' } as const;
+type Limits = { readonly text: TextLimit; readonly topic: TextLimit };
+
+/** Asked for with the first message: https://zulip.com/api/register-queue */
+function limitsQuestion(server: string, login: Readonly<Record<string, string>>): HttpRequest {
+  // One kind of event, so that the answer stays small; the queue that comes with it ends unread after ten minutes.
+  const events = { event_types: '["realm"]', fetch_event_types: '["realm"]' };
+  return formPost(`https://${server}/api/v1/register`, events, login);
+}
+
+/** The usual ones, which are right for servers that do not tell this bot. */
+function limitsIn(answer: HttpAnswer): Limits {
+  const { status } = answer;
+  if (status === 401 || status === 429 || status >= 500) expectTaken(answer);
+  const told = jsonOf(answer);
+  return {
+    text: limitOf(fieldOf(told, 'max_message_length'), { max: 10_000, unit: 'bytes' }),
+    topic: limitOf(fieldOf(told, 'max_topic_length'), { max: 60, unit: 'characters' }),
+  };
+}
+
+function limitOf(told: unknown, usual: TextLimit): TextLimit {
+  const isLimit = typeof told === 'number' && Number.isInteger(told) && told >= 20 && told <= 1_000_000;
+  return isLimit ? { max: told, unit: 'characters' } : usual;
+}
 
 function personOf(written: string): string | number {
   return /^\d{1,15}$/.test(written) ? Number(written) : written;

@@ -27,14 +27,33 @@ function mapCharacters(text: string, change: (character: string) => string): str
   return changed;
 }
 
-/** Each word with a capital first, the rest small. */
+/**
+ * Each word with a capital for its first letter that has one, the rest small. Words end as in
+ * https://unicode.org/reports/tr29/#Word_Boundaries, which `Title` of the Watchtower family follows.
+ */
 export function toTitle(text: string): string {
-  const words = /[\p{L}\p{M}\p{N}_]+(?:['’.·:][\p{L}\p{M}\p{N}_]+)*/gu;
-  return text.replace(words, (word) => {
-    const [first = '', ...rest] = word;
-    return toUpper(first) + toLower(rest.join(''));
-  });
+  return text.replace(/[\p{L}\p{M}\p{N}_]+(?:['’‘.․·‧:][\p{L}\p{M}\p{N}_]+)*/gu, titleWord);
 }
+
+function titleWord(word: string): string {
+  const place = word.search(/\p{Cased}/u);
+  if (place === -1) return word;
+  const [first = '', ...others] = word.slice(place);
+  // The small form of a letter can depend on the one before it: Σ is ς at the end of a word.
+  const rest = [first, ...others].join('').toLowerCase().slice(first.toLowerCase().length);
+  return word.slice(0, place) + titleLetter(first) + rest;
+}
+
+/** Of a letter whose capital form is several, the first that has one stays so: ﬁ is Fi, ß is Ss. */
+function titleLetter(letter: string): string {
+  const digraph = digraphs.find((one) => one.includes(letter));
+  if (digraph !== undefined) return digraph.slice(1, 2);
+  const [, before = '', capital = '', rest = ''] = /^(\P{Cased}*)(\p{Cased}?)(.*)$/su.exec(letter.toUpperCase()) ?? [];
+  return before + capital + rest.toLowerCase();
+}
+
+/** Capital, title and small forms: https://www.unicode.org/versions/Unicode15.0.0/ch05.pdf#G29675 */
+const digraphs = ['Ǆǅǆ', 'Ǉǈǉ', 'Ǌǋǌ', 'Ǳǲǳ'];
 
 /** `replace "from" "to" text`, so that a pipe can end in it. */
 export function replace(text: Value, from: Value, to: Value, meter: Meter): string {

@@ -12,6 +12,7 @@ const composer: Composer = {
   start: ({ version }) => ({ title: 'T', text: `Upkeep ${version}`, level: 'info', lines: [] }),
   run: ({ news }) =>
     news.size === 0 ? undefined : { title: '', text: `\u001b[31m${[...news].join(' ')}`, level: 'info', lines: [] },
+  repairs: () => undefined,
 };
 
 const gone: SendOutcome = { kind: 'failed', failure: 'gone', reason: 'Unknown Webhook' };

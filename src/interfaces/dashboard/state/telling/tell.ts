@@ -41,6 +41,7 @@ export function tell(one: Watched, update: UnderWay | undefined, nowMs: number):
   if (one.unfinished !== undefined) return tellUnfinished(one, one.unfinished);
   switch (one.verdict) {
     case 'unknown':
+      if (one.hold === 'no-pull') return held('eye', 'No registry is asked');
       return {
         tone: 'wrong',
         group: 'wrong',

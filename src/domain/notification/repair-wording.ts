@@ -1,0 +1,24 @@
+import type { RecoveredTransaction } from '../run/recovery-report.ts';
+import { printable } from '../text/printable.ts';
+import type { MessageLevel } from './message.ts';
+
+/** `left` is there only while something is still to be done about it. */
+export const repairLevels: Readonly<Record<RecoveredTransaction['result'], MessageLevel>> = {
+  finished: 'info',
+  undone: 'warn',
+  left: 'warn',
+  failed: 'error',
+};
+
+const verbs: Readonly<Record<RecoveredTransaction['result'], string>> = {
+  finished: 'Finished',
+  undone: 'Undid',
+  left: 'Left alone',
+  failed: 'Cannot repair',
+};
+
+/** `Finished the update of web: the update had been interrupted`. */
+export function repairSentence({ containers, result, reason }: RecoveredTransaction): string {
+  const names = containers.map((name) => printable(name, 200)).join(', ');
+  return `${verbs[result]} the update of ${names}${reason === '' ? '' : `: ${printable(reason, 600)}`}`;
+}

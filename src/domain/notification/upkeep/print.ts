@@ -1,0 +1,43 @@
+import type { MessageSection } from '../message.ts';
+import { escapeMarkdown } from './markdown.ts';
+import type { Paragraph, Section } from './paragraphs.ts';
+
+export function plainSection({ heading, paragraphs }: Section): readonly string[] {
+  return ['', `${heading}:`, ...paragraphs.flatMap(plainParagraph)];
+}
+
+export function plainParagraph({ name, text, links, command }: Paragraph): readonly string[] {
+  return [
+    `- ${name}${text}`,
+    ...links.map(({ label, address }) => `  ${label}: ${address}`),
+    ...(command === undefined ? [] : [`  ${command.label}: ${command.line}`]),
+  ];
+}
+
+export function markdownSection({ heading, paragraphs }: Section): readonly string[] {
+  return ['', `**${heading}**`, '', ...paragraphs.flatMap(markdownParagraph)];
+}
+
+function markdownParagraph({ name, text, links, command }: Paragraph): readonly string[] {
+  return [
+    `- **${escapeMarkdown(name)}**${escapeMarkdown(text)}`,
+    ...links.map(({ label, address }) => `  - [${label}](${address})`),
+    ...(command === undefined ? [] : [`  - ${command.label}: \`${command.line}\``]),
+  ];
+}
+
+/** The same for a message about several runs: each paragraph says when it was. */
+export function datedSection({ heading, paragraphs }: Section, when: string, atMs: number): MessageSection {
+  const items = paragraphs.map((paragraph) => {
+    const dated = { ...paragraph, text: `${paragraph.text}; ${when}` };
+    const { about, level } = paragraph;
+    return {
+      about,
+      level,
+      text: plainParagraph(dated).join('\n'),
+      markdown: markdownParagraph(dated).join('\n'),
+      atMs,
+    };
+  });
+  return { heading, items };
+}

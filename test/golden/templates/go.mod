@@ -1,3 +1,0 @@
-module upkeep-golden
-
-go 1.19
