@@ -1,7 +1,7 @@
 import type { UnderWay } from '../fleet/under-way.ts';
 import type { Watched } from '../documents/container.ts';
 import { when } from '../words/moments.ts';
-import { glued, precise, span } from '../words/numbers.ts';
+import { age, glued, precise, span } from '../words/numbers.ts';
 import { capital, ended } from '../words/sentences.ts';
 import type { Told } from './tell.ts';
 
@@ -55,7 +55,7 @@ export function explain(
       return [
         one.checkedAtMs === undefined
           ? 'Runs the newest image of its tag.'
-          : `Runs the newest image of its tag. Checked ${span(nowMs - one.checkedAtMs)} ago.`,
+          : `Runs the newest image of its tag. Checked ${age(nowMs - one.checkedAtMs)} ago.`,
       ];
   }
 }

@@ -2,7 +2,7 @@ import type { UnderWay } from '../fleet/under-way.ts';
 import { isDown } from '../fleet/under-way.ts';
 import type { Watched } from '../documents/container.ts';
 import { when } from '../words/moments.ts';
-import { precise, span } from '../words/numbers.ts';
+import { age, precise } from '../words/numbers.ts';
 import { tell, type Told } from './tell.ts';
 
 /** Everything of a row that changes with time and news. */
@@ -28,7 +28,7 @@ export function rowContent(one: Watched, update: UnderWay | undefined, nowMs: nu
 
 function runsOf({ status, health, startedAtMs }: Watched, nowMs: number): RowContent['runs'] {
   if (status !== 'running') return { state: stateWords[status] ?? status, isBad: true, since: '' };
-  const since = startedAtMs === undefined ? '' : `, ${span(Math.max(0, nowMs - startedAtMs))}`;
+  const since = startedAtMs === undefined ? '' : `, ${age(nowMs - startedAtMs)}`;
   if (health === 'unhealthy') return { state: 'unhealthy', isBad: true, since };
   return { state: health === 'none' || health === '' ? 'running' : health, isBad: false, since };
 }
@@ -37,7 +37,7 @@ const stateWords: Readonly<Record<string, string>> = { exited: 'stopped', '': 'â
 
 function checkedOf({ checkedAtMs }: Watched, nowMs: number): RowContent['checked'] {
   if (checkedAtMs === undefined) return { text: 'â€“', title: 'Not checked yet' };
-  return { text: span(Math.max(0, nowMs - checkedAtMs)), title: `Checked ${when(checkedAtMs, nowMs)}` };
+  return { text: age(nowMs - checkedAtMs), title: `Checked ${when(checkedAtMs, nowMs)}` };
 }
 
 /** `down 1.2 s` while it is, `was down 1.2 s` after that; undefined where it was not stopped. */

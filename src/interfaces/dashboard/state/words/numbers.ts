@@ -13,6 +13,11 @@ export function span(ms: number): string {
   return `${Math.round(ms / dayMs)}${space}d`;
 }
 
+/** The same, and never less than a minute: seconds would make every row differ at every look. */
+export function age(ms: number): string {
+  return span(Math.max(minuteMs, ms));
+}
+
 /** `640 ms`, `4.9 s`, `1 min 12 s`: a downtime or the time of a step. */
 export function precise(ms: number): string {
   if (ms < 950) return `${Math.round(ms)}${space}ms`;
