@@ -5,7 +5,7 @@ import { readOutcome } from './read-outcome.ts';
 /** The containers of `GET /v1/containers/details`, with those whose update has not come to its end. */
 export function readDetails(document: unknown): readonly Watched[] {
   const { containers, unfinished } = objectOf(document);
-  const byName = new Map(objectsOf(containers).map((entry) => [textOf(entry['name']), readEntry(entry)]));
+  const byName = new Map(objectsOf(containers).map((entry) => [textOf(entry['name']), afterFailure(readEntry(entry))]));
   for (const { name, image, state, reason } of objectsOf(unfinished)) {
     const known = byName.get(textOf(name)) ?? readEntry({ name, image, status: '' });
     const kind = oneOf(['in progress', 'repair pending'], state) ?? 'repair pending';
@@ -13,6 +13,14 @@ export function readDetails(document: unknown): readonly Watched[] {
   }
   byName.delete('');
   return [...byName.values()];
+}
+
+/** A version that failed after the last check is no update that is ready: the next check would say so. */
+function afterFailure(one: Watched): Watched {
+  const { verdict, last, checkedAtMs = 0, latestVersion } = one;
+  if (verdict !== 'stale' || last?.atMs === undefined || last.atMs < checkedAtMs) return one;
+  const isFailure = last.outcome === 'rolled_back' || last.outcome === 'failed';
+  return isFailure && last.to === latestVersion ? { ...one, verdict: 'held', hold: 'failed' } : one;
 }
 
 function readEntry(entry: Json): Watched {

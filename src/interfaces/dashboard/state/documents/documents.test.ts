@@ -74,6 +74,17 @@ describe('readDetails()', () => {
     (url) => expect(readDetails({ containers: [{ name: 'web', source_url: url }] })[0]?.sourceUrl).toBe(''),
   );
 
+  test('a version that failed after the last check is not ready, a newer one is', () => {
+    const failed = { outcome: 'rolled_back', at: '2026-11-20T04:02:00Z', to: '2' };
+    const read = (entry: object) =>
+      readDetails({ containers: [{ name: 'web', verdict: 'stale', last: failed, ...entry }] })[0]?.verdict;
+    expect([
+      read({ latest_version: '2', checked_at: '2026-11-20T04:01:00Z' }),
+      read({ latest_version: '3', checked_at: '2026-11-20T04:01:00Z' }),
+      read({ latest_version: '2', checked_at: '2026-11-20T04:03:00Z' }),
+    ]).toEqual(['held', 'stale', 'stale']);
+  });
+
   test('a container whose update was interrupted is among them, listed or not', () => {
     const unfinished = [
       { name: 'gone', image: 'app:1', state: 'repair pending', reason: 'killed' },

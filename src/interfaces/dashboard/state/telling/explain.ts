@@ -77,7 +77,7 @@ function rolledBack({ last, latestVersion, reason }: Watched, nowMs: number): re
   if (last === undefined) return [glued(ended(capital(reason)))];
   const to = last.to || latestVersion || 'the new version';
   const at = last.atMs === undefined ? 'Lately' : capital(when(last.atMs, nowMs));
-  const story = `${at}: ${to} was started, and failed: ${ended(last.reason)} The old container is back.`;
+  const story = `${at}: ${to} was started. ${ended(capital(last.reason))} The old container is back.`;
   const down = last.downtimeMs === undefined ? '' : `It was down for ${precise(last.downtimeMs)}. `;
   return [glued(story), `${down}${capital(to)} is not tried again on its own; a newer version is.`];
 }

@@ -125,15 +125,14 @@ function tellHeld(one: Watched, nowMs: number): Told {
 }
 
 function tellFailed(one: Watched): Told {
-  const { last, latestVersion, status } = one;
+  const { last, status } = one;
   const isDown = status !== '' && status !== 'running';
   if (last?.outcome === 'failed') {
     const word = isDown ? 'Down: update failed' : 'Update failed';
     return { tone: 'bad', group: 'wrong', icon: 'fail', word, why: glued(capital(last.reason)), action: 'look' };
   }
-  const to = last?.to || latestVersion || 'the new version';
   const word = last?.from ? `Rolled back to ${last.from}` : 'Rolled back';
-  const why = last === undefined || last.reason === '' ? sentence(one) : glued(`${capital(to)} failed: ${last.reason}`);
+  const why = last === undefined || last.reason === '' ? sentence(one) : glued(capital(last.reason));
   return isDown
     ? { tone: 'bad', group: 'wrong', icon: 'fail', word: 'Down after an update', why, action: 'look' }
     : { tone: 'wrong', group: 'wrong', icon: 'back', word, why, action: 'look' };
