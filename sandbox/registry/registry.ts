@@ -1,5 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { DescribeRequest, Registry, RegistryCredentials, RemoteImage } from '../../src/domain/outside/registry.ts';
+import { sourceOf } from '../../src/domain/check/image-source.ts';
+import { labelledVersion } from '../../src/domain/check/image-version.ts';
 import { choosePlatform } from '../../src/domain/reference/choose-platform.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { formatReference, withDigest, type ImageReference } from '../../src/domain/reference/image-reference.ts';
@@ -80,12 +82,17 @@ export function imageFor(manifest: Manifest, platform: DescribeRequest['platform
 }
 
 function remoteImage(digest: Digest, image: SandboxImage): RemoteImage {
+  const labels = image.config.Labels ?? undefined;
+  const [version, sourceUrl] = [labelledVersion(labels), sourceOf(labels)];
   return {
     digest,
     manifestDigest: image.manifestDigest,
     configDigest: image.id,
     platform: image.platform,
     createdAtMs: image.createdAtMs < earliestMs ? undefined : image.createdAtMs,
+    layerBytes: image.layers.reduce((sum, { bytes }) => sum + bytes, 0),
+    ...(version !== undefined && { version }),
+    ...(sourceUrl !== undefined && { sourceUrl }),
   };
 }
 

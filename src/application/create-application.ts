@@ -15,6 +15,7 @@ import { finishUpdate } from './self-update/finish-update.ts';
 import { createHistory } from './events/history.ts';
 import { createInventory } from './inventory/inventory.ts';
 import { createLastChecks } from './inventory/last-checks.ts';
+import { createLastOutcomes } from './inventory/last-outcomes.ts';
 import { makePlan, staleIn } from './plan/make-plan.ts';
 import { createPublisher } from './events/publisher.ts';
 import { createReadiness } from './inventory/readiness.ts';
@@ -36,6 +37,7 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
   const repairs = countRepairs();
   const leftAlone = createLeftAlone();
   const checks = createLastChecks();
+  const outcomes = createLastOutcomes();
   const warnAboutUpdaters = createUpdaterWarnings(outside, settings);
   const check = notingChecks(createCheck(outside, settings, warnAboutUpdaters));
   const closing = new AbortController();
@@ -52,7 +54,7 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
     update: (trigger, signal) => update({ ...everything, trigger }, signal),
   });
   const mirror = createEngineMirror(outside);
-  const inventory = createInventory({ settings, instance: world.instance, listing: mirror.listing, checks });
+  const inventory = createInventory({ settings, instance: world.instance, listing: mirror.listing, checks, outcomes });
   const history = createHistory();
   const status = createStatus({
     history,
@@ -61,7 +63,7 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
     isRepairing: repairs.areUnderWay,
   });
   const eventLog = createEventLog(world.log);
-  for (const { hear } of [history, status, checks, eventLog]) subscribe(hear);
+  for (const { hear } of [history, status, checks, outcomes, eventLog]) subscribe(hear);
 
   return {
     check: (request, signal) => announceCheck(request, signal),

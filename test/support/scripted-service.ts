@@ -1,5 +1,5 @@
 import type { ServiceStatus } from '../../src/domain/run/service-status.ts';
-import type { CheckedContainer } from '../../src/application/check/check.ts';
+import type { CheckedContainer } from '../../src/application/check/checked-container.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { ServiceEvent } from '../../src/domain/run/event.ts';
 import type { ContainerOutcome, Session } from '../../src/domain/run/session.ts';
@@ -165,6 +165,7 @@ export function watchedContainer(name: string, parts: Partial<TrackedContainer> 
     dependsOn: [],
     labelsInEffect: {},
     settings: [],
+    canRollBack: false,
     ...parts,
   };
 }

@@ -3,6 +3,7 @@ import { parseDigest } from '../../domain/reference/digest.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { failedVersionsIn, failedVersionsOf } from '../../domain/check/failed-version.ts';
 import { type Journal, readJournal, transactionLabel } from '../../domain/transaction/journal.ts';
+import { indexImages } from '../../domain/container/image-index.ts';
 import { ownLabels } from '../../domain/container/label-origin.ts';
 import { isExcluded } from '../../domain/settings/labels.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
@@ -13,6 +14,7 @@ import type { StaleContainer, UpdatePlan } from '../../domain/plan/update-plan.t
 import { forgetFailures, rememberFailures } from '../transaction/failed-versions.ts';
 import { makePlan } from '../plan/make-plan.ts';
 import { findReturning, returnToKept } from './return-to-kept.ts';
+import { withImageVersions } from '../update/outcome-versions.ts';
 import { runPlan, untouched } from '../update/run-plan.ts';
 import { runSession } from '../update/run-session.ts';
 import { runTransaction } from '../transaction/run-transaction.ts';
@@ -38,7 +40,8 @@ export function createRollback({ outside, settings, lock }: RollbackParts) {
         const { plan } = await makePlan(outside, settings, previous, signal);
         const perform = returnToKept(await returningIn(outside, plan, signal), runTransaction);
         const reached = await runPlan(outside, settings, plan, { runId, perform }, signal);
-        const outcomes = [...reached.values()].map(inWords);
+        const images = indexImages(await outside.engine.listImages());
+        const outcomes = [...reached.values()].map((outcome) => withImageVersions(inWords(outcome), images));
         await rememberWhatWasLeft(outside, outcomes);
         const refused = plan.refused.map(({ name, reason }) => untouched(imageOf(name, previous), 'skipped', reason));
         return [...outcomes, ...refused];

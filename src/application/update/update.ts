@@ -8,7 +8,8 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { parseKeptName } from '../../domain/transaction/transaction-names.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { Staleness } from '../../domain/check/verdict.ts';
-import type { Check, CheckedContainer, CheckReport } from '../check/check.ts';
+import type { Check, CheckReport } from '../check/check.ts';
+import type { CheckedContainer } from '../check/checked-container.ts';
 import { cleanUpImages } from '../cleanup/cleanup.ts';
 import { forgetFailures } from '../transaction/failed-versions.ts';
 import { runPostCheckHooks, runPreCheckHooks } from '../health/hooks.ts';
@@ -18,6 +19,7 @@ import { removeOldVolumes } from '../cleanup/old-volumes.ts';
 import { cancelledBeforeTurn, runPlan, untouched } from './run-plan.ts';
 import { runSession } from './run-session.ts';
 import type { TransactionRun } from '../transaction/run-transaction.ts';
+import { namingVersions, withCheckedVersions } from './outcome-versions.ts';
 import type { UpdateLock } from './update-lock.ts';
 
 export type Update = (request: UpdateRequest, signal?: AbortSignal) => Promise<Session>;
@@ -91,7 +93,7 @@ export function createUpdate({ outside, settings, check, lock, afterHandOver }: 
     signal?: AbortSignal,
   ): Promise<{ readonly made: MadePlan; readonly outcomes: Outcomes }> {
     const made = await planUnlessStopped(report, signal);
-    const outcomes = await runPlan(outside, settings, made.plan, { runId }, signal);
+    const outcomes = await runPlan(namingVersions(outside, report), settings, made.plan, { runId }, signal);
     if (report.unwatched.some(({ name }) => parseKeptName(name) !== undefined))
       await removeOverdue(outside, settings, signal);
     await forgetFailures(outside, [...report.obsoleteFailures, ...overcomeFailures(report, outcomes)]);
@@ -155,7 +157,8 @@ function inListingOrder(
     const acted = outcomes.get(id);
     if (container === undefined) return acted ?? [];
     const { cooldown } = container;
-    return { ...(acted ?? withoutTransaction(container, plan)), ...(cooldown && { cooldown }) };
+    const outcome = { ...(acted ?? withoutTransaction(container, plan)), ...(cooldown && { cooldown }) };
+    return withCheckedVersions(outcome, container);
   });
   const acted = new Set([...outcomes.values()].map(({ name }) => name));
   const held = report.unfinished.filter(({ name, isParked }) => isParked && !acted.has(name));

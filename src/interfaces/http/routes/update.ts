@@ -4,7 +4,8 @@ import { outcomeEntry } from '../../json/entries.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { flag } from '../requests/query.ts';
 import { defineRoute, type Route } from '../service/route.ts';
-import { array, choice, integer, map, object, stamped, summarySchema, text } from '../replies/schemas.ts';
+import { outcomeFields, outcomeKinds } from '../replies/container-schemas.ts';
+import { array, choice, integer, object, stamped, summarySchema, text } from '../replies/schemas.ts';
 import { selectionParameters, timeoutUpTo } from '../requests/selection.ts';
 import { stamp } from '../replies/stamp.ts';
 import type { UpdateRuns } from '../service/update-runs.ts';
@@ -51,8 +52,6 @@ const acceptedSchema = stamped({
   run_id: text('Under which the run is found in history and events'),
 });
 
-const outcomes = ['updated', 'fresh', 'failed', 'rolled_back', 'restarted', 'skipped', 'deferred', 'unknown'] as const;
-
 const resultSchema = stamped({
   summary: summarySchema,
   timing: object({
@@ -65,22 +64,14 @@ const resultSchema = stamped({
       {
         name: text('Name of the container'),
         image: text('The image reference it runs'),
-        outcome: choice(outcomes, 'What became of it'),
+        outcome: choice(outcomeKinds, 'What became of it'),
         reason: text('Why; empty when there is nothing to explain'),
         old_image_id: text('Image before the update'),
         new_image_id: text('Image after it'),
         old_digest: text('Registry digest before the update, when known'),
         new_digest: text('Registry digest after it, when known'),
       },
-      {
-        downtime_ms: integer(
-          'How long it was down: from the moment its process was told to end, or had ended, to the next start; absent when none was stopped',
-        ),
-        stopping_ms: integer('The part of that in which its process was ending; absent when that is not known'),
-        down_ms: integer('The rest of it, in which there was no process; absent when that is not known'),
-        phases_ms: map(integer('How long this phase of the update took; absent when nothing was begun')),
-        log: text('The last log lines of a new version that failed, without what is known to be secret'),
-      },
+      outcomeFields,
     ),
   ),
 });

@@ -1,0 +1,140 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { behaviours } from '../../sandbox/base/behaviour.ts';
+import { startWholeService, type WholeService, type WholeServiceOptions } from '../support/whole-service.ts';
+import { describedAsk } from './described.ts';
+
+let scene: WholeService;
+let ask: WholeService['ask'];
+
+afterEach(() => scene.stop());
+
+const source = 'https://git.example/web';
+
+/** One container of version 1.4.2, for which 1.5.0 has been published. */
+async function start(options: WholeServiceOptions = {}, labels: Readonly<Record<string, string>> = {}): Promise<void> {
+  scene = await startWholeService(options);
+  ask = await describedAsk(scene);
+  release('1.4.2');
+  await scene.run('web', 'nginx:1', { ...project, ...labels });
+  release('1.5.0');
+  await until(async () => (await details()).length === 1);
+}
+
+const project = { 'com.docker.compose.project': 'shop', 'com.docker.compose.service': 'web' };
+
+function release(version: string, parts: object = {}): void {
+  const config = { Labels: { 'org.opencontainers.image.source': source } };
+  scene.registry.store.publish('nginx:1', {
+    version,
+    config,
+    createdAtMs: Date.UTC(2026, 2, 4),
+    layers: [{ bytes: 4_000_000 }, { bytes: 200 }],
+    ...parts,
+  });
+}
+
+const post = (target: string) => ask(target, { method: 'POST' });
+const details = async () => (await ask('/v1/containers/details')).json().containers;
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function settled(image: string): Promise<Record<string, unknown>> {
+  await until(async () => (await details())[0]?.image_id === image);
+  return (await details())[0];
+}
+
+describe('the details of a container', () => {
+  test('make no claim before its first check', async () => {
+    await start();
+    const [web] = await details();
+    expect(web).toMatchObject({ version: '1.4.2', project: 'shop', can_roll_back: false });
+    for (const field of ['verdict', 'hold', 'latest_version', 'change', 'last', 'released_at', 'download_bytes']) {
+      expect(web).not.toHaveProperty(field);
+    }
+  });
+
+  test('name the newer version, its size and its age after a check, as the check does', async () => {
+    await start();
+    const [checked] = (await post('/v1/check')).json().containers;
+    const newer = {
+      version: '1.4.2',
+      latest_version: '1.5.0',
+      change: 'minor',
+      released_at: '2026-03-04T00:00:00.000Z',
+      download_bytes: 4_000_200,
+      source_url: source,
+    };
+    expect(checked).toMatchObject(newer);
+    expect((await details())[0]).toMatchObject({ ...newer, verdict: 'stale' });
+  });
+
+  test('tell of an update with its versions, and that it can be rolled back', async () => {
+    await start();
+    const { containers, run_id } = (await post('/v1/update')).json();
+    expect(containers).toMatchObject([{ outcome: 'updated', from: '1.4.2', to: '1.5.0' }]);
+    const web = await settled(containers[0].new_image_id);
+    expect(web).toMatchObject({
+      version: '1.5.0',
+      verdict: 'fresh',
+      can_roll_back: true,
+      last: { outcome: 'updated', from: '1.4.2', to: '1.5.0', run_id, downtime_ms: expect.any(Number) },
+    });
+    expect(web).not.toHaveProperty('latest_version');
+  });
+
+  test('tell of a version that was taken back: it is held, and its last words are there', async () => {
+    await start();
+    release('2.0.0', { behaviour: behaviours.crashesAtStart });
+    await post('/v1/update');
+    await post('/v1/check');
+    const [web] = await details();
+    expect(web).toMatchObject({
+      verdict: 'held',
+      hold: 'failed',
+      latest_version: '2.0.0',
+      change: 'major',
+      last: { outcome: 'rolled_back', from: '1.4.2', to: '2.0.0', reason: expect.stringMatching(/\S/) },
+    });
+  });
+
+  test('say why a version waits, and until when', async () => {
+    await start({ service: { cooldownMs: 3_600_000 } });
+    release('1.6.0', { createdAtMs: Date.now() });
+    await post('/v1/update');
+    const [web] = await details();
+    expect(web).toMatchObject({ verdict: 'held', hold: 'cooldown', latest_version: '1.6.0' });
+    expect(Date.parse(web.eligible_at)).toBeGreaterThan(Date.now());
+  });
+
+  test('say what is only monitored', async () => {
+    await start({}, { 'upkeep.monitor-only': 'true' });
+    await post('/v1/check');
+    expect((await details())[0]).toMatchObject({ verdict: 'held', hold: 'monitor-only' });
+  });
+
+  test.each([
+    ['rate-limited', { kind: 'rate-limited', max: 0, windowMs: 60_000 }],
+    ['unreachable', { kind: 'unreachable' }],
+    ['unauthorised', { kind: 'denied' }],
+    ['not-found', { kind: 'not-found' }],
+  ] as const)('say that a check failed: %s, and keep what was known', async (hold, misbehaviour) => {
+    await start();
+    await post('/v1/check');
+    scene.registry.store.misbehave('docker.io', misbehaviour);
+    const [checked] = (await post('/v1/check')).json().containers;
+    expect(checked).toMatchObject({ status: 'unknown', hold });
+    const [web] = await details();
+    expect(web).toMatchObject({ verdict: 'unknown', hold, stale: false, latest_version: '1.5.0' });
+    if (hold === 'rate-limited') expect(Date.parse(web.retry_at)).toBeGreaterThan(Date.now());
+  });
+
+  test('do not ask the engine or a registry', async () => {
+    await start();
+    await post('/v1/check');
+    const before = scene.registry.store.requests();
+    for (let times = 0; times < 20; times += 1) await details();
+    expect(scene.registry.store.requests()).toBe(before);
+  });
+});
