@@ -25,6 +25,7 @@ describeInBrowser('the page while things happen', () => {
       }).observe(document.getElementById('rows'), { subtree: true, childList: true, attributes: true, characterData: true });
     })()`);
     const before = await order(page);
+    const notice = page.getByText('Done: 1 updated.').waitFor();
     await stage.service.ask('/v1/update?container=vaultwarden', { method: 'POST' });
     await row(page, 'vaultwarden')
       .getByText(/^Updated just now, down/)
@@ -35,7 +36,7 @@ describeInBrowser('the page while things happen', () => {
     expect(touched.filter((name) => name !== 'vaultwarden' && !withButtons.includes(name))).toEqual([]);
     expect(touched).toContain('vaultwarden');
     expect(await order(page)).toEqual(before);
-    await page.getByText('Done: 1 updated.').waitFor();
+    await notice;
   });
 
   test('a release that crashes is rolled back, with the reason in its row', async () => {

@@ -32,6 +32,8 @@ export function createHearing(parts: HearingParts): Hearing {
   const { fleet } = context;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let rolledBack = 0;
+  /** Whether an update of the run was heard of; a check has none. */
+  let isUpdate = false;
 
   function hear(text: string): void {
     const event = readEvent(text);
@@ -47,16 +49,18 @@ export function createHearing(parts: HearingParts): Hearing {
     if (wasRunning !== fleet.isRunning()) parts.paintRun();
     if (names.includes(context.address().open)) parts.paintOpen();
     parts.paintAnswerSoon();
-    follow(event, wasRunning);
+    follow(event);
   }
 
-  function follow({ kind, data }: Heard, wasRunning: boolean): void {
+  function follow({ kind, data }: Heard): void {
     const name = textOf(data['container']);
     switch (kind) {
       case 'scan_started':
         rolledBack = 0;
+        isUpdate = false;
         return refresh();
       case 'update_started':
+        isUpdate = true;
         return announce(`${name} is being updated`);
       case 'update_completed':
         return announce(`${name} was updated to ${fleet.named(name)?.version ?? 'a newer image'}`);
@@ -69,7 +73,7 @@ export function createHearing(parts: HearingParts): Hearing {
         notice(`The run failed: ${textOf(data['error'])}.`);
         return endRun();
       case 'scan_completed':
-        if (wasRunning) notice(doneWords(data, rolledBack));
+        if (isUpdate) notice(doneWords(data, rolledBack));
         return endRun();
       default:
         return undefined;
