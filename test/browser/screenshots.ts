@@ -10,6 +10,7 @@ import { type OpenOptions, type OpenPage, row, type Stage, startStage } from './
 const folder = fileURLToPath(new URL('../../docs/screenshots/', import.meta.url));
 
 async function shoot(page: OpenPage, name: string): Promise<void> {
+  await page.mouse.move(0, 0);
   await page.screenshot({ path: join(folder, `${name}.png`), animations: 'disabled' });
   await page.close();
 }
@@ -90,7 +91,7 @@ describeInBrowser('the home server', () => {
     await page.locator('#live[data-state="live"]').waitFor();
     const names = 'immich-machine-learning,traefik,home-assistant,vaultwarden,immich-server';
     const done = stage.service.ask(`/v1/update?container=${names}`, { method: 'POST' });
-    await page.locator('.steps').nth(1).waitFor();
+    await page.locator('.steps').first().waitFor();
     await shoot(page, 'running');
     await done;
   });

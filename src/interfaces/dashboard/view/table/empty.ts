@@ -22,7 +22,7 @@ function emptyNodes({ unwatched }: Status): readonly Child[] {
   const all = unwatched.reduce((sum, { count }) => sum + count, 0);
   if (all === 0) {
     return [
-      h('h2', {}, 'The engine has no containers'),
+      h('h2', {}, 'There is no container to watch'),
       h('p', {}, 'A container that is started appears here by itself.'),
     ];
   }
