@@ -9,7 +9,7 @@ import type { RecoveryOrder } from './recovery/recover.ts';
 import type { Rehearsal } from './transaction/rehearse.ts';
 import type { ServiceError } from '../domain/errors.ts';
 import type { ServiceEvent } from '../domain/run/event.ts';
-import type { Inventory } from '../domain/inventory/inventory.ts';
+import type { Inventory, UnwatchedTracked } from '../domain/inventory/inventory.ts';
 import type { Session } from '../domain/run/session.ts';
 import type { UpdatePlan } from '../domain/plan/update-plan.ts';
 
@@ -67,6 +67,8 @@ export type Application = {
   readonly follow: (signal?: AbortSignal) => Promise<void>;
   /** The inventory from memory; it asks the engine nothing. It is unknown and empty before `follow`. */
   readonly inventory: () => Inventory;
+  /** The other containers of the engine, from the same memory. */
+  readonly unwatched: () => readonly UnwatchedTracked[];
   /** Why the inventory cannot be believed now: its engine cannot be reached, and tells of no changes; undefined when it can. */
   readonly inventoryFailure: () => ServiceError | undefined;
   /** The update runs of this process, oldest first, at most 500. */

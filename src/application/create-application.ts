@@ -14,6 +14,7 @@ import { shareEvents } from './engine/shared-events.ts';
 import { finishUpdate } from './self-update/finish-update.ts';
 import { createHistory } from './events/history.ts';
 import { createInventory } from './inventory/inventory.ts';
+import { createUnwatched } from './inventory/unwatched.ts';
 import { createLastChecks } from './inventory/last-checks.ts';
 import { createLastOutcomes } from './inventory/last-outcomes.ts';
 import { makePlan, staleIn } from './plan/make-plan.ts';
@@ -21,6 +22,7 @@ import { createPublisher } from './events/publisher.ts';
 import { createReadiness } from './inventory/readiness.ts';
 import { rehearsePlan } from './transaction/rehearse.ts';
 import { createRollback } from './rollback/rollback.ts';
+import { createRunWatch } from './inventory/run-under-way.ts';
 import { createScheduler } from './schedule/scheduler.ts';
 import { createSelfUpdateState } from './self-update/self-update-state.ts';
 import { createStatus } from './inventory/status.ts';
@@ -55,15 +57,18 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
   });
   const mirror = createEngineMirror(outside);
   const inventory = createInventory({ settings, instance: world.instance, listing: mirror.listing, checks, outcomes });
+  const unwatched = createUnwatched({ settings, instance: world.instance, listing: mirror.listing });
   const history = createHistory();
+  const runWatch = createRunWatch();
   const status = createStatus({
     history,
     inventory,
-    nextRunAtMs: scheduler.nextRunAtMs,
+    scheduler,
+    run: runWatch,
     isRepairing: repairs.areUnderWay,
   });
   const eventLog = createEventLog(world.log);
-  for (const { hear } of [history, status, checks, outcomes, eventLog]) subscribe(hear);
+  for (const { hear } of [history, status, runWatch, checks, outcomes, eventLog]) subscribe(hear);
 
   return {
     check: (request, signal) => announceCheck(request, signal),
@@ -103,6 +108,7 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
     keepUpdating: scheduler.keepUpdating,
     follow: mirror.follow,
     inventory,
+    unwatched,
     inventoryFailure: mirror.failure,
     history: history.entries,
     status: status.read,

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { behaviours } from '../../sandbox/base/behaviour.ts';
+import type { Schedule } from '../../src/domain/schedule/schedule.ts';
 import { startWholeService, type WholeService, type WholeServiceOptions } from '../support/whole-service.ts';
 import { describedAsk } from './described.ts';
 
@@ -137,4 +138,81 @@ describe('the details of a container', () => {
     for (let times = 0; times < 20; times += 1) await details();
     expect(scene.registry.store.requests()).toBe(before);
   });
+});
+
+describe('the status', () => {
+  test('is there before the first update for those who ask for more', async () => {
+    await start();
+    expect((await ask('/v1/status')).status).toBe(204);
+    const reply = await ask('/v1/status?extra=true');
+    expect([reply.status, reply.json()]).toMatchObject([
+      200,
+      {
+        summary: { scanned: 0 },
+        running: false,
+        watched: 1,
+        unwatched: [],
+        engine: { name: 'local', reachable: true },
+      },
+    ]);
+    expect(reply.json()).not.toHaveProperty('last_run');
+    expect(reply.json()).not.toHaveProperty('run');
+  });
+
+  test('counts what is not watched, with the remedy', async () => {
+    await start({ service: { disableContainers: ['c1'] } });
+    await scene.run('a1', 'nginx:1', { 'upkeep.enable': 'false' });
+    await scene.run('b1', 'nginx:1', { 'upkeep.enable': 'false' });
+    await scene.run('c1', 'nginx:1');
+    const status = async () => (await ask('/v1/status?extra=true')).json();
+    await until(async () => (await status()).unwatched.length === 2);
+    await until(async () => (await status()).unwatched[0].count === 2);
+    expect((await status()).unwatched).toEqual([
+      { reason: 'disabled by label', count: 2, remedy: expect.stringContaining('upkeep.enable') },
+      { reason: 'excluded', count: 1, remedy: expect.stringMatching(/\S/) },
+    ]);
+  });
+
+  test('shows the run under way with the phase of its container', async () => {
+    await start({ service: { gateWindowMs: 60_000 } });
+    const { run_id } = (await post('/v1/update?async=true')).json();
+    await until(
+      async () => (await ask('/v1/status?extra=true')).json().run?.containers[0]?.phase === 'checking health',
+    );
+    expect((await ask('/v1/status?extra=true')).json().run).toEqual({
+      ...{ run_id, trigger: 'http', started_at: expect.any(String) },
+      containers: [{ name: 'web', phase: 'checking health' }],
+    });
+  });
+
+  test('tells the schedule in words, or why there is none', async () => {
+    await start();
+    const status = async () => (await ask('/v1/status?extra=true')).json();
+    expect(await status()).not.toHaveProperty('schedule_off');
+    const schedule: Schedule = { kind: 'interval', words: 'every 6h', everyMs: 21_600_000 };
+    for (const [order, told] of [
+      [
+        { schedule, updateOnStart: false },
+        { schedule: 'every 6h', next_run: expect.any(String) },
+      ],
+      [{ schedule: undefined, updateOnStart: false, whyNone: 'The API is on' }, { schedule_off: 'The API is on' }],
+    ] as const) {
+      const asked = new AbortController();
+      const ended = scene.application.keepUpdating(order, asked.signal);
+      expect(await status()).toMatchObject(told);
+      asked.abort();
+      await ended;
+    }
+  });
+});
+
+test('the history names the containers with news, and their versions', async () => {
+  await start();
+  await post('/v1/update');
+  await post('/v1/update');
+  const { entries } = (await ask('/v1/history')).json();
+  expect(entries).toMatchObject([
+    { containers: [{ name: 'web', outcome: 'updated', from: '1.4.2', to: '1.5.0' }] },
+    { containers: [] },
+  ]);
 });

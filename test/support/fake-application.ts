@@ -65,6 +65,7 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
     updatesItself: () => true,
     keepUpdating: () => Promise.resolve(),
     follow: () => Promise.resolve(),
+    unwatched: () => [],
     inventory: () => ({
       revision: 0,
       known: false,

@@ -113,7 +113,14 @@ export function createScriptedService(): ScriptedService {
       const nothing = { unmatched: [], unwatched: [], unfinished: [], obsoleteFailures: [] };
       return { containers: script.checked, ...nothing, startedAtMs: 0, durationMs: 0 };
     },
-    inventory: () => ({ known: true, scope: '', unfinished: [], updatesAvailable: 0, ...script.inventory }),
+    inventory: () => ({
+      known: true,
+      scope: '',
+      unfinished: [],
+      updatesAvailable: 0,
+      ...script.inventory,
+    }),
+    unwatched: () => [],
     inventoryFailure: () => script.inventoryFailure,
     history: () => script.history,
     status: () => script.status,
@@ -175,6 +182,15 @@ export function trackedImage(name: string, parts: Partial<TrackedImage> = {}): T
 }
 
 export function historyEntry(timestampMs: number, parts: Partial<HistoryEntry> = {}): HistoryEntry {
-  const counts = { scanned: 3, updated: 1, failed: 0, restarted: 0, skipped: 0, rolledBack: 0, failures: [] };
+  const counts = {
+    scanned: 3,
+    updated: 1,
+    failed: 0,
+    restarted: 0,
+    skipped: 0,
+    rolledBack: 0,
+    failures: [],
+    containers: [],
+  };
   return { timestampMs, ...counts, runId: `run-at-${timestampMs}`, trigger: 'schedule', durationMs: 1200, ...parts };
 }

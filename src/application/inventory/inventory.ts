@@ -68,7 +68,7 @@ export function createInventory({ settings, instance, listing, checks, outcomes 
   ): WatchedContainer | UnwatchedContainer {
     const selected = select(container, labelsOfImage(image));
     const reason = 'reason' in selected ? undefined : imageRule?.(referenceOf(selected, image));
-    return reason === undefined ? selected : { container, reason, warnings: selected.warnings };
+    return reason === undefined ? selected : { container, kind: 'excluded', reason, warnings: selected.warnings };
   }
 
   function describe(

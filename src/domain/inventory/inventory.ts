@@ -2,6 +2,7 @@ import type { LabelledSetting } from '../settings/labelled-settings.ts';
 import type { ContainerStatus, HealthStatus } from '../container/container.ts';
 import type { UnfinishedUpdate } from '../recovery/unfinished-update.ts';
 import type { Hold } from '../check/hold.ts';
+import type { Omission } from '../check/unwatched.ts';
 import type { VersionChange } from '../check/image-version.ts';
 import type { PastOutcome } from '../run/past-outcome.ts';
 import type { Staleness } from '../check/verdict.ts';
@@ -23,6 +24,9 @@ export type Inventory = {
   /** Containers for which the last check found something newer, held back or not. */
   readonly updatesAvailable: number;
 };
+
+/** A container that is not watched. `reason` follows its name: `is stopped`. */
+export type UnwatchedTracked = Pick<TrackedContainer, 'name' | 'image'> & Omission;
 
 export type UnfinishedTracked = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason'> & {
   /** The reference it was created from, as the engine lists it. */

@@ -1,5 +1,5 @@
 import { holds } from '../../../domain/check/hold.ts';
-import { choice, integer, type JsonSchema, map, text, time } from './schemas.ts';
+import { choice, integer, type JsonSchema, map, object, text, time } from './schemas.ts';
 
 type Fields = Readonly<Record<string, JsonSchema>>;
 
@@ -53,3 +53,18 @@ export const outcomeFields: Fields = {
   from: text('Version before the update, when known'),
   to: text('Version after it, or the one that was to come, when known'),
 };
+
+/** What became of a container in an update. */
+export const outcomeSchema = object(
+  {
+    name: text('Name of the container'),
+    image: text('The image reference it runs'),
+    outcome: choice(outcomeKinds, 'What became of it'),
+    reason: text('Why; empty when there is nothing to explain'),
+    old_image_id: text('Image before the update'),
+    new_image_id: text('Image after it'),
+    old_digest: text('Registry digest before the update, when known'),
+    new_digest: text('Registry digest after it, when known'),
+  },
+  outcomeFields,
+);

@@ -4,7 +4,7 @@ import { outcomeEntry } from '../../json/entries.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { flag } from '../requests/query.ts';
 import { defineRoute, type Route } from '../service/route.ts';
-import { outcomeFields, outcomeKinds } from '../replies/container-schemas.ts';
+import { outcomeSchema } from '../replies/container-schemas.ts';
 import { array, choice, integer, object, stamped, summarySchema, text } from '../replies/schemas.ts';
 import { selectionParameters, timeoutUpTo } from '../requests/selection.ts';
 import { stamp } from '../replies/stamp.ts';
@@ -59,21 +59,7 @@ const resultSchema = stamped({
     duration: text('The same for people'),
   }),
   run_id: text('Under which the run is found in history and events'),
-  containers: array(
-    object(
-      {
-        name: text('Name of the container'),
-        image: text('The image reference it runs'),
-        outcome: choice(outcomeKinds, 'What became of it'),
-        reason: text('Why; empty when there is nothing to explain'),
-        old_image_id: text('Image before the update'),
-        new_image_id: text('Image after it'),
-        old_digest: text('Registry digest before the update, when known'),
-        new_digest: text('Registry digest after it, when known'),
-      },
-      outcomeFields,
-    ),
-  ),
+  containers: array(outcomeSchema),
 });
 
 function resultOf(session: Session) {

@@ -3,7 +3,7 @@ import type { Application } from '../../../application/application.ts';
 /** Part of the application that the HTTP interface uses. */
 export type Service = Pick<
   Application,
-  'check' | 'update' | 'inventory' | 'inventoryFailure' | 'history' | 'status' | 'eventLog' | 'ready'
+  'check' | 'update' | 'inventory' | 'unwatched' | 'inventoryFailure' | 'history' | 'status' | 'eventLog' | 'ready'
 >;
 
 export type HistoryEntry = ReturnType<Service['history']>[number];

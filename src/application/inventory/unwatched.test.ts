@@ -1,0 +1,37 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { defaultSettings } from '../../domain/settings/settings.ts';
+import { createCheck } from '../check/check.ts';
+import { createEngineMirror } from './engine-mirror.ts';
+import { createUnwatched } from './unwatched.ts';
+
+test('createUnwatched() names each container that a check does not look at, with the same reason', async () => {
+  const scene = createSandboxScene();
+  for (const reference of ['db:1', 'web:1']) {
+    scene.registry.store.publish(reference, { version: reference });
+    await scene.sandbox.engine.pullImage({ reference });
+  }
+  const { runContainer } = scene.sandbox.control;
+  runContainer('web', { Image: 'web:1' });
+  runContainer('db', { Image: 'db:1' });
+  runContainer('other', { Image: 'web:1', Labels: { 'upkeep.enable': 'false' } });
+  runContainer('blue', { Image: 'web:1', Labels: { 'upkeep.scope': 'blue' } });
+  const { outside } = scene.startProcess();
+  const settings = { ...defaultSettings, skipImageNames: ['db:.*'], disableContainers: ['no-one'] };
+  const mirror = createEngineMirror(outside);
+  onTestFinished(() => mirror.close());
+  const unwatched = createUnwatched({ settings, instance: outside.instance, listing: mirror.listing });
+  expect(unwatched()).toEqual([]);
+  await mirror.follow();
+  const report = await createCheck(outside, settings)({ runId: '1', applyCooldown: false, images: [], containers: [] });
+  expect(unwatched().map(({ name, reason }) => ({ name, reason }))).toEqual(report.unwatched);
+  expect(unwatched()).toContainEqual({
+    ...{ name: 'other', image: 'web:1', reason: 'is disabled by its label', kind: 'disabled by label' },
+  });
+  expect(
+    unwatched()
+      .map(({ name }) => name)
+      .toSorted(),
+  ).toEqual(['blue', 'db', 'other']);
+  expect(unwatched()).toBe(unwatched());
+});

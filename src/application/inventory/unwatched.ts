@@ -1,0 +1,43 @@
+import { readContainerReference } from '../../domain/check/container-reference.ts';
+import { createImageRule, selectByImage } from '../../domain/check/image-selection.ts';
+import { scopeInForce } from '../../domain/check/scope-in-force.ts';
+import { selectContainers, type WatchedContainer } from '../../domain/check/selection.ts';
+import { labelsOfImage } from '../../domain/container/image-index.ts';
+import type { EngineListing } from '../../domain/inventory/engine-listing.ts';
+import type { UnwatchedTracked } from '../../domain/inventory/inventory.ts';
+import type { InventoryParts } from './inventory.ts';
+
+/** The containers of the engine that are not watched, with the reasons. It is built on request, once per listing. */
+export function createUnwatched({
+  settings,
+  instance: { containerId: ownId },
+  listing,
+}: Pick<InventoryParts, 'settings' | 'instance' | 'listing'>): () => readonly UnwatchedTracked[] {
+  const imageRule = createImageRule(settings);
+  let shown: EngineListing | undefined;
+  let unwatched: readonly UnwatchedTracked[] = [];
+
+  function listUnwatched({ containers, images }: EngineListing): readonly UnwatchedTracked[] {
+    const byId = new Map(images.map((image) => [image.id, image]));
+    const imageLabelsOf = ({ imageId }: { readonly imageId: string }) => labelsOfImage(byId.get(imageId));
+    const scope = scopeInForce({ ...settings, containers, imageLabelsOf, ownId });
+    const selection = selectContainers(containers, { ...settings, scope }, imageLabelsOf);
+    const watched = new Map(selection.watched.map((each) => [each.container.id, each]));
+    const referenceOf = ({ container: { image: text, imageId }, wishes }: WatchedContainer) =>
+      readContainerReference({ text, originalImage: wishes.originalImage, imageId, image: byId.get(imageId) });
+    const chosen = selectByImage(selection, imageRule, (id) => {
+      const each = watched.get(id);
+      return each && referenceOf(each);
+    });
+    return chosen.unwatched.map(({ container: { name, image }, reason, kind }) => ({
+      ...{ name, image, reason },
+      ...(kind !== undefined && { kind }),
+    }));
+  }
+
+  return () => {
+    const now = listing();
+    if (now !== undefined && now !== shown) [shown, unwatched] = [now, listUnwatched(now)];
+    return unwatched;
+  };
+}
