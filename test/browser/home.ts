@@ -153,10 +153,13 @@ export async function startHome(
   const { store } = service.registry;
   for (const one of containers) {
     const { name, image, version, project, labels = {}, plain, from } = one;
-    const all = { ...(project !== undefined && {
+    const all = {
+      ...(project !== undefined && {
         'com.docker.compose.project': project,
         'com.docker.compose.service': name,
-      }), ...labels };
+      }),
+      ...labels,
+    };
     const config =
       plain === true ? {} : { Healthcheck: { Test: ['CMD', 'probe'], Interval: 100e6, Timeout: 100e6, Retries: 2 } };
     const release = { version, config, createdAtMs: Date.now() - 40 * 24 * hour };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startHttp } from '../support/http-scene.ts';
 import { createScriptedService } from '../support/scripted-service.ts';
 import { describeInBrowser } from './browser.ts';
@@ -17,7 +17,7 @@ const hasPlans = await (async () => {
   return description.includes('dry_run');
 })();
 
-describeInBrowser.skipIf(!hasPlans)('what people do on the page', () => {
+(hasPlans ? describeInBrowser : describe.skip)('what people do on the page', () => {
   let stage: Stage;
   let page: OpenPage;
   beforeAll(async () => {
@@ -43,7 +43,9 @@ describeInBrowser.skipIf(!hasPlans)('what people do on the page', () => {
   test('the dialog begins the update, and the row tells its end', async () => {
     await row(page, 'traefik').getByRole('button', { name: 'Update traefik' }).click();
     await page.locator('#confirm').getByRole('button', { name: 'Update', exact: true }).click();
-    await row(page, 'traefik').getByText(/^Updated just now/).waitFor();
+    await row(page, 'traefik')
+      .getByText(/^Updated just now/)
+      .waitFor();
     expect(await row(page, 'traefik').locator('.c-version').textContent()).toBe('3.2.1');
   });
 
@@ -60,14 +62,25 @@ describeInBrowser.skipIf(!hasPlans)('what people do on the page', () => {
 
   test('a release that failed can be tried again, and its log is there', async () => {
     await stage.service.ask('/v1/update?container=grafana', { method: 'POST' });
-    await row(page, 'grafana').getByText(/^Rolled back/).waitFor();
+    await row(page, 'grafana')
+      .getByText(/^Rolled back/)
+      .waitFor();
     await row(page, 'grafana').getByRole('button', { name: 'See why grafana' }).click();
     await page.locator('#drawer .log', { hasText: 'UNIQUE constraint failed' }).waitFor();
     // The same release, repaired.
-    publishNewer(stage.service, few.filter(({ name }) => name === 'grafana'));
-    await page.locator('#drawer').getByRole('button', { name: /^Try 11\.3\.0 again/ }).click();
+    publishNewer(
+      stage.service,
+      few.filter(({ name }) => name === 'grafana'),
+    );
+    await page
+      .locator('#drawer')
+      .getByRole('button', { name: /^Try 11\.3\.0 again/ })
+      .click();
     await page.locator('#confirm').getByRole('button', { name: 'Try again' }).click();
-    await row(page, 'grafana').getByText(/^Rolled back|Waits for its turn|pull/).first().waitFor();
+    await row(page, 'grafana')
+      .getByText(/^Rolled back|Waits for its turn|pull/)
+      .first()
+      .waitFor();
     await page.keyboard.press('Escape');
   });
 

@@ -57,7 +57,7 @@ describe('the dashboard', () => {
     await few.stop();
   });
 
-  test('no other group brings it', async () => {
+  test('without its group, / is unknown: no other group brings it', async () => {
     const others = await startHttp(createScriptedService(), {
       dashboardFolder: folder,
       settings: { groups: ['health', 'update', 'metrics', 'containers', 'swagger'] },
