@@ -322,7 +322,7 @@ describe('GET /v1/config', () => {
         filter_desc: 'All containers',
         scope: '',
       },
-      options: [{ name: 'cleanup', value: 'true', source: '--cleanup' }],
+      options: [{ name: 'cleanup', value: 'true', source: '--cleanup', meaning: 'Remove old images' }],
     });
   });
 });

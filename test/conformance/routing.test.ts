@@ -125,7 +125,6 @@ describe('methods', () => {
 
 describe('paths', () => {
   test.each([
-    '/',
     '/v1',
     '/v1/',
     '/v2/containers',

@@ -19,6 +19,7 @@ const paths = {
   config: ['/v1/config'],
   events: ['/v1/events'],
   metrics: ['/v1/status', '/v1/metrics', '/v1/metrics/notifications'],
+  dashboard: [],
   swagger: ['/swagger/index.html', '/swagger/doc.json', '/swagger/doc.yaml'],
   health: ['/livez', '/readyz', '/startupz'],
 } as const;

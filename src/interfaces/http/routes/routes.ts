@@ -6,6 +6,7 @@ import { checkRoute } from './actions/check.ts';
 import { configRoute } from './config.ts';
 import { containerDetailsRoute } from './container-details.ts';
 import { containersRoute } from './containers.ts';
+import { dashboardRoutes } from '../pages/dashboard.ts';
 import { eventsRoute } from './events.ts';
 import { healthRoutes } from './health.ts';
 import { historyRoute } from './history.ts';
@@ -37,6 +38,7 @@ export function enabledRoutes(parts: RouteParts): readonly Route[] {
     notificationMetricsRoute(parts),
     swaggerRoute(parts, () => enabled),
     ...healthRoutes(parts),
+    ...dashboardRoutes(parts),
   ];
   const enabled = routes.filter(({ group }) => parts.settings.groups.includes(group));
   return enabled;
