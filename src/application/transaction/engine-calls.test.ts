@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { countCalls } from '../../../test/support/counted-engine.ts';
 import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
 import { defaultSettings } from '../../domain/settings/settings.ts';
-import { makePlan } from '../plan/make-plan.ts';
+import { listAll } from '../engine/list-all.ts';
+import { createPlanner } from '../plan/make-plan.ts';
 import { runTransaction } from './run-transaction.ts';
 
 async function callsOfOne() {
@@ -15,10 +16,12 @@ async function callsOfOne() {
   const digest = scene.registry.store.publish('app:1', { version: '2' }).digest;
   const { outside } = scene.startProcess();
   const stale = [{ id, name: 'web', reference: 'app:1', digest }];
-  const [planned] = (await makePlan(outside, settings, stale)).plan.transactions;
+  const { plan } = await createPlanner(outside, settings)(stale, await listAll(outside));
+  const [planned] = plan.transactions;
+  if (planned === undefined) throw new Error('nothing was planned');
   const { engine, calls } = countCalls(outside.engine);
   const outcomes = await scene.clock.run(() =>
-    runTransaction({ ...outside, engine }, settings, planned!, { runId: 'run' }),
+    runTransaction({ ...outside, engine }, settings, planned, { runId: 'run' }),
   );
   expect(outcomes.map(({ outcome }) => outcome)).toEqual(['updated']);
   return calls;
