@@ -16,7 +16,7 @@ async function callsOfOne() {
   const digest = scene.registry.store.publish('app:1', { version: '2' }).digest;
   const { outside } = scene.startProcess();
   const stale = [{ id, name: 'web', reference: 'app:1', digest }];
-  const { plan } = await createPlanner(outside, settings)(stale, await listAll(outside));
+  const { plan } = await createPlanner(outside, settings)(stale, await listAll(outside, undefined));
   const [planned] = plan.transactions;
   if (planned === undefined) throw new Error('nothing was planned');
   const { engine, calls } = countCalls(outside.engine);
