@@ -50,7 +50,8 @@ export function apiOf(
       if (command === 'demo') return listen(server, { ...http, port: 0 });
       throw error;
     });
-    log.info('Listening', { address, groups: http.groups.join(',') });
+    // Supervisors and scripts wait for this one word.
+    log.info('listening', { address, groups: http.groups.join(',') });
     return {
       address,
       page: pageOf(address, http.groups),

@@ -126,7 +126,7 @@ describeImage('the image', (lab) => {
   test('goes on after docker restart, and ends at once and well on docker stop', async () => {
     await startWeb();
     await startUpkeep('upkeep', ...api);
-    await scene.logged('Listening');
+    await scene.logged('listening');
     await scene.docker('restart', 'upkeep');
     await engine.waitFor('upkeep', ({ State }) => State.Health?.Status === 'healthy', 30_000);
     await pushImage(lab.registry, 'image/web', 'latest', catalogue.v2);

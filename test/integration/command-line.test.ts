@@ -152,7 +152,7 @@ describe('upkeep demo', () => {
       stdout: out,
       stderr: err,
     } = await runUpkeep(['demo', '--rounds', '1'], { env: { DOCKER_HOST: 'nonsense' } });
-    expect([code, err.split('\n')]).toEqual([0, [expect.stringContaining('"msg":"Listening"'), '']]);
+    expect([code, err.split('\n')]).toEqual([0, [expect.stringContaining('"msg":"listening"'), '']]);
     expect(out).toContain('touches no real container');
     expect(out).toMatch(/^Round 1\n(?: {2}.*\n)* {2}traefik:v3 3\.2\.1: a good release$/m);
     expect(out).toMatch(/^traefik: updated \(down for \d+ms(?:, \d+ms of it stopping)?\)$/m);
@@ -171,7 +171,7 @@ describe('upkeep demo', () => {
   test('survives a reader that has gone', () => {
     const command = `"${process.execPath}" dist/main.js demo --rounds 1 | head -1`;
     const { stdout, stderr, status } = spawnSync('bash', ['-o', 'pipefail', '-c', command], { encoding: 'utf8' });
-    expect([status, stderr.split('\n')]).toEqual([0, [expect.stringContaining('"msg":"Listening"'), '']]);
+    expect([status, stderr.split('\n')]).toEqual([0, [expect.stringContaining('"msg":"listening"'), '']]);
     expect(stdout.split('\n')).toHaveLength(2);
   });
 

@@ -51,7 +51,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     pinnedVersion: options.apiVersion,
     warn: (message) => options.log?.warn(message),
   });
-  const imageLabelsOf = createImageLabels(client);
+  const imageLabels = createImageLabels(client);
   const closing = new AbortController();
 
   return {
@@ -60,11 +60,15 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     listContainers: (filter, signal) => listContainers(client, filter, signal),
     inspectContainer: async (idOrName, signal) => {
       const container = await inspectContainer(client, idOrName, signal);
-      const imageLabels = container && (await imageLabelsOf(container.imageId, signal));
-      return container && { ...container, ...(imageLabels && { imageLabels }) };
+      const inherited = container && (await imageLabels.of(container.imageId, signal));
+      return container && { ...container, ...(inherited && { imageLabels: inherited }) };
     },
     listImages: (signal) => listImages(client, signal),
-    inspectImage: (idOrReference, signal) => inspectImage(client, idOrReference, signal),
+    inspectImage: async (idOrReference, signal) => {
+      const image = await inspectImage(client, idOrReference, signal);
+      if (image !== undefined) imageLabels.note(image);
+      return image;
+    },
     listNetworks: (signal) => listNetworks(client, signal),
     containerLogs: (id, { tail }, signal) => containerLogs(client, id, { tail }, signal),
     hasPruned: (time) => hasPruned(client, time),

@@ -74,6 +74,12 @@ describe.each(examples)('$scheme', ({ scheme, example }) => {
     const isWhole = sent.includes('container-4999');
     expect(isWhole || scheme === 'kuma' || /… \d+ more lines/.test(sent)).toBe(true);
   });
+
+  test('a line of any length fits its limits', async () => {
+    const rig = await startRig(taken);
+    expect(await rig.send(example, { text: 'größe🎉'.repeat(3000) })).toMatchObject({ kind: 'sent' });
+    for (const request of rig.received) limits[scheme]?.(request);
+  });
 });
 
 describe('no secret of any service', () => {

@@ -93,6 +93,11 @@ describe('parseTargets()', () => {
     ]);
   });
 
+  test('names no scheme that may be a secret', () => {
+    for (const url of ['cAnaRy-99://host', 'canary99x9qz://host', 'ops=cAnaRy99x9Qz://host'])
+      expect(parseTargets([url], deps).problems.join()).toMatch(/^Cannot use (?!.*canary)/i);
+  });
+
   test('names no key that may be a secret', () => {
     for (const query of ['sEcret', 's3cret=1', 'a=1&sEcret'])
       expect(parsed(`discord://t@1?${query}`).warnings).toEqual([expect.stringContaining('some keys in its URL')]);

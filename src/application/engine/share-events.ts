@@ -12,7 +12,7 @@ export function shareEvents<Each extends Pick<EngineReader, 'events'>>(engine: E
     const opened: Stream = { closing: new AbortController(), isConnected: false };
     void pump(opened).then(
       () => finish(opened, { error: undefined }),
-      (error: unknown) => finish(opened, { error }),
+      (error: unknown) => finish(opened, { error: error instanceof Error ? error : new Error(String(error)) }),
     );
     return opened;
   }
@@ -62,7 +62,7 @@ export function shareEvents<Each extends Pick<EngineReader, 'events'>>(engine: E
 
 type Stream = { readonly closing: AbortController; isConnected: boolean };
 
-type End = { readonly error: unknown };
+type End = { readonly error: Error | undefined };
 
 type Listener = {
   readonly push: (event: EngineEvent) => void;
@@ -92,7 +92,7 @@ function createListener(onBreak: () => void): {
       },
     },
     async next() {
-      while (queue.length === 0 && ended === undefined) await new Promise<void>((resolve) => (wake = resolve));
+      if (queue.length === 0 && ended === undefined) await new Promise<void>((resolve) => (wake = resolve));
       const event = queue.shift();
       if (event === undefined && ended?.error !== undefined) throw ended.error;
       return event;

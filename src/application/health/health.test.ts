@@ -183,6 +183,7 @@ describe('passGate()', () => {
       await new Promise<void>((resolve) => {
         signal.addEventListener('abort', () => resolve(), { once: true });
       });
+      yield* [];
     }
     async function* deaf(signal: AbortSignal): AsyncGenerator<EngineEvent, void, undefined> {
       yield { kind: 'connected' };

@@ -50,6 +50,21 @@ describe('the delivery', () => {
     expect(clock.sleepers()).toBe(0);
   });
 
+  test('an attempt is on the disk before it is made, so that a crash in it is known', async () => {
+    const clock = createFakeClock();
+    const store = createTestStore();
+    const known: string[] = [];
+    const target = createTestTarget('ops', () => {
+      known.push(store.records.map(({ kind }) => kind).join(' '));
+      return sent;
+    });
+    const delivery = await open({ clock, targets: [target], store });
+    delivery.put({ target: 'ops', message: message('1', clock) });
+    await clock.advance(0);
+    await delivery.close();
+    expect(known).toEqual(['put try']);
+  });
+
   test('one target that does not answer holds up no other', async () => {
     const clock = createFakeClock();
     const hanging = createTestTarget('hanging', () => new Promise<SendOutcome>(() => undefined));

@@ -177,7 +177,7 @@ describe('the notifier', () => {
     const open: RecoveredTransaction = { containers: ['tv'], result: 'left', reason: 'busy for 3 s', isPending: true };
     settled(undone, open);
     settled(undone, { ...open, reason: 'busy for 7 s' });
-    settled({ ...open, looksAlike: true }, { ...open, reason: 'busy for 9 s' });
+    settled({ ...open, containers: ['kept'], looksAlike: true }, { ...open, reason: 'busy for 9 s' });
     settled({ containers: ['tv'], result: 'failed', reason: 'no space' });
     expect(said()).toEqual(['ops: undone web+db, left tv', 'ops: undone web+db', 'ops: failed tv']);
   });

@@ -95,6 +95,38 @@ describe('an update', () => {
     expect(outcomes(await application.update(full))).toEqual({ aa: 'fresh', bb: 'fresh', cc: 'fresh' });
   });
 
+  test('refuses a request with a name that means nothing, where it is to, and touches nothing', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', labels({ 'upkeep.pre-check': 'touch /ran' }));
+    release(scene, 'web');
+    const process = scene.startProcess();
+    const application = createApplication(process.outside, { ...defaultSettings, lifecycleHooks: true });
+    const refused = application.update({ ...only('web', 'wbe'), refuseUnmatched: true });
+    await expect(refused).rejects.toMatchObject({
+      code: 'not-found',
+      message: 'Cannot update "wbe": no container is called "wbe"',
+    });
+    expect(process.connection.calls).toEqual([]);
+    expect(outcomes(await application.update(only('web', 'wbe')))).toEqual({ web: 'updated' });
+  });
+
+  test('sees a container that came while the registries took their time', async () => {
+    const scene = createSandboxScene();
+    const vpn = await run(scene, 'vpn');
+    release(scene, 'vpn');
+    const { registry } = scene.startProcess().outside;
+    const slow: Outside['registry'] = {
+      ...registry,
+      resolve: async (...asked) => {
+        await run(scene, 'torrent', { HostConfig: { NetworkMode: `container:${vpn}` } });
+        await scene.clock.sleep(6000);
+        return registry.resolve(...asked);
+      },
+    };
+    const { application } = serviceIn(scene, {}, { registry: slow });
+    expect(outcomes(await application.update(only('vpn')))).toEqual({ vpn: 'updated', torrent: 'restarted' });
+  });
+
   test('tells its id as soon as it begins', async () => {
     const scene = createSandboxScene();
     const begun: string[] = [];

@@ -43,12 +43,12 @@ export function startService(engine: LabEngine, args: readonly string[] = []): S
     env: { NODE_OPTIONS: `--import=${new URL('weigh.mjs', import.meta.url).href}`, WEIGHT_FILE: weightFile },
   });
   const url = async (): Promise<string> => {
-    await seen('"Listening"');
+    await seen('"listening"');
     return /"address":"([^"]+)"/.exec(output())?.[1] ?? '';
   };
   const hasRepaired = () => seen('No periodic updates');
   return {
-    listens: () => seen('"Listening"'),
+    listens: () => seen('"listening"'),
     hasRepaired,
     update: async () => {
       await hasRepaired();

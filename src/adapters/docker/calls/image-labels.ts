@@ -1,4 +1,4 @@
-import type { Container } from '../../../domain/container/container.ts';
+import type { Container, Image } from '../../../domain/container/container.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { Client } from '../transport/client.ts';
@@ -7,7 +7,11 @@ import { fields, pathSegment, textMap } from '../transport/wire.ts';
 
 type Labels = NonNullable<Container['imageLabels']>;
 
-export type ImageLabels = (imageId: string, signal?: AbortSignal) => Promise<Labels | undefined>;
+export type ImageLabels = {
+  readonly of: (imageId: string, signal?: AbortSignal) => Promise<Labels | undefined>;
+  /** Remembers the labels of an image that was inspected for another reason. */
+  readonly note: (image: Pick<Image, 'id' | 'config'>) => void;
+};
 
 /**
  * Labels of an image by its id; undefined when the engine no longer has it or cannot show it. An id names
@@ -15,14 +19,21 @@ export type ImageLabels = (imageId: string, signal?: AbortSignal) => Promise<Lab
  */
 export function createImageLabels(client: Client): ImageLabels {
   const known = new Map<string, Labels>();
-  return async (imageId, signal) => {
-    const remembered = known.get(imageId);
-    if (remembered !== undefined) return remembered;
-    const labels = await readLabels(client, imageId, signal);
-    if (labels === undefined) return undefined;
+
+  function remember(imageId: string, labels: Labels): void {
     if (known.size >= mostRemembered) known.clear();
     known.set(imageId, labels);
-    return labels;
+  }
+
+  return {
+    async of(imageId, signal) {
+      const remembered = known.get(imageId);
+      if (remembered !== undefined) return remembered;
+      const labels = await readLabels(client, imageId, signal);
+      if (labels !== undefined) remember(imageId, labels);
+      return labels;
+    },
+    note: ({ id, config }) => remember(id, textMap(config.Labels)),
   };
 }
 

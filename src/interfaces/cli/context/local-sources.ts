@@ -7,6 +7,7 @@ import { configurationEntry, type Configuration } from '../../json/configuration
 import { unfinishedField } from '../../json/entries.ts';
 import { detailsEntry } from '../../json/container-details.ts';
 import { toWholeSeconds } from '../../json/timestamps.ts';
+import type { CheckedVersions } from './application-types.ts';
 import type { Answer, ContainersView, ContainerView, Sources } from './views.ts';
 
 export type LocalParts = {
@@ -69,10 +70,16 @@ function viewOfUnfinished({ name, image, state, reason }: UnfinishedTracked): Co
   return { name, image, state: '', finding: { kind: 'unfinished', state }, reason };
 }
 
-function viewOfContainer({ name, image, status, health, staleness, reason }: TrackedContainer): ContainerView {
+function viewOfContainer(container: TrackedContainer & CheckedVersions): ContainerView {
+  const { name, image, status, health, staleness, reason, version, latestVersion, releasedAtMs } = container;
   const state = health === 'none' ? status : `${status} (${health})`;
   const finding = staleness === undefined ? ({ kind: 'unchecked' } as const) : checked(staleness);
-  return { name, image, state, finding, reason };
+  const versions = {
+    ...(version !== undefined && { version }),
+    ...(latestVersion !== undefined && { latestVersion }),
+    ...(releasedAtMs !== undefined && { releasedAtMs }),
+  };
+  return { name, image, ...versions, state, finding, reason };
 }
 
 function checked(status: NonNullable<TrackedContainer['staleness']>) {

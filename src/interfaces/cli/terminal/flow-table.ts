@@ -29,17 +29,28 @@ function columnsInRow(
   width: number,
 ): readonly number[] {
   let inRow = columns.flatMap(({ isSentence }, index) => (isSentence === true ? [] : [index]));
-  const needed = () =>
-    inRow.reduce((sum, index, place) => {
-      const natural = naturalWidth(rows, index);
-      const isLast = place === inRow.length - 1 && place > 0;
-      return sum + (place === 0 ? 0 : gap.length) + (isLast ? Math.min(natural, columns[index]?.min ?? 0) : natural);
-    }, 0);
-  while (inRow.length > 1 && needed() > width) {
-    const going = inRow.slice(1).reduce((most, index) => (rank(columns, index) > rank(columns, most) ? index : most));
+  while (inRow.length > 1 && neededWidth(columns, rows, inRow) > width) {
+    const going = mostExpendable(columns, inRow);
     inRow = inRow.filter((index) => index !== going);
   }
   return inRow;
+}
+
+/** The last column can give down to its minimum. */
+function neededWidth(columns: readonly Column[], rows: readonly (readonly Cell[])[], inRow: readonly number[]): number {
+  let needed = gap.length * (inRow.length - 1);
+  for (const index of inRow) {
+    const natural = naturalWidth(rows, index);
+    needed += index === inRow.at(-1) ? Math.min(natural, columns[index]?.min ?? 0) : natural;
+  }
+  return needed;
+}
+
+/** The first column stays. */
+function mostExpendable(columns: readonly Column[], inRow: readonly number[]): number {
+  const [, ...others] = inRow;
+  const [most = 0] = others.toSorted((one, other) => rank(columns, other) - rank(columns, one));
+  return most;
 }
 
 function rank(columns: readonly Column[], index: number): number {
@@ -61,7 +72,8 @@ function hasRoom(
   width: number,
 ): boolean {
   if (inRow.length === 1 || index !== inRow.at(-1)) return true;
-  const before = inRow.slice(0, -1).reduce((sum, one) => sum + (widths.get(one) ?? 0) + gap.length, 0);
+  let before = 0;
+  for (const one of inRow.slice(0, -1)) before += (widths.get(one) ?? 0) + gap.length;
   return before + displayWidth(cells[index]?.text ?? '') <= width;
 }
 

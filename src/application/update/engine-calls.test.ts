@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { countCalls } from '../../../test/support/counted-engine.ts';
+import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
+import type { Engine } from '../../domain/outside/engine.ts';
+import { defaultSettings } from '../../domain/settings/settings.ts';
+import { createApplication } from '../create-application.ts';
+
+const everything = { trigger: 'command', images: [], containers: [] } as const;
+
+/** Ten containers of ten images, and the calls of each piece of work. */
+async function tenContainers() {
+  const scene = createSandboxScene();
+  let version = 0;
+  const publish = (name: string) => scene.registry.store.publish(`${name}:1`, { version: String((version += 1)) });
+  for (let number = 0; number < 10; number += 1) {
+    const name = `app${number}`;
+    publish(name);
+    await scene.sandbox.engine.pullImage({ reference: `${name}:1` });
+    scene.sandbox.control.runContainer(name, { Image: `${name}:1` });
+  }
+  const { engine, calls } = countCalls(scene.sandbox.engine);
+  const { outside } = scene.startProcess();
+  const inspected: string[] = [];
+  const watched: Engine = {
+    ...engine,
+    inspectContainer: (id, signal) => {
+      inspected.push(id);
+      return engine.inspectContainer(id, signal);
+    },
+  };
+  const application = createApplication({ ...outside, engine: watched }, defaultSettings);
+  const counted = async (work: () => Promise<unknown>) => {
+    for (const name of Object.keys(calls)) delete calls[name as keyof Engine];
+    inspected.length = 0;
+    await work();
+    const total = Object.values(calls).reduce((sum, count) => sum + count, 0);
+    return { calls: { ...calls }, total, inspected: new Set(inspected) };
+  };
+  return { scene, application, publish, counted };
+}
+
+describe('engine calls of ten containers', () => {
+  test('a check lists containers and images once, and nothing else', async () => {
+    const { application, publish, counted } = await tenContainers();
+    const check = () => application.check({ images: [], containers: [] });
+    expect((await counted(check)).calls).toEqual({ listContainers: 1, listImages: 1 });
+    publish('app3');
+    // The platform of the engine and of the image.
+    expect((await counted(check)).calls).toEqual({ listContainers: 1, listImages: 1, info: 1, inspectImage: 1 });
+  });
+
+  test('a run without anything stale lists containers and images once, and nothing else', async () => {
+    const { application, counted } = await tenContainers();
+    const { calls } = await counted(() => application.update(everything));
+    expect(calls).toEqual({ listContainers: 1, listImages: 1 });
+  });
+
+  test('a plan inspects every container once in its life, and then only those that it touches', async () => {
+    const { application, publish, counted } = await tenContainers();
+    publish('app3');
+    const plan = () => application.plan({ images: [], containers: [] });
+    const asked = { listContainers: 1, listImages: 1, info: 1, inspectImage: 1 };
+    expect((await counted(plan)).calls).toEqual({ ...asked, inspectContainer: 10 });
+    expect((await counted(plan)).calls).toEqual({ ...asked, inspectContainer: 1 });
+  });
+
+  test.each([
+    ['a full run', { ...everything }],
+    ['an update of one by name', { ...everything, containers: ['app3'], refuseUnmatched: true }],
+  ])('%s with one stale takes one listing, and inspects only what it touches', async (_, request) => {
+    const { application, publish, counted, scene } = await tenContainers();
+    publish('app3');
+    await application.update(everything);
+    publish('app3');
+    const old = await scene.sandbox.engine.inspectContainer('app3');
+    const { calls, total, inspected } = await counted(() => application.update(request));
+    const next = await scene.sandbox.engine.inspectContainer('app3');
+    expect(next?.id).not.toBe(old?.id);
+    // By id, by the ids of the old and the new one, and by their name: nothing of the other nine.
+    expect([...inspected].filter((id) => ![old?.id, next?.id, 'app3'].includes(id))).toEqual([]);
+    expect(calls).toMatchObject({ listImages: 1, events: 1 });
+    // One list is the run's, one inspection the plan's, three are the window's; the others are the transaction's.
+    expect(calls.listContainers).toBeLessThanOrEqual(5);
+    expect(calls.inspectContainer).toBeLessThanOrEqual(30);
+    expect(total).toBeLessThanOrEqual(59);
+  });
+
+  test('an update of one from the start of a process lists twice: for the repair, and for the run', async () => {
+    const { application, publish, counted } = await tenContainers();
+    publish('app3');
+    const { calls, total } = await counted(async () => {
+      await application.recover();
+      await application.update({ ...everything, containers: ['app3'], refuseUnmatched: true });
+    });
+    expect(calls.listImages).toBe(2);
+    expect(calls.listContainers).toBeLessThanOrEqual(6);
+    // Nine more than in a service that knows its containers.
+    expect(calls.inspectContainer).toBeLessThanOrEqual(39);
+    expect(total).toBeLessThanOrEqual(71);
+  });
+});
