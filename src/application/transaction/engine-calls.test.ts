@@ -16,11 +16,12 @@ async function callsOfOne() {
   const digest = scene.registry.store.publish('app:1', { version: '2' }).digest;
   const { outside } = scene.startProcess();
   const stale = [{ id, name: 'web', reference: 'app:1', digest }];
-  const listing = await listAll(outside, undefined);
-  const [planned] = (await createPlanner(outside, settings)(stale, listing)).plan.transactions;
+  const { plan } = await createPlanner(outside, settings)(stale, await listAll(outside, undefined));
+  const [planned] = plan.transactions;
+  if (planned === undefined) throw new Error('nothing was planned');
   const { engine, calls } = countCalls(outside.engine);
   const outcomes = await scene.clock.run(() =>
-    runTransaction({ ...outside, engine }, settings, planned!, { runId: 'run' }),
+    runTransaction({ ...outside, engine }, settings, planned, { runId: 'run' }),
   );
   expect(outcomes.map(({ outcome }) => outcome)).toEqual(['updated']);
   return calls;
