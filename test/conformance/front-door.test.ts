@@ -89,7 +89,9 @@ describe('the details of a container', () => {
     await start();
     release('2.0.0', { behaviour: behaviours.crashesAtStart });
     await post('/v1/update');
+    await until(async () => (await details()).length === 1);
     await post('/v1/check');
+    await until(async () => (await details())[0]?.verdict === 'held');
     const [web] = await details();
     expect(web).toMatchObject({
       verdict: 'held',
