@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleProgram } from './bundle.mjs';
 import { licencesOf } from './licences.mjs';
+import { buildPage } from './page.mjs';
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url));
 rmSync(dist, { recursive: true, force: true });
@@ -12,7 +13,8 @@ const chunks = await bundleProgram(dist);
 chmodSync(join(dist, 'main.js'), 0o755);
 writeManifest();
 const swagger = dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json'));
-const modules = chunks.flatMap(({ moduleIds }) => moduleIds);
+const page = await buildPage(join(dist, 'dashboard'));
+const modules = [...chunks.flatMap(({ moduleIds }) => moduleIds), ...page];
 writeFileSync(join(dist, 'THIRD-PARTY-LICENSES.txt'), licencesOf([...modules, join(swagger, 'package.json')]));
 copyAssets();
 

@@ -12,6 +12,7 @@ const steps = [
   { name: 'unit tests', command: ['vitest', 'run', '--project', 'unit', '--reporter', 'dot'] },
   { name: 'unused code', command: ['knip', '--no-progress'] },
   { name: 'types', command: ['tsc', '-p', 'tsconfig.json'] },
+  { name: 'page types', command: ['tsc', '-p', 'src/interfaces/dashboard/tsconfig.json'] },
   { name: 'lint', command: ['oxlint', '--type-aware', '--deny-warnings', '.'] },
   { name: 'format', command: ['oxfmt', '--check', '.'] },
 ];

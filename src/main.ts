@@ -50,6 +50,7 @@ async function main(argv: readonly string[]): Promise<number> {
       return runCommand(configuration, {
         version: version(),
         assetsFolder: fileURLToPath(new URL('./swagger-ui/', import.meta.url)),
+        dashboardFolder: fileURLToPath(new URL('./dashboard/', import.meta.url)),
       });
     }
   }

@@ -88,6 +88,11 @@ const floors: readonly Floor[] = [
     because: 'it only listens to events',
   },
   {
+    folder: 'src/interfaces/dashboard',
+    mayImport: [],
+    because: 'it runs in a browser, and knows the service by its API only',
+  },
+  {
     folder: 'src/config',
     mayImport: ['src/domain/', 'node:fs', 'node:path', 'node:process', 'node:util', 'croner', 'wrap-ansi'],
     because: 'what is wanted is known before anything is built',

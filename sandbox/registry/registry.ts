@@ -6,6 +6,8 @@ import type {
   RemoteImage,
   TagList,
 } from '../../src/domain/outside/registry.ts';
+import { sourceOf } from '../../src/domain/container/image-source.ts';
+import { labelledVersion } from '../../src/domain/container/image-version.ts';
 import { choosePlatform } from '../../src/domain/reference/choose-platform.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import {
@@ -112,12 +114,17 @@ export function imageFor(manifest: Manifest, platform: DescribeRequest['platform
 }
 
 function remoteImage(digest: Digest, image: SandboxImage): RemoteImage {
+  const labels = image.config.Labels ?? undefined;
+  const [version, sourceUrl] = [labelledVersion(labels), sourceOf(labels)];
   return {
     digest,
     manifestDigest: image.manifestDigest,
     configDigest: image.id,
     platform: image.platform,
     createdAtMs: image.createdAtMs < earliestMs ? undefined : image.createdAtMs,
+    layerBytes: image.layers.reduce((sum, { bytes }) => sum + bytes, 0),
+    ...(version !== undefined && { version }),
+    ...(sourceUrl !== undefined && { sourceUrl }),
   };
 }
 

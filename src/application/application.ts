@@ -45,7 +45,11 @@ export type Application = {
    * remembers the one they leave so that no run brings it back. Throws before anything is touched when
    * one of them cannot go back. Waits for its turn.
    */
-  readonly rollBack: (names: readonly string[], signal?: AbortSignal) => Promise<Session>;
+  readonly rollBack: (
+    names: readonly string[],
+    signal?: AbortSignal,
+    order?: Partial<Pick<UpdateRequest, 'trigger' | 'onBegin'>>,
+  ) => Promise<Session>;
   /**
    * Finishes or undoes interrupted updates. Every start begins with it. While a helper replaces our own
    * container, it waits for the end of that.

@@ -17,12 +17,14 @@ import { createHistory } from './events/history.ts';
 import { createInventory } from './inventory/inventory.ts';
 import { createUnwatched } from './inventory/unwatched.ts';
 import { createLastChecks } from './inventory/last-checks.ts';
+import { createLastOutcomes } from './inventory/last-outcomes.ts';
 import { createPlanner, staleIn } from './plan/make-plan.ts';
 import { createPublisher } from './events/publisher.ts';
 import { createReadiness } from './inventory/readiness.ts';
 import { rehearsePlan } from './transaction/rehearse.ts';
 import { shareEvents } from './engine/share-events.ts';
 import { createRollback } from './rollback/rollback.ts';
+import { createRunWatch } from './inventory/run-under-way.ts';
 import { createScheduler } from './schedule/scheduler.ts';
 import { createSelfUpdateState } from './self-update/self-update-state.ts';
 import { createStatus } from './inventory/status.ts';
@@ -39,6 +41,7 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
   const repairs = countRepairs();
   const leftAlone = createLeftAlone();
   const checks = createLastChecks();
+  const outcomes = createLastOutcomes();
   const warnAboutUpdaters = createUpdaterWarnings(outside, settings);
   const select = createSelectContainers(outside, settings, warnAboutUpdaters);
   const judge = notingChecks(createJudge(outside, settings));
@@ -61,17 +64,19 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
     update: (trigger, signal) => update({ ...everything, trigger }, signal),
   });
   const mirror = createEngineMirror(outside);
-  const inventory = createInventory({ settings, instance: world.instance, listing: mirror.listing, checks });
+  const inventory = createInventory({ settings, instance: world.instance, listing: mirror.listing, checks, outcomes });
   const unwatched = createUnwatched({ settings, instance: world.instance, listing: mirror.listing });
   const history = createHistory();
+  const runWatch = createRunWatch();
   const status = createStatus({
     history,
     inventory,
-    nextRunAtMs: scheduler.nextRunAtMs,
+    scheduler,
+    run: runWatch,
     isRepairing: repairs.areUnderWay,
   });
   const eventLog = createEventLog(world.log);
-  for (const { hear } of [history, status, checks, eventLog]) subscribe(hear);
+  for (const { hear } of [history, status, runWatch, checks, outcomes, eventLog]) subscribe(hear);
 
   return {
     check: (request, signal) => announceCheck(request, signal),

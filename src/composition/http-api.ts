@@ -38,6 +38,7 @@ export function apiOf(
       },
       metrics: metrics.text,
       assetsFolder: program.assetsFolder,
+      dashboardFolder: program.dashboardFolder,
       ...(notifications && { notifications }),
     });
     // A list that is asked for right after the start should be there; an engine that is away must not keep us.

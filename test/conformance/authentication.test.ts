@@ -18,6 +18,7 @@ afterAll(async () => {
 
 const guarded = [
   ['POST', '/v1/update'],
+  ['POST', '/v1/rollback?container=web'],
   ['POST', '/v1/check'],
   ['GET', '/v1/containers'],
   ['GET', '/v1/containers/details'],

@@ -153,6 +153,7 @@ describe('GET /v1/containers/details', () => {
       depends_on: ['db'],
       labels_in_effect: { 'upkeep.scope': 'prod' },
       settings: [{ name: 'scope', value: 'prod', source: 'label upkeep.scope' }],
+      can_roll_back: false,
     });
     expect(containers[1]).toMatchObject({
       running: true,
@@ -247,6 +248,7 @@ describe('GET /v1/history', () => {
       trigger: 'http',
       duration_ms: 1235,
       failures: [{ name: 'web', outcome: 'rolled_back', reason: 'It ended' }],
+      containers: [],
     });
   });
 
@@ -320,7 +322,7 @@ describe('GET /v1/config', () => {
         filter_desc: 'All containers',
         scope: '',
       },
-      options: [{ name: 'cleanup', value: 'true', source: '--cleanup' }],
+      options: [{ name: 'cleanup', value: 'true', source: '--cleanup', meaning: 'Remove old images' }],
     });
   });
 });

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => scene.stop());
 
 const paths = {
-  update: ['/v1/update'],
+  update: ['/v1/update', '/v1/rollback'],
   check: ['/v1/check'],
   containers: ['/v1/containers', '/v1/containers/details'],
   history: ['/v1/history'],
@@ -19,6 +19,7 @@ const paths = {
   config: ['/v1/config'],
   events: ['/v1/events'],
   metrics: ['/v1/status', '/v1/metrics', '/v1/metrics/notifications'],
+  dashboard: [],
   swagger: ['/swagger/index.html', '/swagger/doc.json', '/swagger/doc.yaml'],
   health: ['/livez', '/readyz', '/startupz'],
 } as const;

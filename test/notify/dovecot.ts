@@ -10,6 +10,8 @@ export type Submission = {
   readonly port: number;
   /** A token that it takes for the user, until then; Unix seconds. */
   readonly tokenUntil: (expiresAt: number) => string;
+  /** How the next user has logged in: `CRAM-MD5`. */
+  readonly mechanism: () => Promise<string | undefined>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
@@ -73,6 +75,7 @@ export async function startSubmission({
   return {
     port,
     tokenUntil: (expiresAt: number) => signed({ sub: 'me', iat: expiresAt - 3600, exp: expiresAt }),
+    mechanism: async () => /method=([\w-]+)/.exec(await program.line((line) => line.includes('Login: user=')))?.[1],
     async [Symbol.asyncDispose]() {
       const ended = new Promise((resolve) => program.child.once('close', resolve));
       // Unlike a kill it ends its parts too.

@@ -163,13 +163,19 @@ describe('the login at Dovecot', () => {
   const secure = `${addresses}&requirestarttls=yes`;
   const sinceEpoch = () => Math.floor(Date.now() / 1000);
 
-  test.each(['Plain', 'Login', 'CRAMMD5', 'OAuth2'])('works by %s', async (auth) => {
+  test.each([
+    ['Plain', 'PLAIN'],
+    ['Login', 'LOGIN'],
+    ['CRAMMD5', 'CRAM-MD5'],
+    ['OAuth2', 'XOAUTH2'],
+  ])('works by %s', async (auth, mechanism) => {
     await using sink = await startSink({ relay: true });
     await using dovecot = await startSubmission({ password, relayPort: sink.port });
     const secret = auth === 'OAuth2' ? dovecot.tokenUntil(sinceEpoch() + 600) : password;
     const outcome = await send(dovecot, `smtp://me:${secret}@HOST/?${secure}&auth=${auth}`, { text: 'hello' });
     expect(outcome).toMatchObject({ kind: 'sent' });
     expect((await sink.mail()).raw).toContain('hello');
+    expect(await dovecot.mechanism()).toBe(mechanism);
   });
 
   test.each(['Plain', 'CRAMMD5', 'OAuth2'])('that is wrong is told as that, by %s too', async (auth) => {

@@ -65,6 +65,7 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
     updatesItself: () => true,
     keepUpdating: () => Promise.resolve(),
     follow: () => Promise.resolve(),
+    unwatched: () => [],
     inventory: () => ({
       revision: 0,
       known: false,
@@ -74,7 +75,6 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
       images: [],
       updatesAvailable: 0,
     }),
-    unwatched: () => [],
     inventoryFailure: () => undefined,
     history: () => [],
     status: () => ({

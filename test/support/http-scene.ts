@@ -2,6 +2,7 @@ import { request, type IncomingHttpHeaders, type RequestOptions } from 'node:htt
 import { request as requestTls } from 'node:https';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import type { Log, LogFields } from '../../src/domain/outside/outside.ts';
 import { endpointGroups, type HttpSettings } from '../../src/domain/settings/http-settings.ts';
@@ -89,7 +90,7 @@ export async function startHttp(service: Service, { settings, ...parts }: SceneO
         filterDescription: 'All containers',
         scope: '',
       },
-      options: [{ name: 'cleanup', value: 'true', source: '--cleanup' }],
+      options: [{ name: 'cleanup', value: 'true', source: '--cleanup', meaning: 'Remove old images' }],
     }),
     runOptions: {
       cleanup: true,
@@ -106,6 +107,7 @@ export async function startHttp(service: Service, { settings, ...parts }: SceneO
     },
     metrics: () => Promise.resolve('# HELP up x\n# TYPE up gauge\nup 1\n'),
     assetsFolder: swaggerUi,
+    dashboardFolder: builtDashboard,
     ...parts,
   });
   const url = await listen(http.server, effective);
@@ -125,6 +127,9 @@ export const swaggerUi = join(
   dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json')),
   'static',
 );
+
+/** There after `npm run build`; tests in a browser build their own. */
+const builtDashboard = fileURLToPath(new URL('../../dist/dashboard/', import.meta.url));
 
 function logInto(lines: LogLine[]): Log {
   const writer =

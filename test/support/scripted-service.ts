@@ -1,5 +1,5 @@
 import type { ServiceStatus } from '../../src/domain/run/service-status.ts';
-import type { CheckedContainer } from '../../src/application/check/check.ts';
+import type { CheckedContainer } from '../../src/application/check/checked-container.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { ServiceEvent } from '../../src/domain/run/event.ts';
 import type { ContainerOutcome, Session } from '../../src/domain/run/session.ts';
@@ -107,6 +107,14 @@ export function createScriptedService(): ScriptedService {
         waiting.shift()?.();
       }
     },
+    async plan(request) {
+      const report = await this.check(request);
+      return { report, plan: { transactions: [], refused: [], restarts: [] } };
+    },
+    rollBack(containers, signal, order) {
+      return this.update({ images: [], containers, trigger: 'http', ...order }, signal);
+    },
+    containerNames: async () => script.inventory.containers.map(({ name }) => name),
     async check({ images, containers }, signal) {
       asked.push({ kind: 'check', images, containers });
       const stopped = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
@@ -116,6 +124,7 @@ export function createScriptedService(): ScriptedService {
       return { containers: script.checked, ...nothing, startedAtMs: 0, durationMs: 0 };
     },
     inventory: () => ({ ...emptyInventory, ...script.inventory }),
+    unwatched: () => [],
     inventoryFailure: () => script.inventoryFailure,
     history: () => script.history,
     status: () => script.status,
@@ -167,6 +176,7 @@ export function watchedContainer(name: string, parts: Partial<TrackedContainer> 
     dependsOn: [],
     labelsInEffect: {},
     settings: [],
+    canRollBack: false,
     ...parts,
   };
 }
@@ -176,6 +186,15 @@ export function trackedImage(name: string, parts: Partial<TrackedImage> = {}): T
 }
 
 export function historyEntry(timestampMs: number, parts: Partial<HistoryEntry> = {}): HistoryEntry {
-  const counts = { scanned: 3, updated: 1, failed: 0, restarted: 0, skipped: 0, rolledBack: 0, failures: [] };
+  const counts = {
+    scanned: 3,
+    updated: 1,
+    failed: 0,
+    restarted: 0,
+    skipped: 0,
+    rolledBack: 0,
+    failures: [],
+    containers: [],
+  };
   return { timestampMs, ...counts, runId: `run-at-${timestampMs}`, trigger: 'schedule', durationMs: 1200, ...parts };
 }

@@ -1,20 +1,17 @@
-import type { ContainerSummary } from '../../domain/container/container.ts';
-import type { Digest } from '../../domain/reference/digest.ts';
 import { judgeFailure } from '../../domain/check/failed-check.ts';
 import { type FailedVersion, failedVersionsIn, obsoleteFailures } from '../../domain/check/failed-version.ts';
 import type { ImageIndex } from '../../domain/container/image-index.ts';
-import { familiarReference } from '../../domain/reference/image-reference.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { UnmatchedFilter, WatchedContainer } from '../../domain/check/selection.ts';
-import type { Cooldown } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { judgeAlone } from '../../domain/check/staleness.ts';
-import { type Staleness, type Subject, undecided, type Verdict } from '../../domain/check/verdict.ts';
+import { type Subject, undecided, type Verdict } from '../../domain/check/verdict.ts';
 import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import { askRegistries, type Question } from './ask-registry.ts';
 import type { ContainerReferences, ReadReference } from './container-references.ts';
 import { type Listing, listAll } from '../engine/list-all.ts';
+import { type CheckedContainer, checkedFacts, describeChecked, imageIn } from './checked-container.ts';
 import { createTagWatch } from './tag-watch.ts';
 import { stopCode } from '../async/stopped.ts';
 import {
@@ -37,36 +34,6 @@ export type CheckReport = {
   readonly obsoleteFailures: readonly FailedVersion[];
   readonly startedAtMs: number;
   readonly durationMs: number;
-};
-
-export type CheckedContainer = {
-  readonly id: string;
-  readonly name: string;
-  /** The reference it was created from, as people write it. */
-  readonly image: string;
-  /** The same reference verbatim; the successor is created from it. */
-  readonly reference: string;
-  readonly imageId: string;
-  /** The registry digest of its image; undefined for a local build. */
-  readonly digest: Digest | undefined;
-  readonly status: Staleness;
-  /** A sentence without a final period that names the why. */
-  readonly reason: string;
-  /** True also for `held`: there is something newer, it is just not applied. */
-  readonly updateAvailable: boolean;
-  readonly latestDigest: Digest | undefined;
-  /** The newer image's id when the engine holds it already. */
-  readonly latestImageId: string | undefined;
-  /** Digest that an update pulls; undefined when it pulls nothing (`no-pull` uses the engine's image). */
-  readonly pullDigest: Digest | undefined;
-  /** End of the cooldown, milliseconds since the epoch; undefined without a cooldown. */
-  readonly eligibleAtMs: number | undefined;
-  /** Of the newest version, whether it is over or not; undefined: there is none. */
-  readonly cooldown?: Cooldown;
-  /** Present when the check failed; then the status is `unknown`. */
-  readonly error: string | undefined;
-  /** A failure of the newest version in this container, also where it is to be tried again. */
-  readonly failedVersion: FailedVersion | undefined;
 };
 
 /** As it was before that update; `id` is that of the old container. */
@@ -118,10 +85,19 @@ export function createJudge(outside: ReadOnlyOutside, settings: ServiceSettings)
     const verdicts = new Map<string, CheckedContainer>();
     const settle = (watched: WatchedContainer, verdict: Verdict): void => {
       const { noPull } = effectiveSettings(settings, watched.wishes);
-      const checked = describe(watched.container, references.get(watched.container.id), verdict, noPull);
+      const read = references.get(watched.container.id);
+      const checked = describeChecked(watched.container, { read, verdict, noPull, images, nowMs: clock.nowMs() });
       verdicts.set(checked.id, checked);
-      const { name, image, status, reason, error } = checked;
-      publish({ kind: 'container_checked', runId, container: name, image, status, reason: error ?? reason });
+      const { name: container, image, status, reason, error } = checked;
+      publish({
+        kind: 'container_checked',
+        runId,
+        container,
+        image,
+        status,
+        reason: error ?? reason,
+        checked: checkedFacts(checked),
+      });
     };
     const known = { references, images, failedVersions };
     const manner = { ...settings, applyCooldown, retryFailed };
@@ -188,10 +164,6 @@ function describeUnfinished(
   return { id, name, image: imageIn(read, image), imageId, state, reason, isParked };
 }
 
-function imageIn(read: ReadReference | undefined, listed: string): string {
-  return read?.kind === 'known' ? familiarReference(read.reference) : (read?.text ?? listed);
-}
-
 function unanswered({ container }: WatchedContainer, images: ImageIndex, signal: AbortSignal | undefined): Verdict {
   const subject = { image: images.byId(container.imageId) };
   const late = signal !== undefined && stopCode(signal) === 'timeout';
@@ -200,32 +172,4 @@ function unanswered({ container }: WatchedContainer, images: ImageIndex, signal:
     subject,
     late ? 'check timed out' : 'check cancelled',
   );
-}
-
-function describe(
-  { id, name, image, imageId }: ContainerSummary,
-  read: ReadReference | undefined,
-  verdict: Verdict,
-  noPull: boolean,
-): CheckedContainer {
-  const { status, reason, digest, latestDigest, latestImageId, error, eligibleAtMs, failedVersion } = verdict;
-  const { insteadDigest = latestDigest, cooldown } = verdict;
-  return {
-    id,
-    name,
-    image: imageIn(read, image),
-    reference: read?.kind === 'known' ? read.text : image,
-    imageId,
-    digest,
-    status,
-    reason,
-    updateAvailable: status === 'stale' || status === 'held',
-    latestDigest,
-    latestImageId,
-    pullDigest: noPull ? undefined : insteadDigest,
-    eligibleAtMs,
-    ...(cooldown && { cooldown }),
-    error,
-    failedVersion,
-  };
 }

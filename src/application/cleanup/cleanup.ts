@@ -7,7 +7,7 @@ import { bearsSeal, readJournal } from '../../domain/transaction/journal.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { type Successor, supersededImages } from '../../domain/cleanup/superseded-images.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
-import type { CheckedContainer } from '../check/check.ts';
+import type { CheckedContainer } from '../check/checked-container.ts';
 
 export type Reached = {
   readonly plan: UpdatePlan;

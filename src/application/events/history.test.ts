@@ -34,6 +34,16 @@ test('remembers what a run was, and what became of it', () => {
         { name: 'b', outcome: 'failed', reason: '' },
         { name: 'c', outcome: 'rolled_back', reason: expect.stringMatching(/^it said \\x1b\[2Jx+…$/) },
       ],
+      containers: [
+        expect.objectContaining({ name: 'a', outcome: 'updated' }),
+        expect.objectContaining({ name: 'b', outcome: 'failed' }),
+        expect.objectContaining({
+          name: 'c',
+          outcome: 'rolled_back',
+          reason: expect.stringMatching(/^it said .*x…$/),
+        }),
+        expect.objectContaining({ name: 'd', outcome: 'deferred' }),
+      ],
     },
   ]);
   expect(history.last()).toEqual(history.entries()[0]);

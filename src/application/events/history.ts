@@ -13,6 +13,8 @@ export type HistoryEntry = SessionSummary & {
   readonly rolledBack: number;
   /** Containers with a failed update, rolled back or not: the first 20. */
   readonly failures: readonly PastFailure[];
+  /** Containers with another outcome than `fresh`, without logs: the first 100. */
+  readonly containers: readonly ContainerOutcome[];
 };
 
 export type PastFailure = Pick<ContainerOutcome, 'name' | 'outcome'> & {
@@ -45,6 +47,7 @@ export function createHistory(): History {
         ...counts,
         rolledBack,
         failures: failuresIn(containers),
+        containers: newsIn(containers),
       });
       if (entries.length > mostEntries) entries.shift();
     },
@@ -53,6 +56,14 @@ export function createHistory(): History {
   };
 }
 
+function newsIn(containers: readonly ContainerOutcome[]): readonly ContainerOutcome[] {
+  return containers
+    .filter(({ outcome }) => outcome !== 'fresh')
+    .slice(0, mostContainers)
+    .map(({ log: _, ...outcome }) => ({ ...outcome, reason: printable(outcome.reason, longestReason) }));
+}
+
+const mostContainers = 100;
 const mostFailures = 20;
 const longestReason = 500;
 

@@ -11,6 +11,7 @@ import { createCheck } from '../check/check.ts';
 import { createEngineMirror } from './engine-mirror.ts';
 import { createInventory } from './inventory.ts';
 import { createLastChecks, type LastChecks } from './last-checks.ts';
+import { createLastOutcomes } from './last-outcomes.ts';
 
 type Followed = {
   readonly inventory: () => Inventory;
@@ -33,6 +34,7 @@ async function follow(
     instance: world.instance,
     listing: mirror.listing,
     checks,
+    outcomes: createLastOutcomes(),
   });
   await mirror.follow();
   return { inventory, checks, complaints, close: mirror.close };
@@ -65,7 +67,12 @@ describe('the inventory', () => {
   test('is unknown and empty before the engine has been listed', () => {
     const { outside } = createSandboxScene().startProcess();
     const { listing } = createEngineMirror(outside);
-    const parts = { settings: defaultSettings, instance: outside.instance, checks: createLastChecks() };
+    const parts = {
+      settings: defaultSettings,
+      instance: outside.instance,
+      checks: createLastChecks(),
+      outcomes: createLastOutcomes(),
+    };
     const inventory = createInventory({ ...parts, listing });
     expect(inventory()).toEqual({
       revision: 0,
@@ -153,6 +160,8 @@ describe('the inventory', () => {
       latestDigest: '',
       reason: '',
       checkedAtMs: undefined,
+      version: 'web:1',
+      canRollBack: false,
     });
     expect(inventory().images).toMatchObject([
       { name: 'db:1', containers: 1 },

@@ -17,7 +17,9 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { isSameList, isSameRecord } from '../../domain/text/shallow.ts';
 import { trackContainer, trackImages, type UncheckedContainer } from '../../domain/inventory/tracked-container.ts';
 import { unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
+import type { PastOutcome } from '../../domain/run/past-outcome.ts';
 import type { LastChecks } from './last-checks.ts';
+import type { LastOutcomes } from './last-outcomes.ts';
 
 export type InventoryParts = {
   readonly settings: ServiceSettings;
@@ -25,10 +27,11 @@ export type InventoryParts = {
   /** Undefined until the engine has been listed; the same object as long as nothing has changed. */
   readonly listing: () => EngineListing | undefined;
   readonly checks: Pick<LastChecks, 'of' | 'revision'>;
+  readonly outcomes: Pick<LastOutcomes, 'of' | 'revision'>;
 };
 
 /** The engine's lists joined with the last checks. It is built on request, and only changed parts are built anew. */
-export function createInventory({ settings, instance, listing, checks }: InventoryParts): () => Inventory {
+export function createInventory({ settings, instance, listing, checks, outcomes }: InventoryParts): () => Inventory {
   const imageRule = createImageRule(settings);
   const ownId = instance.containerId;
   let scope = '';
@@ -36,7 +39,9 @@ export function createInventory({ settings, instance, listing, checks }: Invento
   let entries: ReadonlyMap<string, Entry> = new Map();
   let links: ListedDependencies = () => [];
   let shown: EngineListing = emptyListing;
-  let shownChecks = -1;
+  let shownNews = -1;
+  let holdsImage: (id: string) => boolean = () => false;
+  const news = () => checks.revision() + outcomes.revision();
   let inventory = unknownInventory;
 
   /** Our own container tells it, where no option does: known with the first listing. */
@@ -63,7 +68,7 @@ export function createInventory({ settings, instance, listing, checks }: Invento
   ): WatchedContainer | UnwatchedContainer {
     const selected = select(container, labelsOfImage(image));
     const reason = 'reason' in selected ? undefined : imageRule?.(referenceOf(selected, image));
-    return reason === undefined ? selected : { container, reason, warnings: selected.warnings };
+    return reason === undefined ? selected : { container, kind: 'excluded', reason, warnings: selected.warnings };
   }
 
   function describe(
@@ -74,12 +79,15 @@ export function createInventory({ settings, instance, listing, checks }: Invento
   ): Description {
     const dependsOn = isSame && known?.links === links ? known.dependsOn : keep(known?.dependsOn, links(watched));
     const isUntouched = isSame && known !== undefined && known.image === image && known.dependsOn === dependsOn;
-    const facts = isUntouched ? known.facts : trackContainer({ watched, image, dependsOn, ownId }, settings);
+    const tracking = { watched, image, dependsOn, ownId, holdsImage };
+    const facts = isUntouched ? known.facts : trackContainer(tracking, settings);
+    const last = outcomes.of(facts.name);
     const check = checks.of(facts);
-    if (isUntouched && known.check === check) return known.links === links ? known : { ...known, links };
-    const tracked = { ...facts, ...check };
+    if (isUntouched && known.check === check && known.last === last)
+      return known.links === links ? known : { ...known, links };
+    const tracked = { ...facts, ...check, ...(last && { last }) };
     const isShown = known !== undefined && isSameContainer(known.tracked, tracked);
-    return { links, image, dependsOn, facts, check, tracked: isShown ? known.tracked : tracked };
+    return { links, image, dependsOn, facts, check, last, tracked: isShown ? known.tracked : tracked };
   }
 
   function unfinishedIn(
@@ -98,11 +106,12 @@ export function createInventory({ settings, instance, listing, checks }: Invento
     if (now === undefined) return inventory;
     // Whether an owner still lives is not in the list.
     const isSettled = inventory.unfinished.length === 0;
-    if (isSettled && now === shown && checks.revision() === shownChecks) return inventory;
+    if (isSettled && now === shown && news() === shownNews) return inventory;
     const images = new Map(now.images.map((image) => [image.id, image]));
     followScope(now.containers, ({ imageId }) => labelsOfImage(images.get(imageId)));
     if (!haveSameLinks(shown.containers, now.containers)) links = readListedDependencies(now.containers, settings);
-    [shown, shownChecks] = [now, checks.revision()];
+    [shown, shownNews] = [now, news()];
+    holdsImage = (id) => images.has(id);
     const made = now.containers.map((container) => entryOf(container, images.get(container.imageId)));
     entries = new Map(made.map((entry) => [entry.container.id, entry]));
     inventory = inventoryOf(
@@ -134,6 +143,7 @@ type Description = {
   readonly dependsOn: readonly string[];
   readonly facts: UncheckedContainer;
   readonly check: LastCheck;
+  readonly last: PastOutcome | undefined;
   readonly tracked: TrackedContainer;
 };
 

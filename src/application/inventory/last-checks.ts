@@ -2,7 +2,7 @@ import type { ServiceEvent } from '../../domain/run/event.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
 import { familiarReference, tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import type { LastCheck, TrackedContainer } from '../../domain/inventory/inventory.ts';
-import type { CheckedContainer } from '../check/check.ts';
+import type { CheckedContainer } from '../check/checked-container.ts';
 
 /** Results of the last checks; each counts while the container runs the checked image. */
 export type LastChecks = {
@@ -78,15 +78,33 @@ const justUpdated = { staleness: 'fresh', reason: 'Was updated to the newest ima
 /** Updated to an older version of a moving tag, because the newest is too young. */
 const updatedHalfway = {
   staleness: 'held',
+  hold: 'cooldown',
   reason: 'Was updated to an earlier image of its tag, because the newest is too young for the cooldown',
   updateAvailable: true,
 } as const;
 
 /** Keeps the last known verdict when a check failed. */
 function checkOf(container: CheckedContainer, before: LastCheck, checkedAtMs: number): LastCheck {
-  const { status: staleness, reason, updateAvailable, latestDigest = '' } = container;
-  if (staleness === 'unknown') return { ...before, staleness, reason, stale: false, checkedAtMs };
-  return { staleness, reason, stale: staleness === 'stale', updateAvailable, latestDigest, checkedAtMs };
+  const { status: staleness, reason, updateAvailable, latestDigest = '', hold, retryAtMs } = container;
+  const why = { ...(hold !== undefined && { hold }), ...(retryAtMs !== undefined && { retryAtMs }) };
+  if (staleness === 'unknown') {
+    const { hold: _hold, eligibleAtMs: _eligibleAtMs, retryAtMs: _retryAtMs, ...known } = before;
+    return { ...known, staleness, reason, stale: false, checkedAtMs, ...why };
+  }
+  const stale = staleness === 'stale';
+  return { staleness, reason, stale, updateAvailable, latestDigest, checkedAtMs, ...why, ...newerOf(container) };
+}
+
+function newerOf(container: CheckedContainer): Partial<LastCheck> {
+  const { eligibleAtMs, latestVersion, change, releasedAtMs, downloadBytes, sourceUrl } = container;
+  return {
+    ...(eligibleAtMs !== undefined && { eligibleAtMs }),
+    ...(latestVersion !== undefined && { latestVersion }),
+    ...(change !== undefined && { change }),
+    ...(releasedAtMs !== undefined && { releasedAtMs }),
+    ...(downloadBytes !== undefined && { downloadBytes }),
+    ...(sourceUrl !== undefined && { sourceUrl }),
+  };
 }
 
 /** More containers than an engine runs; beyond, the one that was checked longest ago is forgotten. */

@@ -2,17 +2,20 @@ import type { ServiceStatus } from '../../domain/run/service-status.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Inventory } from '../../domain/inventory/inventory.ts';
 import type { SessionSummary } from '../../domain/run/session.ts';
+import type { Scheduler } from '../schedule/scheduler.ts';
+import type { RunWatch } from './run-under-way.ts';
 import type { History, HistoryEntry } from '../events/history.ts';
 
 export type StatusParts = {
   readonly history: Pick<History, 'last'>;
-  readonly nextRunAtMs: () => number | undefined;
+  readonly scheduler: Pick<Scheduler, 'nextRunAtMs' | 'schedule'>;
+  readonly run: Pick<RunWatch, 'read'>;
   readonly inventory: () => Inventory;
   readonly isRepairing: () => boolean;
 };
 
 /** Knows from the events whether an update is under way. */
-export function createStatus({ history, nextRunAtMs, inventory, isRepairing }: StatusParts): {
+export function createStatus({ history, scheduler, run, inventory, isRepairing }: StatusParts): {
   readonly hear: (event: ServiceEvent) => void;
   readonly read: () => ServiceStatus;
 } {
@@ -24,12 +27,15 @@ export function createStatus({ history, nextRunAtMs, inventory, isRepairing }: S
     },
     read() {
       const last = history.last();
+      const underWay = run.read();
       return {
         lastRun: last && { atMs: last.timestampMs, summary: countsOf(last) },
-        nextRunAtMs: nextRunAtMs(),
+        nextRunAtMs: scheduler.nextRunAtMs(),
         running,
         repairing: isRepairing(),
         updatesAvailable: inventory().updatesAvailable,
+        ...scheduler.schedule(),
+        ...(underWay && { run: underWay }),
       };
     },
   };

@@ -12,7 +12,7 @@ export function createUnwatched({
   settings,
   instance: { containerId: ownId },
   listing,
-}: Omit<InventoryParts, 'checks'>): () => readonly UnwatchedTracked[] {
+}: Pick<InventoryParts, 'settings' | 'instance' | 'listing'>): () => readonly UnwatchedTracked[] {
   const imageRule = createImageRule(settings);
   let shown: EngineListing | undefined;
   let unwatched: readonly UnwatchedTracked[] = [];
@@ -29,7 +29,10 @@ export function createUnwatched({
       const each = watched.get(id);
       return each && referenceOf(each);
     });
-    return chosen.unwatched.map(({ container: { name, image }, reason }) => ({ name, image, reason }));
+    return chosen.unwatched.map(({ container: { name, image }, reason, kind }) => ({
+      ...{ name, image, reason },
+      ...(kind !== undefined && { kind }),
+    }));
   }
 
   return () => {

@@ -24,6 +24,7 @@ const web: TrackedContainer = {
   dependsOn: [],
   labelsInEffect: {},
   settings: [],
+  canRollBack: false,
   staleness: undefined,
   stale: false,
   updateAvailable: false,

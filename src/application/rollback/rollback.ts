@@ -3,8 +3,10 @@ import { parseDigest } from '../../domain/reference/digest.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { failedVersionsIn, failedVersionsOf } from '../../domain/check/failed-version.ts';
 import { type Journal, readJournal, transactionLabel } from '../../domain/transaction/journal.ts';
+import { indexImages } from '../../domain/container/image-index.ts';
 import { ownLabels } from '../../domain/container/label-origin.ts';
 import { isExcluded } from '../../domain/settings/labels.ts';
+import type { UpdateRequest } from '../../domain/run/request.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { ContainerOutcome, Session } from '../../domain/run/session.ts';
@@ -14,6 +16,7 @@ import { forgetFailures, rememberFailures } from '../transaction/failed-versions
 import { listAll } from '../engine/list-all.ts';
 import type { Planner } from '../plan/make-plan.ts';
 import { findReturning, returnToKept } from './return-to-kept.ts';
+import { withImageVersions } from '../update/outcome-versions.ts';
 import { runPlan, untouched } from '../update/run-plan.ts';
 import { runSession } from '../update/run-session.ts';
 import { runTransaction } from '../transaction/run-transaction.ts';
@@ -32,15 +35,17 @@ export type RollbackParts = {
  * one comes back as it was.
  */
 export function createRollback({ outside, settings, plan: planner, lock }: RollbackParts) {
-  return async (names: readonly string[], signal?: AbortSignal): Promise<Session> => {
+  return async (names: readonly string[], signal?: AbortSignal, order: RollbackOrder = {}): Promise<Session> => {
     const leave = await lock.enterInTurn(signal);
     try {
       const previous = await findPrevious(outside, names, signal);
-      return await runSession(outside, 'command', async (runId) => {
+      return await runSession(outside, order.trigger ?? 'command', async (runId) => {
+        order.onBegin?.(runId);
         const { plan } = await planner(previous, await listAll(outside, signal), signal);
         const perform = returnToKept(await returningIn(outside, plan, signal), runTransaction);
         const reached = await runPlan(outside, settings, plan, { runId, perform }, signal);
-        const outcomes = [...reached.values()].map(inWords);
+        const images = indexImages(await outside.engine.listImages());
+        const outcomes = [...reached.values()].map((outcome) => withImageVersions(inWords(outcome), images));
         await rememberWhatWasLeft(outside, outcomes);
         const refused = plan.refused.map(({ name, reason }) => untouched(imageOf(name, previous), 'skipped', reason));
         return [...outcomes, ...refused];
@@ -50,6 +55,8 @@ export function createRollback({ outside, settings, plan: planner, lock }: Rollb
     }
   };
 }
+
+type RollbackOrder = Partial<Pick<UpdateRequest, 'trigger' | 'onBegin'>>;
 
 async function returningIn(outside: Outside, { transactions }: UpdatePlan, signal: AbortSignal | undefined) {
   const alone = transactions.flatMap(({ members }) => (members.length === 1 ? members : []));

@@ -2,6 +2,7 @@ import type { KeepUpdating } from '../../domain/schedule/schedule.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
+import type { ServiceStatus } from '../../domain/run/service-status.ts';
 import type { Trigger } from '../../domain/run/session.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
 
@@ -9,6 +10,8 @@ export type Scheduler = {
   readonly keepUpdating: (order: KeepUpdating, signal: AbortSignal) => Promise<void>;
   /** By the wall clock; undefined when nothing is scheduled. */
   readonly nextRunAtMs: () => number | undefined;
+  /** In words; empty before the service has begun. */
+  readonly schedule: () => Pick<ServiceStatus, 'schedule' | 'scheduleOff'>;
 };
 
 export type SchedulerParts = Pick<Outside, 'clock' | 'log'> & {
@@ -22,6 +25,7 @@ export type SchedulerParts = Pick<Outside, 'clock' | 'log'> & {
  */
 export function createScheduler({ clock, log, update }: SchedulerParts): Scheduler {
   let agenda: Agenda | undefined;
+  let words: Pick<ServiceStatus, 'schedule' | 'scheduleOff'> = {};
 
   function tellNext(signal: AbortSignal): void {
     const atMs = agenda?.nextAtMs();
@@ -42,13 +46,14 @@ export function createScheduler({ clock, log, update }: SchedulerParts): Schedul
   }
 
   return {
-    async keepUpdating({ schedule, updateOnStart }, signal) {
+    async keepUpdating({ schedule, updateOnStart, whyNone }, signal) {
       const running = new Set<Promise<void>>();
       const begin = (trigger: Trigger) => {
         const run = attempt(trigger, signal).finally(() => running.delete(run));
         running.add(run);
       };
       agenda = schedule && createAgenda(schedule, clock);
+      words = schedule ? { schedule: schedule.words } : { scheduleOff: whyNone ?? 'No schedule is given' };
       if (!updateOnStart) tellNext(signal);
       else if (!signal.aborted) begin('start');
       while (!signal.aborted) {
@@ -61,9 +66,11 @@ export function createScheduler({ clock, log, update }: SchedulerParts): Schedul
         }
       }
       agenda = undefined;
+      words = {};
       await Promise.all(running);
     },
     nextRunAtMs: () => agenda?.nextAtMs(),
+    schedule: () => words,
   };
 }
 

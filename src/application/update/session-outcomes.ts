@@ -1,8 +1,10 @@
 import type { ContainerOutcome, OutcomeKind, Outcomes } from '../../domain/run/session.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { Staleness } from '../../domain/check/verdict.ts';
-import type { CheckedContainer, CheckReport } from '../check/check.ts';
+import type { CheckReport } from '../check/check.ts';
+import type { CheckedContainer } from '../check/checked-container.ts';
 import type { MadePlan } from '../plan/make-plan.ts';
+import { withCheckedVersions } from './outcome-versions.ts';
 import { untouched } from './run-plan.ts';
 
 /** Outcome of a container outside every transaction. */
@@ -31,7 +33,8 @@ export function inListingOrder(
     const acted = outcomes.get(id);
     if (container === undefined) return acted ?? [];
     const { cooldown } = container;
-    return { ...(acted ?? withoutTransaction(container, plan)), ...(cooldown && { cooldown }) };
+    const outcome = { ...(acted ?? withoutTransaction(container, plan)), ...(cooldown && { cooldown }) };
+    return withCheckedVersions(outcome, container);
   });
   const acted = new Set([...outcomes.values()].map(({ name }) => name));
   const held = report.unfinished.filter(({ name, isParked }) => isParked && !acted.has(name));

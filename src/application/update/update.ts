@@ -16,6 +16,7 @@ import { runSession } from './run-session.ts';
 import { inListingOrder } from './session-outcomes.ts';
 import { tidy } from './tidy.ts';
 import type { TransactionRun } from '../transaction/run-transaction.ts';
+import { namingVersions } from './outcome-versions.ts';
 import type { UpdateLock } from './update-lock.ts';
 
 export type Update = (request: UpdateRequest, signal?: AbortSignal) => Promise<Session>;
@@ -83,7 +84,8 @@ export function createUpdate(parts: UpdateParts): Update {
   async function replaceBetweenHooks(checked: Checked, signal?: AbortSignal) {
     try {
       const made = await planUnlessStopped(checked, signal);
-      const outcomes = await runPlan(outside, settings, made.plan, { runId: checked.runId }, signal);
+      const named = namingVersions(outside, checked.report);
+      const outcomes = await runPlan(named, settings, made.plan, { runId: checked.runId }, signal);
       await tidy(outside, settings, { ...checked, plan: made.plan, outcomes }, signal);
       return { made, outcomes };
     } finally {

@@ -67,7 +67,7 @@ describe('the endpoints', () => {
 describe('the tokens', () => {
   test.each(endpointGroups)('%s without its token', (group) => {
     const loaded = load(['--http-api-endpoints', group]);
-    if (group === 'health' || group === 'swagger') expect(loaded.kind).toBe('command');
+    if (group === 'health' || group === 'swagger' || group === 'dashboard') expect(loaded.kind).toBe('command');
     else {
       const flag = group === 'events' ? '--http-api-events-token' : '--http-api-token';
       expect(loaded).toMatchObject({ kind: 'faults', exitCode: 1 });

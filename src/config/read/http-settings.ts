@@ -81,7 +81,7 @@ function tokenSource(
 const shortestToken = 16;
 const shortWords = `has fewer than ${shortestToken} characters and may be guessed: "openssl rand -hex 32" makes a better one`;
 
-const open: readonly EndpointGroup[] = ['health', 'swagger'];
+const open: readonly EndpointGroup[] = ['health', 'swagger', 'dashboard'];
 
 function askForTokens(groups: readonly EndpointGroup[], { values }: Given, { faults }: Notes): void {
   const needing = groups.filter((name) => name !== 'events' && !open.includes(name));

@@ -12,6 +12,8 @@ export type ShownOption = {
   readonly value: string;
   /** The flag or variable that it came from, or `default`. */
   readonly source: string;
+  /** A sentence without a final period. */
+  readonly meaning: string;
 };
 
 /** Every option that is for people, with its value and where that came from, in the order of help and docs. */
@@ -21,6 +23,7 @@ export function showOptions(values: OptionValues, sources: ReadonlyMap<OptionKey
     name: option.flag ?? variablesOf(option)[0]?.name ?? key,
     value: shown(option, values[key]),
     source: sources.get(key) ?? 'default',
+    meaning: option.meaning,
   }));
 }
 

@@ -1,6 +1,7 @@
 import { formatDuration } from '../text/duration.ts';
 import { describeWithRemedy, type ErrorCode, ServiceError } from '../errors.ts';
 import { formatPlatform, type Platform } from '../reference/platform.ts';
+import { holdOfFailure } from './hold.ts';
 import { type Subject, undecided, type Verdict } from './verdict.ts';
 
 /** The verdict on a question that failed; `platform` where it was about the content for a platform. */
@@ -9,7 +10,12 @@ export function judgeFailure(
   error: unknown,
   platform?: Platform,
 ): Verdict {
-  return undecided(explain(error, platform) + waitOf(error), subject, describeWithRemedy(error));
+  const known = error instanceof ServiceError ? error : undefined;
+  return {
+    ...undecided(explain(error, platform) + waitOf(error), subject, describeWithRemedy(error)),
+    hold: holdOfFailure(known?.code),
+    ...(known?.retryAfterMs !== undefined && { retryAfterMs: known.retryAfterMs }),
+  };
 }
 
 const explanations: Partial<Record<ErrorCode, string>> = {

@@ -34,7 +34,7 @@ export function selectByImage(
     const read = readReference(each.container.id);
     const reason = read && rule(read);
     if (reason === undefined) watched.push(each);
-    else unwatched.push({ container: each.container, reason, warnings: each.warnings });
+    else unwatched.push({ container: each.container, kind: 'excluded', reason, warnings: each.warnings });
   }
   return { watched, unwatched };
 }

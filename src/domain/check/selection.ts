@@ -6,6 +6,7 @@ import { carriesAny } from '../container/label-pair.ts';
 import { type LabelWishes, readLabels } from '../settings/labels.ts';
 import { anyOf, namePattern, type NamePattern } from '../text/name-pattern.ts';
 import { quoted } from '../text/printable.ts';
+import type { Omission } from './unwatched.ts';
 import type { ServiceSettings } from '../settings/settings.ts';
 import { isParkedName, parseKeptName } from '../transaction/transaction-names.ts';
 
@@ -18,7 +19,7 @@ export type Selection = {
 export type WatchedContainer = LabelledContainer & { readonly wishes: LabelWishes };
 
 /** `reason` follows the container's name: `is stopped`. */
-export type UnwatchedContainer = LabelledContainer & { readonly reason: string };
+export type UnwatchedContainer = LabelledContainer & Omission;
 
 type LabelledContainer = {
   readonly container: ContainerSummary;
@@ -65,8 +66,8 @@ export function createSelector(
   const rules = readRules(settings);
   return (container, imageLabels) => {
     const { wishes, warnings } = readLabels(container.labels, imageLabels);
-    const reason = whyUnwatched(container, wishes, rules);
-    return reason === undefined ? { container, wishes, warnings } : { container, reason, warnings };
+    const omission = whyUnwatched(container, wishes, rules);
+    return omission === undefined ? { container, wishes, warnings } : { container, ...omission, warnings };
   };
 }
 
@@ -130,37 +131,49 @@ function readRules(settings: SelectionSettings): Rules {
   };
 }
 
-function whyUnwatched(container: ContainerSummary, wishes: LabelWishes, rules: Rules): string | undefined {
-  if (isParkedName(container.name)) return 'belongs to an update that is not finished';
-  if (parseKeptName(container.name) !== undefined) return 'was replaced by an update, and is kept for a rollback';
-  if (container.labels[swarmTaskLabel] !== undefined)
-    return 'is a task of a Swarm service, and Swarm replaces those itself';
-  if (wishes.enable === false) return 'is disabled by its label';
-  if (rules.isDisabled(container.name)) return 'is disabled by disable-containers';
-  if (carriesAny(container.labels, rules.disableContainersByLabel)) return 'is disabled by disable-containers-by-label';
+function whyUnwatched(container: ContainerSummary, wishes: LabelWishes, rules: Rules): Omission | undefined {
+  if (isParkedName(container.name)) return { reason: 'belongs to an update that is not finished' };
+  if (parseKeptName(container.name) !== undefined) {
+    return { reason: 'was replaced by an update, and is kept for a rollback' };
+  }
+  if (container.labels[swarmTaskLabel] !== undefined) {
+    return { kind: 'swarm task', reason: 'is a task of a Swarm service, and Swarm replaces those itself' };
+  }
+  if (wishes.enable === false) return { kind: 'disabled by label', reason: 'is disabled by its label' };
+  if (rules.isDisabled(container.name)) return { kind: 'excluded', reason: 'is disabled by disable-containers' };
+  if (carriesAny(container.labels, rules.disableContainersByLabel)) {
+    return { kind: 'excluded', reason: 'is disabled by disable-containers-by-label' };
+  }
   const scope = wishes.scope ?? '';
-  if (scope !== rules.scope) return scope === '' ? 'has no scope' : `has the scope ${quoted(scope)}`;
-  if (rules.labelEnable && wishes.enable !== true) return 'has no enable label, and label-enable is on';
-  if (rules.enableContainersByLabel.length > 0 && !carriesAny(container.labels, rules.enableContainersByLabel))
-    return 'carries no label of enable-containers-by-label';
-  if (!rules.isNamed(container.name)) return 'is not among the names to watch';
+  if (scope !== rules.scope) {
+    return { kind: 'other scope', reason: scope === '' ? 'has no scope' : `has the scope ${quoted(scope)}` };
+  }
+  if (rules.labelEnable && wishes.enable !== true) {
+    return { kind: 'not enabled by label', reason: 'has no enable label, and label-enable is on' };
+  }
+  if (rules.enableContainersByLabel.length > 0 && !carriesAny(container.labels, rules.enableContainersByLabel)) {
+    return { kind: 'not enabled by label', reason: 'carries no label of enable-containers-by-label' };
+  }
+  if (!rules.isNamed(container.name)) return { kind: 'not named', reason: 'is not among the names to watch' };
   return whyNotInThisState(container, rules);
 }
 
 /** A paused container is watched: that it is stale is worth knowing, though it is not replaced. */
-function whyNotInThisState({ status }: ContainerSummary, rules: Rules): string | undefined {
+function whyNotInThisState({ status }: ContainerSummary, rules: Rules): Omission | undefined {
   switch (status) {
     case 'running':
     case 'paused':
       return undefined;
     case 'created':
     case 'exited':
-      return rules.includeStopped ? undefined : 'is stopped, and include-stopped is off';
+      return rules.includeStopped ? undefined : { kind: 'stopped', reason: 'is stopped, and include-stopped is off' };
     case 'restarting':
-      return rules.includeRestarting ? undefined : 'is restarting, and include-restarting is off';
+      return rules.includeRestarting
+        ? undefined
+        : { kind: 'restarting', reason: 'is restarting, and include-restarting is off' };
     case 'removing':
     case 'dead':
-      return 'is being removed';
+      return { reason: 'is being removed' };
   }
 }
 

@@ -193,6 +193,7 @@ describe('judgeContent()', () => {
       latestImageId: undefined,
       error: undefined,
       eligibleAtMs: undefined,
+      newest: content().latest,
     });
   });
 

@@ -3,6 +3,7 @@ import { runsOn } from '../reference/choose-platform.ts';
 import { type Digest, parseDigest, shortDigest } from '../reference/digest.ts';
 import { formatDuration } from '../text/duration.ts';
 import { type FailedVersion, tagsByPeople } from './failed-version.ts';
+import type { Hold } from './hold.ts';
 import { digestsOf, type ImageIndex } from '../container/image-index.ts';
 import { familiarReference } from '../reference/image-reference.ts';
 import { formatPlatform, type Platform } from '../reference/platform.ts';
@@ -51,13 +52,14 @@ export function judgeContent(subject: Subject, content: Content, images: ImageIn
     return undecided(`What the tag points at is made for ${made}, not for ${formatPlatform(platform)}`, subject);
   }
   const names = [latest.digest, latest.manifestDigest, latest.configDigest];
-  const [held] = names.flatMap((one) => images.byDigest(one) ?? []);
+  const [present] = names.flatMap((one) => images.byDigest(one) ?? []);
   const failedVersion = failureOf(subject, names);
   return {
     ...judgeNewer(subject, content, failedVersion),
     latestDigest: latest.digest,
-    latestImageId: held?.id,
+    latestImageId: present?.id,
     failedVersion,
+    newest: latest,
   };
 }
 
@@ -75,15 +77,22 @@ export function ownDigest({ imageId, image }: Subject): Digest | undefined {
 function judgeByLocalTag(subject: Subject, images: ImageIndex): Verdict {
   const name = quoted(familiarReference(subject.reference));
   const tagged = images.byTag(subject.reference);
-  if (tagged === undefined) return undecided(`No image in the engine is tagged ${name}, and no-pull is on`, subject);
+  if (tagged === undefined) {
+    return { ...undecided(`No image in the engine is tagged ${name}, and no-pull is on`, subject), hold: 'no-pull' };
+  }
   const latest = { latestImageId: tagged.id, latestDigest: registryDigest(tagged, subject.reference) };
   if (tagged.id === subject.imageId) {
     return { ...verdict('fresh', `Runs what ${name} is in the engine; no-pull is on`, subject), ...latest };
   }
   const newer = `The tag ${name} is another image in the engine now`;
   const failedVersion = failureOf(subject, [tagged.id]);
-  const holding = subject.inForce.monitorOnly ? `${newer}; monitored only` : whyNotAgain(newer, subject, failedVersion);
-  return { ...verdict(holding === undefined ? 'stale' : 'held', holding ?? newer, subject), ...latest, failedVersion };
+  const notAgain = whyNotAgain(newer, subject, failedVersion);
+  const decided = subject.inForce.monitorOnly
+    ? held(`${newer}; monitored only`, 'monitor-only', subject)
+    : notAgain === undefined
+      ? verdict('stale', newer, subject)
+      : held(notAgain, 'failed', subject);
+  return { ...decided, ...latest, failedVersion };
 }
 
 /** The last failure of the image that goes by one of these names: its id is one of them, whatever the image store. */
@@ -91,6 +100,10 @@ function failureOf({ failedVersions }: Subject, names: readonly string[]): Faile
   return failedVersions
     .filter(({ imageId }) => names.includes(imageId))
     .toSorted((one, other) => other.atMs - one.atMs)[0];
+}
+
+function held(reason: string, hold: Hold, subject: Subject): Verdict {
+  return { ...verdict('held', reason, subject), hold };
 }
 
 function whyNotAgain(newer: string, { retryFailed }: Subject, failed: FailedVersion | undefined): string | undefined {
@@ -122,9 +135,9 @@ function fresh(subject: Subject, latestDigest: Digest): Verdict {
 function judgeNewer(subject: Subject, { latest, nowMs, age }: Content, failed: FailedVersion | undefined): Verdict {
   const { monitorOnly, cooldownMs } = subject.inForce;
   const newer = `A newer image of ${quoted(familiarReference(subject.reference))} is available`;
-  if (monitorOnly) return verdict('held', `${newer}; monitored only`, subject);
+  if (monitorOnly) return held(`${newer}; monitored only`, 'monitor-only', subject);
   const notAgain = whyNotAgain(newer, subject, failed);
-  if (notAgain !== undefined) return verdict('held', notAgain, subject);
+  if (notAgain !== undefined) return held(notAgain, 'failed', subject);
   if (cooldownMs === 0) return verdict('stale', newer, subject);
   const cooldown = { ageMs: age.ms, delayMs: cooldownMs };
   if (age.ms >= cooldownMs) return { ...verdict('stale', newer, subject), cooldown };
@@ -132,7 +145,7 @@ function judgeNewer(subject: Subject, { latest, nowMs, age }: Content, failed: F
   const undated = latest.createdAtMs === undefined ? ', and does not say when it was built' : '';
   const why = `${age.since} ${formatDuration(wholeUnits(age.ms))} ago${undated}, and the cooldown is ${formatDuration(cooldownMs)}`;
   const reason = `${newer}, but too young: ${why}: not before ${printTime(eligibleAtMs)}`;
-  return { ...verdict('held', reason, subject), eligibleAtMs, cooldown };
+  return { ...held(reason, 'cooldown', subject), eligibleAtMs, cooldown };
 }
 
 /** Which of two images of a tag is the newer: by the tag itself, or only by when they were built. */
@@ -144,18 +157,19 @@ export type Order = 'known' | { readonly ownCreatedAtMs: number | undefined };
  */
 export function judgeInstead(
   subject: Subject,
-  held: Verdict,
+  young: Verdict,
   earlier: Content,
   images: ImageIndex,
   order: Order,
 ): Verdict | undefined {
   const { status, failedVersion, cooldown } = judgeContent(subject, earlier, images);
-  if (status === 'held' && failedVersion !== undefined) return { ...held, failedVersion };
+  if (status === 'held' && failedVersion !== undefined) return { ...young, failedVersion };
   if (status !== 'stale' || !isNewer(earlier.latest, order)) return undefined;
   const name = quoted(familiarReference(subject.reference));
   const reason = `The newest image of ${name} is too young for the cooldown, and the tag keeps moving: ${shortDigest(earlier.latest.digest)} has been out for long enough`;
   const chosen = { insteadDigest: earlier.latest.digest, eligibleAtMs: undefined, cooldown, failedVersion };
-  return { ...held, status: 'stale', reason, ...chosen };
+  const { hold: _, ...rest } = young;
+  return { ...rest, status: 'stale', reason, ...chosen };
 }
 
 /** Dates that a build has set to the beginning of time, as reproducible ones do, tell nothing. */

@@ -2,7 +2,9 @@ import type { ImageSummary } from '../container/container.ts';
 import type { Digest } from '../reference/digest.ts';
 import type { Cooldown } from '../run/session.ts';
 import type { FailedVersion } from './failed-version.ts';
+import type { Hold } from './hold.ts';
 import { digestsOf } from '../container/image-index.ts';
+import type { RemoteImage } from '../outside/registry.ts';
 import { digestOfRepository, type ImageReference } from '../reference/image-reference.ts';
 import type { ServiceSettings } from '../settings/settings.ts';
 
@@ -32,6 +34,12 @@ export type Verdict = {
   readonly cooldown: Cooldown | undefined;
   /** Failure record of the newest version in this container; it need not hold the container back. */
   readonly failedVersion: FailedVersion | undefined;
+  /** Present with `held` and `unknown`. */
+  readonly hold?: Hold;
+  /** How long the registry wants to be left alone, milliseconds. */
+  readonly retryAfterMs?: number;
+  /** The newest image where the registry described it. */
+  readonly newest?: RemoteImage;
 };
 
 /** The container's image before any registry request. */
@@ -61,7 +69,7 @@ export function verdict(
 
 /** `unknown`: the registry did not answer, or the reference cannot be checked. */
 export function undecided(reason: string, subject: Pick<Subject, 'image'> & Partial<Subject>, error = reason): Verdict {
-  return { ...verdict('unknown', reason, subject), error };
+  return { ...verdict('unknown', reason, subject), error, hold: 'other' };
 }
 
 /** An image has a digest for each repository it came from; the reference's own comes first. */

@@ -1,6 +1,10 @@
 import type { LabelledSetting } from '../settings/labelled-settings.ts';
 import type { ContainerStatus, HealthStatus } from '../container/container.ts';
 import type { UnfinishedUpdate } from '../recovery/unfinished-update.ts';
+import type { Hold } from '../check/hold.ts';
+import type { Omission } from '../check/unwatched.ts';
+import type { VersionChange } from '../container/image-version.ts';
+import type { PastOutcome } from '../run/past-outcome.ts';
 import type { Staleness } from '../check/verdict.ts';
 
 /** Containers and images that Upkeep watches: an immutable snapshot. */
@@ -22,7 +26,7 @@ export type Inventory = {
 };
 
 /** A container that is not watched. `reason` follows its name: `is stopped`. */
-export type UnwatchedTracked = Pick<TrackedContainer, 'name' | 'image'> & { readonly reason: string };
+export type UnwatchedTracked = Pick<TrackedContainer, 'name' | 'image'> & Omission;
 
 export type UnfinishedTracked = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason'> & {
   /** The reference it was created from, as the engine lists it. */
@@ -58,6 +62,14 @@ export type TrackedContainer = LastCheck & {
   readonly labelsInEffect: Readonly<Record<string, string>>;
   /** The settings that these labels change. */
   readonly settings: readonly LabelledSetting[];
+  /** Compose project; absent where there is none. */
+  readonly project?: string;
+  /** Version of its image as people name it; absent where nothing is known. */
+  readonly version?: string;
+  /** Whether a rollback has something to go back to, as far as the engine's lists tell. */
+  readonly canRollBack: boolean;
+  /** The newest outcome other than `fresh` in the runs of this process; absent: there is none. */
+  readonly last?: PastOutcome;
 };
 
 /** Result of the last check of the container's image. */
@@ -72,6 +84,18 @@ export type LastCheck = {
   readonly latestDigest: string;
   readonly reason: string;
   readonly checkedAtMs: number | undefined;
+  /** Kind of reason of `held` and `unknown`. */
+  readonly hold?: Hold;
+  /** Held until then, milliseconds since the epoch. */
+  readonly eligibleAtMs?: number;
+  /** Unknown, and the registry may be asked again then. */
+  readonly retryAtMs?: number;
+  /** Facts of the newer image, where there is one: see `ImageVersions`. */
+  readonly latestVersion?: string;
+  readonly change?: VersionChange;
+  readonly releasedAtMs?: number;
+  readonly downloadBytes?: number;
+  readonly sourceUrl?: string;
 };
 
 export type TrackedImage = {

@@ -1,6 +1,9 @@
 import { type ContainerSummary, type ImageSummary, isAlive } from '../container/container.ts';
 import { readContainerReference } from '../check/container-reference.ts';
 import { familiarReference } from '../reference/image-reference.ts';
+import { readComposeIdentity } from '../container/compose-identity.ts';
+import { versionOf } from '../container/image-version.ts';
+import { hasFormerImage } from '../rollback/former-image.ts';
 import type { LastCheck, TrackedContainer, TrackedImage } from './inventory.ts';
 import { labelsOfImage } from '../container/image-index.ts';
 import { effectiveSettings } from '../settings/effective-settings.ts';
@@ -11,13 +14,14 @@ import type { ServiceSettings } from '../settings/settings.ts';
 import { registryDigest } from '../check/verdict.ts';
 
 /** A tracked container without the results of a check. */
-export type UncheckedContainer = Omit<TrackedContainer, keyof LastCheck>;
+export type UncheckedContainer = Omit<TrackedContainer, keyof LastCheck | 'last'>;
 
 export type TrackingFacts = {
   readonly watched: WatchedContainer;
   /** Its image; undefined when the engine no longer has it. */
   readonly image: ImageSummary | undefined;
   readonly dependsOn: readonly string[];
+  readonly holdsImage: (id: string) => boolean;
   /** Of the container that we run in ourselves. */
   readonly ownId: string | undefined;
 };
@@ -28,11 +32,15 @@ export function trackContainer(facts: TrackingFacts, settings: ServiceSettings):
   const { id, name, imageId, status, health, createdAtMs, labels } = container;
   const imageLabels = labelsOfImage(facts.image);
   const { monitorOnly, noPull } = effectiveSettings(settings, wishes);
+  const { image, digest } = imageOf(container, facts);
+  const project = readComposeIdentity(labels)?.project;
+  const version = versionOf({ labels: imageLabels, image, digest: digest === '' ? imageId : digest });
   return {
     id,
     name,
-    ...imageOf(container, facts),
+    image,
     imageId,
+    digest,
     running: isAlive(status),
     status,
     health,
@@ -45,6 +53,9 @@ export function trackContainer(facts: TrackingFacts, settings: ServiceSettings):
     dependsOn: facts.dependsOn,
     labelsInEffect: labelsInEffect(labels, imageLabels),
     settings: labelledSettings(settings, labels, imageLabels),
+    ...(project !== undefined && { project }),
+    ...(version !== undefined && { version }),
+    canRollBack: id !== facts.ownId && hasFormerImage({ container, imageLabels, holdsImage: facts.holdsImage }),
   };
 }
 

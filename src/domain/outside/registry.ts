@@ -55,6 +55,12 @@ export type RemoteImage = {
   readonly platform: Platform | undefined;
   /** When the image was built, milliseconds since the epoch; undefined where unknown, or no later than the first day of 1980. */
   readonly createdAtMs: number | undefined;
+  /** What the config says of it for people; absent where it says nothing. */
+  readonly version?: string;
+  /** An `http` or `https` URL, at most 500 characters. */
+  readonly sourceUrl?: string;
+  /** Compressed size of all its layers. */
+  readonly layerBytes?: number;
 };
 
 /** The engine's `X-Registry-Auth`: https://docs.docker.com/reference/api/engine/#section/Authentication */

@@ -28,6 +28,7 @@ export type ServiceEvent =
       readonly image: string;
       readonly status: string;
       readonly reason: string;
+      readonly checked?: CheckedFacts;
     }
   | {
       readonly kind: 'pull_progress';
@@ -93,6 +94,14 @@ export type ServiceEvent =
       readonly error: string;
       readonly atMs: number;
     };
+
+/** The kind of reason of a verdict, and the versions it is about; absent values are not known. */
+export type CheckedFacts = {
+  readonly hold?: string;
+  readonly version?: string;
+  readonly latestVersion?: string;
+  readonly change?: string;
+};
 
 /** A check only asks; an update may replace containers. Both begin with the same look at all of them. */
 export type ScanPurpose = 'check' | 'update';

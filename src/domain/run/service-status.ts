@@ -1,4 +1,4 @@
-import type { SessionSummary } from './session.ts';
+import type { SessionSummary, Trigger, UpdatePhase } from './session.ts';
 
 export type ServiceStatus = {
   /** When the last run ended, and its counts; undefined before the first. */
@@ -11,4 +11,25 @@ export type ServiceStatus = {
   readonly repairing: boolean;
   /** Watched containers for which the last check found something newer. */
   readonly updatesAvailable: number;
+  /** For people: `every 6h`; absent when nothing is scheduled. */
+  readonly schedule?: string;
+  /** Why nothing is scheduled, in words; absent when something is, or the service has not begun. */
+  readonly scheduleOff?: string;
+  /** The update under way; absent when there is none. */
+  readonly run?: RunUnderWay;
+};
+
+export type RunUnderWay = {
+  readonly runId: string;
+  readonly trigger: Trigger;
+  readonly startedAtMs: number;
+  /** Those whose update has begun and not ended. */
+  readonly containers: readonly ContainerUnderWay[];
+};
+
+export type ContainerUnderWay = {
+  readonly name: string;
+  readonly phase: UpdatePhase | 'waiting';
+  /** Of a pull, from 0 to 100; absent while its size is not known. */
+  readonly percent?: number;
 };

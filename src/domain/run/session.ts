@@ -30,6 +30,9 @@ export type ContainerOutcome = {
   readonly newImageId: string;
   readonly oldDigest: string;
   readonly newDigest: string;
+  /** The versions before and after, or that were to come, as people name them; undefined where not known. */
+  readonly from?: string;
+  readonly to?: string;
   /**
    * From the moment the old process was told to end, or had ended, to the new one's start, by the
    * engine's clock; undefined when nothing was stopped.

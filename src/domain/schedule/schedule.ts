@@ -12,4 +12,9 @@ export type Schedule = { /** For people: `every 6h`, `0 4 * * *`. */ readonly wo
 );
 
 /** Without a schedule: at the start, if at all. */
-export type KeepUpdating = { readonly schedule: Schedule | undefined; readonly updateOnStart: boolean };
+export type KeepUpdating = {
+  readonly schedule: Schedule | undefined;
+  readonly updateOnStart: boolean;
+  /** Why there is no schedule, in words. */
+  readonly whyNone?: string;
+};

@@ -10,6 +10,7 @@ export const endpointGroups = [
   'config',
   'events',
   'swagger',
+  'dashboard',
 ] as const;
 
 /** Parts of the HTTP interface that are switched on by name. */

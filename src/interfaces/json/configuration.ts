@@ -16,7 +16,14 @@ export type Configuration = {
     readonly scope: string;
   };
   /** Secrets are redacted already. */
-  readonly options: readonly { readonly name: string; readonly value: string; readonly source: string }[];
+  readonly options: readonly ConfiguredOption[];
+};
+
+type ConfiguredOption = {
+  readonly name: string;
+  readonly value: string;
+  readonly source: string;
+  readonly meaning: string;
 };
 
 export function configurationEntry({ config, options }: Configuration) {

@@ -1,4 +1,8 @@
 import type { TrackedContainer } from '../../domain/inventory/inventory.ts';
+import type { LastCheck } from '../../domain/inventory/inventory.ts';
+import type { PastOutcome } from '../../domain/run/past-outcome.ts';
+import { downtimeEntry, newerEntry, phasesEntry, versionsEntry } from './entries.ts';
+import { known } from './known.ts';
 import { toTimestamp } from './timestamps.ts';
 
 /** All that is known of a watched container; `checked_at` is absent before its first check. */
@@ -27,5 +31,35 @@ export function detailsEntry(container: TrackedContainer) {
     labels_in_effect: container.labelsInEffect,
     settings: container.settings,
     ...(container.checkedAtMs === undefined ? {} : { checked_at: toTimestamp(container.checkedAtMs) }),
+    can_roll_back: container.canRollBack,
+    ...known(container.project, (project) => ({ project })),
+    ...known(container.version, (version) => ({ version })),
+    ...verdictEntry(container),
+    ...known(container.last, (last) => ({ last: pastEntry(last) })),
+  };
+}
+
+/** The result of the last check as data: a reader need not understand the reason. */
+function verdictEntry(check: LastCheck) {
+  return {
+    ...known(check.staleness, (verdict) => ({ verdict })),
+    ...known(check.hold, (hold) => ({ hold })),
+    ...known(check.eligibleAtMs, (ms) => ({ eligible_at: toTimestamp(ms) })),
+    ...known(check.retryAtMs, (ms) => ({ retry_at: toTimestamp(ms) })),
+    ...newerEntry(check),
+  };
+}
+
+function pastEntry({ outcome, atMs, runId }: PastOutcome) {
+  const { outcome: kind, reason, log } = outcome;
+  return {
+    outcome: kind,
+    at: toTimestamp(atMs),
+    ...versionsEntry(outcome),
+    reason,
+    ...downtimeEntry(outcome),
+    ...known(outcome.phases, (phases) => ({ phases_ms: phasesEntry(phases) })),
+    ...known(log, () => ({ log })),
+    run_id: runId,
   };
 }

@@ -1,6 +1,7 @@
 import type { Application } from '../../application/application.ts';
 import type { ContainerOutcome, PhaseTimes } from '../../domain/run/session.ts';
 import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
+import { known } from './known.ts';
 import { toTimestamp } from './timestamps.ts';
 
 type CheckedContainer = Awaited<ReturnType<Application['check']>>['containers'][number];
@@ -9,11 +10,37 @@ type CheckedContainer = Awaited<ReturnType<Application['check']>>['containers'][
 export function checkedEntry(container: CheckedContainer, atMs: number) {
   const { name, image, imageId, digest = '', status, reason, error } = container;
   const { updateAvailable, latestImageId = '', latestDigest = '' } = container;
+  const more = {
+    ...known(container.version, (version) => ({ version })),
+    ...newerEntry(container),
+    ...known(container.hold, (hold) => ({ hold })),
+    ...known(container.eligibleAtMs, (ms) => ({ eligible_at: toTimestamp(ms) })),
+    ...known(container.retryAtMs, (ms) => ({ retry_at: toTimestamp(ms) })),
+  };
   const entry = { name, image, image_id: imageId, digest, status, reason, timestamp: toTimestamp(atMs) };
   return error === undefined
-    ? { ...entry, update_available: updateAvailable, latest_image_id: latestImageId, latest_digest: latestDigest }
-    : { ...entry, update_available: false, latest_image_id: '', latest_digest: '', error };
+    ? {
+        ...entry,
+        update_available: updateAvailable,
+        latest_image_id: latestImageId,
+        latest_digest: latestDigest,
+        ...more,
+      }
+    : { ...entry, update_available: false, latest_image_id: '', latest_digest: '', error, ...more };
 }
+
+/** Version and facts of the newer image, where there is one. */
+export function newerEntry(newer: NewerFacts) {
+  return {
+    ...known(newer.latestVersion, (version) => ({ latest_version: version })),
+    ...known(newer.change, (change) => ({ change })),
+    ...known(newer.releasedAtMs, (ms) => ({ released_at: toTimestamp(ms) })),
+    ...known(newer.downloadBytes, (bytes) => ({ download_bytes: bytes })),
+    ...known(newer.sourceUrl, (url) => ({ source_url: url })),
+  };
+}
+
+type NewerFacts = Pick<CheckedContainer, 'latestVersion' | 'change' | 'releasedAtMs' | 'downloadBytes' | 'sourceUrl'>;
 
 type Unfinished = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason'> & { readonly image: string };
 
@@ -39,7 +66,12 @@ export function outcomeEntry(container: ContainerOutcome) {
     ...downtimeEntry(container),
     ...(phases === undefined ? {} : { phases_ms: phasesEntry(phases) }),
     ...(log === undefined ? {} : { log }),
+    ...versionsEntry(container),
   };
+}
+
+export function versionsEntry({ from, to }: Pick<ContainerOutcome, 'from' | 'to'>) {
+  return { ...known(from, (version) => ({ from: version })), ...known(to, (version) => ({ to: version })) };
 }
 
 /** How long a container was down, and in it how long its process was ending and how long there was none. */
@@ -52,7 +84,7 @@ export function downtimeEntry({ downtimeMs, stoppingMs }: Pick<ContainerOutcome,
 }
 
 /** `{ "checking_health": 10012 }` */
-function phasesEntry(phases: PhaseTimes): Readonly<Record<string, number>> {
+export function phasesEntry(phases: PhaseTimes): Readonly<Record<string, number>> {
   return Object.fromEntries(
     Object.entries(phases).map(([phase, ms]) => [phase.replaceAll(' ', '_'), Math.round(ms)] as const),
   );

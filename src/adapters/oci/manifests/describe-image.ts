@@ -31,6 +31,7 @@ export async function describeImage(
     digest,
     manifestDigest,
     configDigest: manifest.configDigest,
+    ...(manifest.layerBytes !== undefined && { layerBytes: manifest.layerBytes }),
     ...(await readConfig(client, place, manifest, signal)),
   };
 }
@@ -52,7 +53,7 @@ async function readConfig(
   place: Place,
   { configDigest, configType }: Extract<Manifest, { kind: 'image' }>,
   signal: AbortSignal | undefined,
-): Promise<Pick<RemoteImage, 'platform' | 'createdAtMs'>> {
+): Promise<Pick<RemoteImage, 'platform' | 'createdAtMs' | 'version' | 'sourceUrl'>> {
   if (!configTypes.has(configType)) return { platform: undefined, createdAtMs: undefined };
   return parseImageConfig(await fetchBlob(client, place, configDigest, signal));
 }

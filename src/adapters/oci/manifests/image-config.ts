@@ -1,12 +1,16 @@
+import { labelledVersion } from '../../../domain/container/image-version.ts';
+import { sourceOf } from '../../../domain/container/image-source.ts';
 import type { Platform } from '../../../domain/reference/platform.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { parseJsonObject, stringOf } from '../transport/json.ts';
+import { type JsonObject, objectOf, parseJsonObject, stringOf } from '../transport/json.ts';
 
-/** Platform and build time from an image config. */
+/** Platform, build time and words for people from an image config. */
 export type ImageConfig = {
   readonly platform: Platform | undefined;
   /** Milliseconds since the epoch. */
   readonly createdAtMs: number | undefined;
+  readonly version?: string;
+  readonly sourceUrl?: string;
 };
 
 /** Missing fields are undefined: https://github.com/opencontainers/image-spec/blob/main/config.md */
@@ -17,7 +21,16 @@ export function parseImageConfig(body: Buffer): ImageConfig {
   return {
     platform: platform.os === '' || platform.architecture === '' ? undefined : platform,
     createdAtMs: readTime(stringOf(fields?.['created']) ?? ''),
+    ...readLabels(objectOf(objectOf(fields?.['config'])?.['Labels']) ?? {}),
   };
+}
+
+function readLabels(values: JsonObject): Pick<ImageConfig, 'version' | 'sourceUrl'> {
+  const labels = Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value] as const] : [])),
+  );
+  const [version, sourceUrl] = [labelledVersion(labels), sourceOf(labels)];
+  return { ...(version !== undefined && { version }), ...(sourceUrl !== undefined && { sourceUrl }) };
 }
 
 const maxNameLength = 64;

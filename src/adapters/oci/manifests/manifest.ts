@@ -10,7 +10,13 @@ export type Entry = { readonly digest: Digest; readonly platform: ForeignPlatfor
 /** Fields of a manifest that matter here. */
 export type Manifest =
   | { readonly kind: 'index'; readonly entries: readonly Entry[] }
-  | { readonly kind: 'image'; readonly configDigest: Digest; readonly configType: string };
+  | {
+      readonly kind: 'image';
+      readonly configDigest: Digest;
+      readonly configType: string;
+      /** The compressed size of all layers; undefined where the manifest does not say it. */
+      readonly layerBytes: number | undefined;
+    };
 
 /**
  * Parses the body of a manifest; throws `registry-invalid` if it is none. The body's `mediaType` counts
@@ -57,7 +63,14 @@ function readImage(fields: JsonObject): Manifest {
     kind: 'image',
     configDigest: readDigest(config?.['digest']),
     configType: stringOf(config?.['mediaType']) ?? '',
+    layerBytes: bytesOf(arrayOf(fields['layers'])),
   };
+}
+
+function bytesOf(layers: readonly unknown[]): number | undefined {
+  const sizes = layers.map((layer) => objectOf(layer)?.['size']);
+  const bytes = sizes.reduce<number>((sum, size) => sum + (typeof size === 'number' && size >= 0 ? size : NaN), 0);
+  return sizes.length > 0 && Number.isSafeInteger(bytes) ? bytes : undefined;
 }
 
 function readDigest(value: unknown): Digest {

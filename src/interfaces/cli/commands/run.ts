@@ -38,7 +38,7 @@ export async function run(context: CommandContext): Promise<number> {
       schedule: why,
       nextRunAtMs: firstRunAtMs(schedule, context.clock.nowMs()),
     });
-    await application.keepUpdating({ schedule, updateOnStart }, signal);
+    await application.keepUpdating({ schedule, updateOnStart, ...(!schedule && { whyNone: why }) }, signal);
     return exitCodes.done;
   } catch (error) {
     context.announceFailure?.(error);

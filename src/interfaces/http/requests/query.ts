@@ -85,6 +85,11 @@ export function count(description: string): Parameter<number | undefined> {
   };
 }
 
+/** Understood, and told of in the words of its route: the specification closes the list of parameters. */
+export function unlisted<Value>({ documentation, read }: Parameter<Value>): Parameter<Value> {
+  return { documentation: { ...documentation, hidden: true }, read };
+}
+
 /** A name that looks like another's plural: ignoring it would do much more than was asked. */
 export function misspelling(right: string): Parameter<undefined> {
   return {

@@ -37,6 +37,7 @@ const replySchema = stamped({
       name: text('Name of the option'),
       value: text('Its value; secrets are redacted'),
       source: text('The flag or variable it came from, or "default"'),
+      meaning: text('What it is for'),
     }),
   ),
 });

@@ -2,6 +2,7 @@ import { createCachedList } from '../service/cached-list.ts';
 import { containerFilter, containerParameters } from '../requests/container-filter.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
+import { holdFields, outcomeFields, outcomeKinds, versionFields } from '../replies/container-schemas.ts';
 import { array, choice, integer, map, object, stamped, text, time, truth } from '../replies/schemas.ts';
 import { unfinishedField } from '../../json/entries.ts';
 import { detailsEntry } from '../../json/container-details.ts';
@@ -41,6 +42,18 @@ const settingSchema = object({
   source: text('The label that sets it'),
 });
 
+const verdicts = ['fresh', 'stale', 'held', 'pinned', 'local', 'unknown'] as const;
+
+const lastSchema = object(
+  {
+    outcome: choice(outcomeKinds, 'Newest outcome of an update, other than fresh'),
+    at: time('When it was reached'),
+    reason: text('Why; empty when there is nothing to explain'),
+    run_id: text('Under which the run is found in history'),
+  },
+  outcomeFields,
+);
+
 const entrySchema = object(
   {
     name: text('Name of the container'),
@@ -65,8 +78,16 @@ const entrySchema = object(
     depends_on: array(text('Name of a container')),
     labels_in_effect: map(text('Value of the label')),
     settings: array(settingSchema),
+    can_roll_back: truth('Whether POST /v1/rollback has something to go back to'),
   },
-  { checked_at: time('When it was last checked; absent before the first check') },
+  {
+    checked_at: time('When it was last checked; absent before the first check'),
+    project: text('Its Compose project'),
+    verdict: choice(verdicts, 'What the last check found; absent before the first'),
+    ...versionFields,
+    ...holdFields,
+    last: lastSchema,
+  },
 );
 
 const unfinishedSchema = object({

@@ -4,6 +4,8 @@ import { count, moment } from '../requests/query.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 import { array, choice, integer, object, stamped, text, time } from '../replies/schemas.ts';
 import type { HistoryEntry } from '../service/service.ts';
+import { outcomeEntry } from '../../json/entries.ts';
+import { outcomeSchema } from '../replies/container-schemas.ts';
 import { stamp } from '../replies/stamp.ts';
 import { toTimestamp } from '../../json/timestamps.ts';
 
@@ -56,12 +58,13 @@ const listSchema = stamped({
           reason: text('Why'),
         }),
       ),
+      containers: array(outcomeSchema),
     }),
   ),
   count: integer('Number of entries'),
 });
 
-function entryOf({ timestampMs, runId, rolledBack, durationMs, failures, ...rest }: HistoryEntry) {
+function entryOf({ timestampMs, runId, rolledBack, durationMs, failures, containers, ...rest }: HistoryEntry) {
   const { scanned, updated, failed, restarted, skipped, trigger } = rest;
   return {
     timestamp: toTimestamp(timestampMs),
@@ -71,5 +74,6 @@ function entryOf({ timestampMs, runId, rolledBack, durationMs, failures, ...rest
     trigger,
     duration_ms: Math.round(durationMs),
     failures,
+    containers: containers.map(outcomeEntry),
   };
 }

@@ -2,19 +2,21 @@ import type { Cors } from '../guards/cors.ts';
 import type { EventStreams } from '../events/event-streams.ts';
 import type { HttpParts } from '../service/parts.ts';
 import type { Route } from '../service/route.ts';
-import { checkRoute } from './check.ts';
+import { checkRoute } from './actions/check.ts';
 import { configRoute } from './config.ts';
 import { containerDetailsRoute } from './container-details.ts';
 import { containersRoute } from './containers.ts';
+import { dashboardRoutes } from '../pages/dashboard.ts';
 import { eventsRoute } from './events.ts';
 import { healthRoutes } from './health.ts';
 import { historyRoute } from './history.ts';
 import { imagesRoute } from './images.ts';
 import { metricsRoute } from './metrics.ts';
 import { notificationMetricsRoute } from './notification-metrics.ts';
+import { rollbackRoute } from './actions/rollback.ts';
 import { statusRoute } from './status.ts';
 import { swaggerRoute } from './swagger.ts';
-import { updateRoute } from './update.ts';
+import { updateRoute } from './actions/update.ts';
 import type { UpdateRuns } from '../service/update-runs.ts';
 
 export type RouteParts = HttpParts & { readonly cors: Cors; readonly streams: EventStreams; readonly runs: UpdateRuns };
@@ -23,6 +25,7 @@ export type RouteParts = HttpParts & { readonly cors: Cors; readonly streams: Ev
 export function enabledRoutes(parts: RouteParts): readonly Route[] {
   const routes: Route[] = [
     updateRoute(parts, parts.runs),
+    rollbackRoute(parts, parts.runs),
     checkRoute(parts),
     containersRoute(parts),
     containerDetailsRoute(parts),
@@ -35,6 +38,7 @@ export function enabledRoutes(parts: RouteParts): readonly Route[] {
     notificationMetricsRoute(parts),
     swaggerRoute(parts, () => enabled),
     ...healthRoutes(parts),
+    ...dashboardRoutes(parts),
   ];
   const enabled = routes.filter(({ group }) => parts.settings.groups.includes(group));
   return enabled;

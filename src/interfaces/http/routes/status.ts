@@ -2,6 +2,13 @@ import type { TargetStatus } from '../../../domain/notification/status.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 import { array, integer, object, stamped, summarySchema, text, time, truth } from '../replies/schemas.ts';
+import { countUnwatched } from '../../../domain/check/unwatched.ts';
+import { known } from '../../json/known.ts';
+import { internalError, problemOf } from '../replies/errors.ts';
+import { engineSchema, runSchema, unwatchedSchema } from '../replies/status-schemas.ts';
+import type { RunUnderWay, ServiceStatus } from '../../../domain/run/service-status.ts';
+import { flag, unlisted } from '../requests/query.ts';
+import type { Service } from '../service/service.ts';
 import { stamp } from '../replies/stamp.ts';
 import { toTimestamp } from '../../json/timestamps.ts';
 
@@ -12,15 +19,17 @@ export function statusRoute({ service, clock, notifications }: HttpParts): Route
     path: '/v1/status',
     access: 'api token',
     summary: 'Summary of the last update',
-    description: 'Tells how the last update went, and when the next one is due.',
-    query: {},
+    description:
+      'Tells how the last update went, and when the next one is due. With extra=true it answers before the first update too, and tells the schedule in words, the update under way, what is watched, and whether the engine answers.',
+    query: { extra: unlisted(flag('Answer also before the first update, and in full')) },
     replies: {
       200: { description: 'The last update', schema: replySchema },
-      204: { description: 'There has been no update yet, and nothing is being repaired' },
+      204: { description: 'There has been no update yet, and nothing is being repaired; never with extra=true' },
     },
-    answer: (_, reply) => {
-      const { lastRun, nextRunAtMs, running, repairing, updatesAvailable } = service.status();
-      if (lastRun === undefined && !repairing) return reply.code(204).send();
+    answer: ({ query: { extra } }, reply) => {
+      const status = service.status();
+      const { lastRun, nextRunAtMs, running, repairing, updatesAvailable } = status;
+      if (lastRun === undefined && !repairing && !extra) return reply.code(204).send();
       return {
         summary: lastRun?.summary ?? nothingYet,
         ...(lastRun === undefined ? {} : { last_run: toTimestamp(lastRun.atMs) }),
@@ -28,6 +37,11 @@ export function statusRoute({ service, clock, notifications }: HttpParts): Route
         running,
         repairing,
         updates_available: updatesAvailable,
+        ...(extra && {
+          ...scheduleEntry(status),
+          ...known(status.run, (run) => ({ run: runEntry(run) })),
+          ...watchEntry(service),
+        }),
         ...(notifications && { notifications: notifications().map(notifiedEntry) }),
         ...stamp(clock),
       };
@@ -44,6 +58,32 @@ function notifiedEntry({ name, service, pending, sent, failed, lost, lastSentAtM
     failed: failed + lost,
     ...(lastSentAtMs !== undefined && { last_sent: toTimestamp(lastSentAtMs) }),
     ...(lastFailure && { last_failure: lastFailure.reason, last_failure_at: toTimestamp(lastFailure.atMs) }),
+  };
+}
+
+function scheduleEntry({ schedule, scheduleOff }: ServiceStatus) {
+  return {
+    ...known(schedule, (words) => ({ schedule: words })),
+    ...known(scheduleOff, (words) => ({ schedule_off: words })),
+  };
+}
+
+function runEntry({ runId, trigger, startedAtMs, containers }: RunUnderWay) {
+  return { run_id: runId, trigger, started_at: toTimestamp(startedAtMs), containers };
+}
+
+function watchEntry({
+  inventory,
+  unwatched,
+  inventoryFailure,
+}: Pick<Service, 'inventory' | 'unwatched' | 'inventoryFailure'>) {
+  const { known: isListed, containers } = inventory();
+  const failure = inventoryFailure();
+  const error = failure && (problemOf(failure) ?? internalError).message;
+  const engine = { name: 'local', reachable: isListed && failure === undefined };
+  return {
+    ...(isListed && { watched: containers.length, unwatched: countUnwatched(unwatched()) }),
+    engine: { ...engine, ...known(error, (words) => ({ error: words })) },
   };
 }
 
@@ -74,6 +114,12 @@ const replySchema = stamped(
   {
     last_run: time('When the last update ended; absent before the first'),
     next_run: time('When the next update is due; absent when none is scheduled'),
+    schedule: text('When updates are due, in words; absent when none is scheduled'),
+    schedule_off: text('Why none is scheduled'),
+    run: runSchema,
+    watched: integer('Containers that are watched; absent before the engine has been listed'),
+    unwatched: array(unwatchedSchema),
+    engine: engineSchema,
     notifications: array(notifiedSchema),
   },
 );

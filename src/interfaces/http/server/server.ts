@@ -29,7 +29,7 @@ export async function createHttpServer(parts: HttpParts): Promise<HttpServer> {
   const { settings, service, clock, log } = parts;
   const limits = limitsOf(parts);
   const cors = createCors(settings.corsOrigins);
-  const runs = createUpdateRuns(service, clock);
+  const runs = createUpdateRuns(clock);
   const streams = createEventStreams({
     eventLog: service.eventLog,
     runOptions: parts.runOptions,

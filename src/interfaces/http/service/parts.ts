@@ -22,6 +22,8 @@ export type HttpParts = {
   readonly notifications?: () => readonly TargetStatus[];
   /** The folder with the files of the documentation page. */
   readonly assetsFolder: string;
+  /** The folder with the files of the dashboard, as scripts/page.mjs writes them. */
+  readonly dashboardFolder: string;
   readonly limits?: Partial<HttpLimits>;
 };
 

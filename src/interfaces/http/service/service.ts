@@ -3,7 +3,18 @@ import type { Application } from '../../../application/application.ts';
 /** Part of the application that the HTTP interface uses. */
 export type Service = Pick<
   Application,
-  'check' | 'update' | 'inventory' | 'inventoryFailure' | 'history' | 'status' | 'eventLog' | 'ready'
+  | 'check'
+  | 'plan'
+  | 'update'
+  | 'rollBack'
+  | 'containerNames'
+  | 'inventory'
+  | 'unwatched'
+  | 'inventoryFailure'
+  | 'history'
+  | 'status'
+  | 'eventLog'
+  | 'ready'
 >;
 
 export type HistoryEntry = ReturnType<Service['history']>[number];

@@ -5,7 +5,6 @@ import type { Clock } from '../../../domain/outside/outside.ts';
 import type { Session } from '../../../domain/run/session.ts';
 import { startDeadline } from '../requests/deadline.ts';
 import { HttpError } from '../replies/errors.ts';
-import type { Service } from './service.ts';
 
 /** The updates that requests have asked for, also those whose requests have been answered. */
 export type UpdateRuns = {
@@ -15,8 +14,10 @@ export type UpdateRuns = {
 };
 
 export type RunRequest = {
-  readonly images: readonly string[];
-  readonly containers: readonly string[];
+  /** Begins it, and tells its id once it has its turn. */
+  readonly begin: (onBegin: (runId: string) => void, signal: AbortSignal) => Promise<Session>;
+  /** Whether it waits where others are refused, as a targeted update does. */
+  readonly waitsForItsTurn: boolean;
   /** For waiting, the run and the reply together. */
   readonly timeoutMs: number;
   readonly response: ServerResponse;
@@ -33,12 +34,11 @@ export type UpdateRun = {
  * A client that goes while its update waits takes it out of the queue. Once it has begun it goes on
  * without its client: people's scripts give up after seconds, and half an update helps nobody.
  */
-export function createUpdateRuns(service: Pick<Service, 'update'>, clock: Clock): UpdateRuns {
+export function createUpdateRuns(clock: Clock): UpdateRuns {
   const running = new Map<Promise<unknown>, (reason: ServiceError) => void>();
 
   return {
-    start({ images, containers, timeoutMs, response }) {
-      const isTargeted = images.length > 0 || containers.length > 0;
+    start({ begin, waitsForItsTurn, timeoutMs, response }) {
       const deadline = startDeadline(clock, timeoutMs, 'update');
       let hear: (runId: string) => void = () => undefined;
       const began = new Promise<string>((resolve) => (hear = resolve));
@@ -48,14 +48,14 @@ export function createUpdateRuns(service: Pick<Service, 'update'>, clock: Clock)
         response.off('close', onClose);
         hear(runId);
       };
-      const work = service.update({ images, containers, trigger: 'http', onBegin }, deadline.signal);
+      const work = begin(onBegin, deadline.signal);
       running.set(work, deadline.abort);
       const orLate = async <Result>(result: Promise<Result>): Promise<Result> => {
         try {
           return await Promise.race([result, deadline.passed]);
         } catch (error) {
           if (deadline.hasPassed()) throw tooLate(timeoutMs);
-          throw isTargeted && isBusy(error) ? tooManyWait() : error;
+          throw waitsForItsTurn && isBusy(error) ? tooManyWait() : error;
         }
       };
       const finished = orLate(work);

@@ -1,12 +1,13 @@
-import { ServiceError } from '../../../domain/errors.ts';
-import { checkedEntry } from '../../json/entries.ts';
-import { startDeadline } from '../requests/deadline.ts';
-import { HttpError } from '../replies/errors.ts';
-import type { HttpParts } from '../service/parts.ts';
-import { defineRoute, type Route } from '../service/route.ts';
-import { array, choice, integer, object, stamped, text, time, truth } from '../replies/schemas.ts';
-import { selectionParameters, timeoutUpTo } from '../requests/selection.ts';
-import { stamp } from '../replies/stamp.ts';
+import { ServiceError } from '../../../../domain/errors.ts';
+import { checkedEntry } from '../../../json/entries.ts';
+import { startDeadline } from '../../requests/deadline.ts';
+import { HttpError } from '../../replies/errors.ts';
+import type { HttpParts } from '../../service/parts.ts';
+import { defineRoute, type Route } from '../../service/route.ts';
+import { holdFields, versionFields } from '../../replies/container-schemas.ts';
+import { array, choice, integer, object, stamped, text, time, truth } from '../../replies/schemas.ts';
+import { selectionParameters, timeoutUpTo } from '../../requests/selection.ts';
+import { stamp } from '../../replies/stamp.ts';
 
 /** `POST /v1/check`: asks the registries, changes nothing, waits for no update. */
 export function checkRoute({ settings, service, clock }: HttpParts): Route {
@@ -54,7 +55,11 @@ const entrySchema = object(
     reason: text('Why'),
     timestamp: time('When the container was checked'),
   },
-  { error: text('Why the container could not be checked; absent when it could') },
+  {
+    error: text('Why the container could not be checked; absent when it could'),
+    ...versionFields,
+    ...holdFields,
+  },
 );
 
 const resultSchema = stamped({ containers: array(entrySchema), count: integer('Number of entries') });

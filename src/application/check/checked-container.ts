@@ -1,0 +1,99 @@
+import type { ContainerSummary } from '../../domain/container/container.ts';
+import type { CheckedFacts } from '../../domain/run/event.ts';
+import type { Digest } from '../../domain/reference/digest.ts';
+import type { Cooldown } from '../../domain/run/session.ts';
+import type { Hold } from '../../domain/check/hold.ts';
+import type { FailedVersion } from '../../domain/check/failed-version.ts';
+import type { ImageIndex } from '../../domain/container/image-index.ts';
+import { familiarReference } from '../../domain/reference/image-reference.ts';
+import type { Staleness, Verdict } from '../../domain/check/verdict.ts';
+import type { ReadReference } from './container-references.ts';
+import { type ImageVersions, versionsOf } from './newer-image.ts';
+
+export type CheckedContainer = ImageVersions & {
+  readonly id: string;
+  readonly name: string;
+  /** The reference it was created from, as people write it. */
+  readonly image: string;
+  /** The same reference verbatim; the successor is created from it. */
+  readonly reference: string;
+  readonly imageId: string;
+  /** The registry digest of its image; undefined for a local build. */
+  readonly digest: Digest | undefined;
+  readonly status: Staleness;
+  /** A sentence without a final period that names the why. */
+  readonly reason: string;
+  /** True also for `held`: there is something newer, it is just not applied. */
+  readonly updateAvailable: boolean;
+  readonly latestDigest: Digest | undefined;
+  /** The newer image's id when the engine holds it already. */
+  readonly latestImageId: string | undefined;
+  /** Digest that an update pulls; undefined when it pulls nothing (`no-pull` uses the engine's image). */
+  readonly pullDigest: Digest | undefined;
+  /** End of the cooldown, milliseconds since the epoch; undefined without a cooldown. */
+  readonly eligibleAtMs: number | undefined;
+  /** Of the newest version, whether it is over or not; undefined: there is none. */
+  readonly cooldown?: Cooldown;
+  /** Present when the check failed; then the status is `unknown`. */
+  readonly error: string | undefined;
+  /** A failure of the newest version in this container, also where it is to be tried again. */
+  readonly failedVersion: FailedVersion | undefined;
+  /** The kind of reason of `held` and `unknown`. */
+  readonly hold?: Hold;
+  /** When the registry may be asked again, milliseconds since the epoch; absent where it has not said. */
+  readonly retryAtMs?: number;
+};
+
+/** The verdict on a container with all that is known of it. */
+export function describeChecked(
+  { id, name, image: listed, imageId }: ContainerSummary,
+  { read, verdict, noPull, images, nowMs }: DescribeFacts,
+): CheckedContainer {
+  const { status, reason, digest, latestDigest, latestImageId, error, eligibleAtMs, failedVersion } = verdict;
+  const { insteadDigest = latestDigest, cooldown, hold, retryAfterMs } = verdict;
+  const image = imageIn(read, listed);
+  return {
+    id,
+    name,
+    image,
+    reference: read?.kind === 'known' ? read.text : listed,
+    imageId,
+    digest,
+    status,
+    reason,
+    updateAvailable: status === 'stale' || status === 'held',
+    latestDigest,
+    latestImageId,
+    pullDigest: noPull ? undefined : insteadDigest,
+    eligibleAtMs,
+    ...(cooldown && { cooldown }),
+    error,
+    failedVersion,
+    ...(hold !== undefined && { hold }),
+    ...(retryAfterMs !== undefined && { retryAtMs: nowMs + retryAfterMs }),
+    ...versionsOf({ imageId }, image, verdict, images),
+  };
+}
+
+type DescribeFacts = {
+  readonly read: ReadReference | undefined;
+  readonly verdict: Verdict;
+  readonly noPull: boolean;
+  readonly images: ImageIndex;
+  readonly nowMs: number;
+};
+
+/** What an event says of a check besides its verdict. */
+export function checkedFacts({ hold, version, latestVersion, change }: CheckedContainer): CheckedFacts {
+  return {
+    ...(hold !== undefined && { hold }),
+    ...(version !== undefined && { version }),
+    ...(latestVersion !== undefined && { latestVersion }),
+    ...(change !== undefined && { change }),
+  };
+}
+
+/** The reference of a container, as people write it. */
+export function imageIn(read: ReadReference | undefined, listed: string): string {
+  return read?.kind === 'known' ? familiarReference(read.reference) : (read?.text ?? listed);
+}

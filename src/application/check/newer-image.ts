@@ -1,0 +1,48 @@
+import type { ContainerSummary } from '../../domain/container/container.ts';
+import { type ImageIndex, labelsOfImage } from '../../domain/container/image-index.ts';
+import { sourceOf } from '../../domain/container/image-source.ts';
+import { changeBetween, type VersionChange, versionOf } from '../../domain/container/image-version.ts';
+import type { Verdict } from '../../domain/check/verdict.ts';
+
+/** The version that runs, and the facts of a newer image; absent where they are not known or there is none. */
+export type ImageVersions = {
+  /** As people name it: see `versionOf`. */
+  readonly version?: string;
+  readonly latestVersion?: string;
+  readonly change?: VersionChange;
+  /** When the newer image was built, milliseconds since the epoch. */
+  readonly releasedAtMs?: number;
+  /** The compressed size of its layers; absent where the engine has it already. */
+  readonly downloadBytes?: number;
+  readonly sourceUrl?: string;
+};
+
+/** Names the version that runs and the newer one. Everything has been asked for already. */
+export function versionsOf(
+  { imageId }: Pick<ContainerSummary, 'imageId'>,
+  image: string,
+  verdict: Pick<Verdict, 'status' | 'digest' | 'latestDigest' | 'latestImageId' | 'newest'>,
+  images: ImageIndex,
+): ImageVersions {
+  const labels = labelsOfImage(images.byId(imageId));
+  const version = versionOf({ labels, image, digest: verdict.digest ?? imageId });
+  const own = { ...(version !== undefined && { version }) };
+  const { status, latestDigest, latestImageId, newest } = verdict;
+  if (status !== 'stale' && status !== 'held') return own;
+  const present = latestImageId === undefined ? undefined : images.byId(latestImageId);
+  const latestLabels = labelsOfImage(present);
+  const digest = latestDigest ?? latestImageId ?? '';
+  const latestVersion = newest?.version ?? versionOf({ labels: latestLabels, image, digest });
+  const change =
+    version === undefined || latestVersion === undefined ? undefined : changeBetween(version, latestVersion);
+  const sourceUrl = newest?.sourceUrl ?? sourceOf(latestLabels);
+  const isPresent = present !== undefined;
+  return {
+    ...own,
+    ...(latestVersion !== undefined && { latestVersion }),
+    ...(change !== undefined && { change }),
+    ...(newest?.createdAtMs !== undefined && { releasedAtMs: newest.createdAtMs }),
+    ...(newest?.layerBytes !== undefined && !isPresent && { downloadBytes: newest.layerBytes }),
+    ...(sourceUrl !== undefined && { sourceUrl }),
+  };
+}

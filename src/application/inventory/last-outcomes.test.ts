@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { containerOutcome, session } from '../../../test/support/fake-application.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import type { ContainerOutcome } from '../../domain/run/session.ts';
+import { createLastOutcomes } from './last-outcomes.ts';
+
+const ended = (runId: string, ...containers: readonly ContainerOutcome[]): ServiceEvent => ({
+  kind: 'scan_completed',
+  ...{ runId, purpose: 'update', scanned: 1, updated: 0, failed: 0, restarted: 0, skipped: 0, atMs: 9000 },
+  session: { ...session(containers), runId },
+});
+
+test('the newest outcome with news is kept, and one of a run without news does not hide it', () => {
+  const outcomes = createLastOutcomes();
+  const failed = containerOutcome('web', { outcome: 'rolled_back', reason: 'it exited' });
+  outcomes.hear({ kind: 'update_failed', runId: 'r1', outcome: failed, atMs: 5000 });
+  expect(outcomes.of('web')).toEqual({ outcome: failed, atMs: 5000, runId: 'r1' });
+  outcomes.hear(ended('r1', { ...failed, from: '1', to: '2' }));
+  expect(outcomes.of('web')).toMatchObject({ outcome: { from: '1', to: '2' }, atMs: 5000 });
+  const before = outcomes.revision();
+  outcomes.hear(ended('r2', containerOutcome('web')));
+  expect([outcomes.of('web')?.runId, outcomes.revision()]).toEqual(['r1', before]);
+  outcomes.hear(ended('r3', containerOutcome('web', { outcome: 'updated' })));
+  expect(outcomes.of('web')).toMatchObject({ outcome: { outcome: 'updated' }, atMs: 9000, runId: 'r3' });
+  expect(outcomes.of('db')).toBeUndefined();
+});

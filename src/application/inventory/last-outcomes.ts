@@ -1,0 +1,50 @@
+import type { PastOutcome } from '../../domain/run/past-outcome.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import type { ContainerOutcome } from '../../domain/run/session.ts';
+
+/** The newest outcome of each container other than `fresh`, from the runs of this process. */
+export type LastOutcomes = {
+  readonly hear: (event: ServiceEvent) => void;
+  /** By the container's name. */
+  readonly of: (name: string) => PastOutcome | undefined;
+  /** Another number whenever there is something new. */
+  readonly revision: () => number;
+};
+
+/** Keeps at most 10,000 outcomes, more than an engine runs containers; beyond, the oldest is forgotten. */
+export function createLastOutcomes(): LastOutcomes {
+  const byName = new Map<string, PastOutcome>();
+  let revision = 0;
+
+  function note(outcome: ContainerOutcome, atMs: number, runId: string): void {
+    if (outcome.outcome === 'fresh') return;
+    revision += 1;
+    byName.delete(outcome.name);
+    byName.set(outcome.name, { outcome, atMs, runId });
+    if (byName.size > mostRemembered) for (const oldest of byName.keys()) return void byName.delete(oldest);
+  }
+
+  return {
+    hear(event) {
+      switch (event.kind) {
+        case 'update_completed':
+        case 'update_failed':
+        case 'update_deferred':
+          return note(event.outcome, event.atMs, event.runId);
+        case 'scan_completed':
+          // The session names the versions, and the outcomes that had no event of their own.
+          for (const outcome of event.session?.containers ?? []) {
+            const known = byName.get(outcome.name);
+            note(outcome, known?.runId === event.runId ? known.atMs : event.atMs, event.runId);
+          }
+          return;
+        default:
+          return;
+      }
+    },
+    of: (name) => byName.get(name),
+    revision: () => revision,
+  };
+}
+
+const mostRemembered = 10_000;

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { containerOutcome } from '../../../test/support/fake-application.ts';
+import { createRunWatch } from './run-under-way.ts';
+
+const runId = 'r1';
+const started = { kind: 'scan_started', runId, purpose: 'update', trigger: 'http', atMs: 5000 } as const;
+const updating = (container: string) =>
+  ({ kind: 'update_started', runId, container, image: 'i', from: '', to: '', atMs: 5000 }) as const;
+const pulled = (bytes: number, totalBytes: number) =>
+  ({
+    kind: 'pull_progress',
+    runId,
+    container: 'web',
+    progress: { layersDone: 0, layers: 1, bytes, totalBytes },
+  }) as const;
+
+test('the run under way is told with the phases of its containers, until it ends', () => {
+  const { hear, read } = createRunWatch();
+  expect(read()).toBeUndefined();
+  for (const event of [started, updating('web'), updating('db'), pulled(1, 0)]) hear(event);
+  expect(read()).toEqual({
+    ...{ runId, trigger: 'http', startedAtMs: 5000 },
+    containers: [
+      { name: 'web', phase: 'pulling' },
+      { name: 'db', phase: 'waiting' },
+    ],
+  });
+  hear(pulled(50, 75));
+  expect(read()?.containers[0]).toEqual({ name: 'web', phase: 'pulling', percent: 66 });
+  hear({ kind: 'phase_entered', runId, container: 'web', phase: 'checking health' });
+  expect(read()?.containers[0]).toEqual({ name: 'web', phase: 'checking health' });
+  hear({ kind: 'update_completed', runId, outcome: containerOutcome('web'), atMs: 6000 });
+  hear({ kind: 'phase_entered', runId: 'another', container: 'x', phase: 'stopping' });
+  expect(read()?.containers).toEqual([{ name: 'db', phase: 'waiting' }]);
+  hear({ kind: 'scan_failed', runId, purpose: 'update', error: 'the engine is away', atMs: 7000 });
+  expect(read()).toBeUndefined();
+});
+
+test('a check is no run', () => {
+  const { hear, read } = createRunWatch();
+  hear({ ...started, purpose: 'check' });
+  expect(read()).toBeUndefined();
+});

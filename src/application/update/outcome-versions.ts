@@ -1,0 +1,41 @@
+import { versionOf } from '../../domain/container/image-version.ts';
+import { type ImageIndex, labelsOfImage } from '../../domain/container/image-index.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { shortDigest } from '../../domain/reference/digest.ts';
+import type { ContainerOutcome } from '../../domain/run/session.ts';
+import type { CheckReport } from '../check/check.ts';
+import type { CheckedContainer } from '../check/checked-container.ts';
+
+/** The outcome with the versions that the check has named. */
+export function withCheckedVersions(
+  outcome: ContainerOutcome,
+  checked: CheckedContainer | undefined,
+): ContainerOutcome {
+  if (checked === undefined) return outcome;
+  const { version, latestVersion, latestDigest, pullDigest, updateAvailable } = checked;
+  const isEarlier = pullDigest !== undefined && pullDigest !== latestDigest;
+  const next = updateAvailable ? (isEarlier ? shortDigest(pullDigest) : latestVersion) : undefined;
+  const to = outcome.outcome === 'restarted' ? version : next;
+  return { ...outcome, ...(version !== undefined && { from: version }), ...(to !== undefined && { to }) };
+}
+
+/** The same world, with the versions in the outcomes that it hears of. */
+export function namingVersions(outside: Outside, { containers }: Pick<CheckReport, 'containers'>): Outside {
+  const byId = new Map(containers.map((container) => [container.id, container]));
+  return {
+    ...outside,
+    publish: (event) => {
+      if (!('outcome' in event)) return outside.publish(event);
+      const outcome = withCheckedVersions(event.outcome, byId.get(event.outcome.containerId ?? ''));
+      outside.publish({ ...event, outcome });
+    },
+  };
+}
+
+/** The outcome with the versions of its images, as far as the engine holds them. */
+export function withImageVersions(outcome: ContainerOutcome, images: ImageIndex): ContainerOutcome {
+  const { image, oldImageId, newImageId } = outcome;
+  const name = (id: string) => versionOf({ labels: labelsOfImage(images.byId(id)), image, digest: id });
+  const [from, to] = [name(oldImageId), name(newImageId)];
+  return { ...outcome, ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+}

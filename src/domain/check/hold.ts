@@ -1,0 +1,33 @@
+import type { ErrorCode } from '../errors.ts';
+
+/**
+ * The kind of reason why a newer image waits (the first three), or why nothing is known (the others).
+ * `failed`: this version was taken back in this container. `no-pull`: the engine has no image of the tag, and no
+ * registry may be asked.
+ */
+export type Hold = (typeof holds)[number];
+
+export const holds = [
+  'failed',
+  'cooldown',
+  'monitor-only',
+  'no-pull',
+  'rate-limited',
+  'unreachable',
+  'unauthorised',
+  'not-found',
+  'other',
+] as const;
+
+/** The kind of reason in the failure of a check. */
+export function holdOfFailure(code: ErrorCode | undefined): Hold {
+  return (code !== undefined && byCode[code]) || 'other';
+}
+
+const byCode: Partial<Record<ErrorCode, Hold>> = {
+  'registry-rate-limited': 'rate-limited',
+  'registry-unreachable': 'unreachable',
+  timeout: 'unreachable',
+  'registry-denied': 'unauthorised',
+  'registry-not-found': 'not-found',
+};

@@ -1,0 +1,32 @@
+/** The kinds of reason why a container is not watched, in the words of people. */
+export type UnwatchedKind = keyof typeof remedies;
+
+/** By kind: how it would be watched. */
+const remedies = {
+  'disabled by label': 'remove its label upkeep.enable=false',
+  'not enabled by label': 'give it the label upkeep.enable=true',
+  'other scope': 'start Upkeep with its scope, or change its label upkeep.scope',
+  'not named': 'add its name to the command of Upkeep',
+  excluded: 'change the options that exclude it by name, label or image',
+  stopped: 'start it, or start Upkeep with --include-stopped',
+  restarting: 'wait until it runs, or start Upkeep with --include-restarting',
+  'swarm task': 'update its service with docker service update',
+} as const;
+
+/** `reason` follows the container's name. The kind is absent where nobody could have it watched: it is part of an update, or going. */
+export type Omission = { readonly reason: string; readonly kind?: UnwatchedKind };
+
+export type UnwatchedCount = {
+  readonly reason: UnwatchedKind;
+  readonly count: number;
+  readonly remedy: string;
+};
+
+/** How many there are of each kind, most first. */
+export function countUnwatched(omissions: readonly Omission[]): readonly UnwatchedCount[] {
+  const counts = new Map<UnwatchedKind, number>();
+  for (const { kind } of omissions) if (kind !== undefined) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return [...counts]
+    .map(([reason, count]) => ({ reason, count, remedy: remedies[reason] }))
+    .toSorted((one, other) => other.count - one.count);
+}

@@ -1,0 +1,64 @@
+import type { Labels } from './label-names.ts';
+import { shortDigest } from '../reference/digest.ts';
+import { tryParseImageReference } from '../reference/image-reference.ts';
+import { printable } from '../text/printable.ts';
+
+/** https://github.com/opencontainers/image-spec/blob/main/annotations.md#pre-defined-annotation-keys */
+const versionLabel = 'org.opencontainers.image.version';
+
+export type VersionFacts = {
+  /** Of the image; undefined where they are not known. */
+  readonly labels: Labels | undefined;
+  /** The reference of the container, as people write it. */
+  readonly image: string;
+  /** A digest or an image id; empty: not known. */
+  readonly digest: string;
+};
+
+/** Name of an image's version for people: its label, else a tag that looks like a version, else 12 hex digits; undefined where nothing is known. */
+export function versionOf({ labels, image, digest }: VersionFacts): string | undefined {
+  const tag = tryParseImageReference(image)?.tag;
+  return (
+    labelledVersion(labels) ?? (tag !== undefined && looksLikeVersion.test(tag) ? tag : undefined) ?? short(digest)
+  );
+}
+
+/** The version that an image's label says, at most 100 printable characters; undefined without one. */
+export function labelledVersion(labels: Labels | undefined): string | undefined {
+  const value = labels !== undefined && Object.hasOwn(labels, versionLabel) ? labels[versionLabel] : undefined;
+  const shown = printable(value?.trim() ?? '', longestVersion);
+  return shown === '' ? undefined : shown;
+}
+
+/** `build`: the same version in another image. */
+export type VersionChange = 'major' | 'minor' | 'patch' | 'build';
+
+/** The size of the step between two versions; undefined where they cannot be compared. */
+export function changeBetween(from: string, to: string): VersionChange | undefined {
+  const [old, young] = [numbersOf(from), numbersOf(to)];
+  if (old === undefined || young === undefined) return from === to && !isShortDigest(from) ? 'build' : undefined;
+  const length = Math.max(old.length, young.length);
+  const place = Array.from({ length }, (_, index) => index).find((index) => (old[index] ?? 0) !== (young[index] ?? 0));
+  if (place === undefined) return 'build';
+  return place === 0 ? 'major' : place === 1 ? 'minor' : 'patch';
+}
+
+const longestVersion = 100;
+
+/** `1.27`, `v2`, `16-alpine`, `2026.1.0-ls12`. */
+const looksLikeVersion = /^v?\d{1,8}(?:\.\d+)*(?:[-_+.][\w.+-]*)?$/;
+
+function short(digest: string): string | undefined {
+  return digest === '' ? undefined : shortDigest(digest);
+}
+
+function isShortDigest(text: string): boolean {
+  return /^[0-9a-f]{12}$/.test(text);
+}
+
+/** The numbers in front: `v1.2.3-alpine` has three. Undefined for what is no version. */
+function numbersOf(version: string): readonly number[] | undefined {
+  if (isShortDigest(version) || !looksLikeVersion.test(version)) return undefined;
+  const [numbers = ''] = /\d+(?:\.\d+)*/.exec(version) ?? [];
+  return numbers.split('.').map(Number);
+}

@@ -1,0 +1,51 @@
+import { isConfirmOpen } from './view/dialogs/confirm.ts';
+import type { PageContext } from './view/context.ts';
+import { paintAnswer } from './view/answer/answer.ts';
+import { paintDrawer } from './view/drawer/drawer.ts';
+import { byId } from './view/parts/node.ts';
+import { startThemeButton } from './view/parts/theme.ts';
+import { paintBulk } from './view/table/bulk.ts';
+import type { Table } from './view/table/table.ts';
+
+export type DocumentParts = { readonly context: PageContext; readonly table: Table; readonly signOut: () => void };
+
+const tickMs = 200;
+const minuteTickMs = 30_000;
+
+/** Listens to the controls of the document that are always there, and keeps times in words up to date. */
+export function startDocument({ context, table, signOut }: DocumentParts): void {
+  startThemeButton();
+  for (const id of ['leave-button', 'leave-button-2']) byId(id).addEventListener('click', signOut);
+  byId('help-button').addEventListener('click', () => byId('help', HTMLDialogElement).showModal());
+  for (const dialog of document.querySelectorAll('dialog')) {
+    dialog.addEventListener('click', ({ target }) => target === dialog && dialog.close());
+  }
+  const search = byId('search', HTMLInputElement);
+  search.addEventListener('input', () => context.go({ q: search.value }));
+  const groupBy = byId('group-by', HTMLSelectElement);
+  groupBy.addEventListener('change', () => context.go({ group: groupBy.value === 'project' ? 'project' : 'status' }));
+  const engine = byId('engine-filter', HTMLSelectElement);
+  engine.addEventListener('change', () => context.go({ engine: engine.value }));
+  const select = byId('select-toggle');
+  select.addEventListener('click', () => {
+    const isOn = select.getAttribute('aria-pressed') !== 'true';
+    select.setAttribute('aria-pressed', String(isOn));
+    if (!isOn) context.act.clearPicked();
+    paintBulk(context);
+  });
+  byId('skip').addEventListener('click', (event) => {
+    // The fragment of the URL is the page's address.
+    event.preventDefault();
+    byId('rows').focus();
+  });
+  setInterval(() => context.fleet.isRunning() && table.tick(), tickMs);
+  setInterval(() => {
+    if (document.hidden || context.fleet.all().length === 0) return;
+    table.paintAll();
+    paintAnswer(context);
+    if (!isConfirmOpen()) paintDrawer(context, false);
+  }, minuteTickMs);
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden) context.act.tryNow();
+  });
+}

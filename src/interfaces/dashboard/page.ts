@@ -1,0 +1,228 @@
+import { createActs } from './acts.ts';
+import { startDocument } from './document.ts';
+import { readGroups } from './groups-on.ts';
+import { createHearing } from './hearing.ts';
+import { createReader } from './reader.ts';
+import { type Address, readAddress, writeAddress } from './state/address.ts';
+import { createFleet, type Taken } from './state/fleet/fleet.ts';
+import type { LinkState } from './state/link-state.ts';
+import { span } from './state/words/numbers.ts';
+import { createAsk } from './transport/client.ts';
+import { type Link, startLink } from './transport/link.ts';
+import { createTokens } from './transport/tokens.ts';
+import { paintAnswer } from './view/answer/answer.ts';
+import { pressCounts } from './view/answer/counts.ts';
+import { paintLink } from './view/answer/link-state.ts';
+import type { PageContext } from './view/context.ts';
+import { paintDrawer } from './view/drawer/drawer.ts';
+import { startKeyboard } from './keyboard.ts';
+import { paintGroupOff } from './view/pages/group-off.ts';
+import { paintHistory } from './view/pages/history.ts';
+import { paintSettings } from './view/pages/settings.ts';
+import { paintTabs } from './view/pages/tabs.ts';
+import { showSignIn, startSignIn } from './view/pages/sign-in.ts';
+import { paintBulk } from './view/table/bulk.ts';
+import { paintEmpty } from './view/table/empty.ts';
+import { endSkeleton, paintSkeleton } from './view/table/skeleton.ts';
+import { createTable } from './view/table/table.ts';
+import { paintEngines, paintTools } from './view/table/tools.ts';
+
+/** Puts the page together and starts it: from here on everything happens because of an answer, an event or a person. */
+export function startPage(): void {
+  const isOn = readGroups();
+  const tokens = createTokens();
+  const ask = createAsk(tokens);
+  const fleet = createFleet();
+  const nowMs = Date.now;
+  let address = readAddress(location.hash);
+  let state: LinkState = 'connecting';
+  let link: Link | undefined;
+  let isBuilt = false;
+  let nextTryMs = 0;
+
+  const reader = createReader({ ask, isOn, fleet, nowMs, onRead });
+  const acts = createActs({ ask, fleet, context: () => context, refresh: () => hearing.refresh(), onAsked: paintRun });
+  const context: PageContext = {
+    fleet,
+    nowMs,
+    isOn,
+    address: () => address,
+    go,
+    link: () => state,
+    readAtMs: reader.readAtMs,
+    engineError: reader.engineError,
+    runs: reader.runs,
+    options: reader.options,
+    picked: new Set(),
+    act: { ...acts, pick, clearPicked, tryNow: () => (state === 'live' ? hearing.refresh() : link?.tryNow()) },
+  };
+  const table = createTable(context);
+  const hearing = createHearing({
+    context,
+    table,
+    reader,
+    onRefused: refused,
+    paintAnswerSoon,
+    paintOpen: () => paintDrawer(context, false),
+    paintRun,
+    paintPages,
+  });
+
+  startDocument({ context, table, signOut });
+  startKeyboard(context, table);
+  startSignIn({ signIn });
+  addEventListener('hashchange', () => {
+    address = readAddress(location.hash);
+    show(true);
+  });
+  if (!isOn('containers')) return paintGroupOff();
+  paintSkeleton();
+  if (tokens.api() === '') showSignIn(true);
+  else begin();
+
+  function begin(): void {
+    showSignIn(false);
+    show(false);
+    link = startLink({
+      tokens,
+      hasEvents: isOn('events'),
+      read: reader.read,
+      onState: (next, waitMs = 0) => {
+        state = next;
+        nextTryMs = waitMs;
+        paintState();
+      },
+      onEvent: hearing.hear,
+      onRefused: refused,
+    });
+    void hearing.readPages();
+  }
+
+  async function signIn(api: string, events: string): Promise<string> {
+    tokens.keep(api, events);
+    const answer = await reader.read();
+    if (answer === 'ok') {
+      begin();
+      return '';
+    }
+    tokens.forget();
+    return answer === 'refused' ? 'That token was not accepted.' : reader.awayWhy();
+  }
+
+  function refused(): void {
+    link?.stop();
+    tokens.forget();
+    showSignIn(true, 'The token is not accepted any more.');
+  }
+
+  function signOut(): void {
+    link?.stop();
+    tokens.forget();
+    // A fresh document holds nothing of the old one.
+    location.reload();
+  }
+
+  function onRead({ changed, added, removed }: Taken): void {
+    if (!isBuilt) {
+      if (fleet.all().length === 0 && context.engineError() !== undefined) return paintState();
+      isBuilt = true;
+      endSkeleton();
+      table.build();
+      performance.measure('rows', 'data');
+      show(false);
+    } else {
+      if (removed.length > 0) table.remove(removed);
+      if (added.length > 0) table.add(added);
+      table.paint(changed);
+      if (table.isOutOfDate()) table.build();
+      if (added.length + changed.length > 0) table.filter();
+    }
+    for (const name of removed) context.picked.delete(name);
+    paintEngines(context);
+    paintState();
+  }
+
+  function paintState(): void {
+    paintLink(context, { awayWhy: reader.awayWhy(), hint: hintOf() });
+    if (!isBuilt) return;
+    table.paintAll();
+    paintAnswer(context);
+    paintEmpty(fleet, fleet.all().length === 0);
+    paintBulk(context);
+    paintDrawer(context, false);
+    paintPages();
+  }
+
+  function hintOf(): string {
+    if (state === 'offline' || state === 'reconnecting') return `Next try in ${span(nextTryMs)}`;
+    if (state !== 'polling') return '';
+    return isOn('events')
+      ? 'The events need their own token: sign in with it for live updates'
+      : 'The group events is off: add it to http-api-endpoints for live updates';
+  }
+
+  /** A run has begun or ended: every action is locked or free. */
+  function paintRun(): void {
+    table.paintAll();
+    table.filter();
+    paintAnswer(context);
+    paintBulk(context);
+    paintDrawer(context, false);
+  }
+
+  function paintPages(): void {
+    if (address.page === 'history') paintHistory(context);
+    if (address.page === 'settings') paintSettings(context);
+  }
+
+  let isDue = false;
+  function paintAnswerSoon(): void {
+    if (isDue) return;
+    isDue = true;
+    requestAnimationFrame(() => {
+      isDue = false;
+      if (isBuilt) paintAnswer(context);
+    });
+  }
+
+  function go(change: Partial<Address>, asStep = false): void {
+    const next = { ...address, ...change };
+    if (asStep) {
+      location.hash = writeAddress(next);
+      return;
+    }
+    address = next;
+    history.replaceState(null, '', writeAddress(next));
+    show(false);
+  }
+
+  let grouped = address.group;
+  function show(wantsFocus: boolean): void {
+    paintTabs(address);
+    paintTools(context);
+    paintPages();
+    table.markOpen(address.page === 'containers' ? address.open : '');
+    if (!isBuilt) return;
+    pressCounts(context);
+    if (grouped === address.group) table.filter();
+    else {
+      grouped = address.group;
+      table.build();
+      paintAnswer(context);
+    }
+    paintDrawer(context, wantsFocus);
+  }
+
+  function pick(name: string): void {
+    if (!context.picked.delete(name)) context.picked.add(name);
+    table.paint([name]);
+    paintBulk(context);
+  }
+
+  function clearPicked(): void {
+    const names = [...context.picked];
+    context.picked.clear();
+    table.paint(names);
+    paintBulk(context);
+  }
+}

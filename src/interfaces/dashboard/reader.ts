@@ -1,0 +1,104 @@
+import { type ShownOption, readOptions } from './state/documents/configuration.ts';
+import { readDetails } from './state/documents/details.ts';
+import { type PastRun, readHistory } from './state/documents/history.ts';
+import { readStatus } from './state/documents/status.ts';
+import type { Fleet, Taken } from './state/fleet/fleet.ts';
+import { span } from './state/words/numbers.ts';
+import type { Ask, Reply } from './transport/client.ts';
+
+/** The documents of the API, and when and how they were read. */
+export type Reader = {
+  /** Reads containers and status. `away`: there is no answer, or none now. */
+  readonly read: (signal?: AbortSignal) => Promise<'ok' | 'away' | 'refused'>;
+  readonly readRuns: () => Promise<void>;
+  readonly readOptions: () => Promise<void>;
+  readonly readAtMs: () => number;
+  readonly engineError: () => string | undefined;
+  /** Why the last reading failed; a sentence. */
+  readonly awayWhy: () => string;
+  readonly runs: () => readonly PastRun[];
+  readonly options: () => readonly ShownOption[];
+};
+
+export type ReaderParts = {
+  readonly ask: Ask;
+  readonly isOn: (group: string) => boolean;
+  readonly fleet: Fleet;
+  readonly nowMs: () => number;
+  readonly onRead: (taken: Taken) => void;
+};
+
+const nothingTaken: Taken = { changed: [], added: [], removed: [] };
+const noAnswer = 'Upkeep does not answer.';
+
+export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): Reader {
+  let readAtMs = 0;
+  let engineError: string | undefined;
+  let awayWhy = noAnswer;
+  let runs: readonly PastRun[] = [];
+  let options: readonly ShownOption[] = [];
+
+  async function read(signal?: AbortSignal): Promise<'ok' | 'away' | 'refused'> {
+    const limits = signal === undefined ? {} : { signal };
+    const nothing: Reply = { kind: 'ok', document: undefined };
+    const [details, status] = await Promise.all([
+      ask('v1/containers/details', limits),
+      isOn('metrics') ? ask('v1/status?extra=true', limits) : nothing,
+    ]);
+    if (signal?.aborted === true) return 'away';
+    if (details.kind === 'away') return away(noAnswer);
+    if (details.kind === 'refused') {
+      if (details.status === 401) return 'refused';
+      if (details.status !== 500) return away(refusalWords(details));
+    }
+    const told = status.kind === 'ok' && isOn('metrics') ? readStatus(status.document) : undefined;
+    engineError = details.kind === 'refused' ? details.why : engineWords(told?.engineError);
+    const containers = details.kind === 'ok' ? readDetails(details.document) : fleet.all();
+    performance.mark('data');
+    if (details.kind === 'ok' && told?.engineError === undefined) readAtMs = nowMs();
+    onRead(
+      containers.length === 0 && fleet.all().length === 0 && told === undefined
+        ? nothingTaken
+        : fleet.take(containers, told, nowMs()),
+    );
+    return 'ok';
+  }
+
+  function away(why: string): 'away' {
+    awayWhy = why;
+    return 'away';
+  }
+
+  return {
+    read,
+    readRuns: async () => {
+      if (!isOn('history')) return;
+      const reply = await ask('v1/history');
+      if (reply.kind === 'ok') runs = readHistory(reply.document);
+    },
+    readOptions: async () => {
+      if (!isOn('config')) return;
+      const reply = await ask('v1/config');
+      if (reply.kind === 'ok') options = readOptions(reply.document);
+    },
+    readAtMs: () => readAtMs,
+    engineError: () => engineError,
+    awayWhy: () => awayWhy,
+    runs: () => runs,
+    options: () => options,
+  };
+}
+
+function engineWords(error: string | undefined): string | undefined {
+  return error === undefined
+    ? undefined
+    : /^cannot/i.test(error)
+      ? error
+      : `Cannot reach the container engine: ${error}`;
+}
+
+function refusalWords({ status, why, retryAfterMs }: Extract<Reply, { readonly kind: 'refused' }>): string {
+  if (status !== 429) return `Upkeep refuses to answer: ${why}.`;
+  const again = retryAfterMs === undefined ? '' : `, again in ${span(retryAfterMs)}`;
+  return `Upkeep limits how often it may be asked${again}.`;
+}

@@ -1,0 +1,83 @@
+import { changes, verdicts, type Watched } from './container.ts';
+import { type Json, linkOf, numberOf, objectOf, objectsOf, oneOf, textOf, textsOf, timeOf } from './reading.ts';
+import { readOutcome } from './read-outcome.ts';
+
+/** The containers of `GET /v1/containers/details`, with those whose update has not come to its end. */
+export function readDetails(document: unknown): readonly Watched[] {
+  const { containers, unfinished } = objectOf(document);
+  const byName = new Map(objectsOf(containers).map((entry) => [textOf(entry['name']), afterFailure(readEntry(entry))]));
+  for (const { name, image, state, reason } of objectsOf(unfinished)) {
+    const known = byName.get(textOf(name)) ?? readEntry({ name, image, status: '' });
+    const kind = oneOf(['in progress', 'repair pending'], state) ?? 'repair pending';
+    byName.set(known.name, { ...known, unfinished: kind, reason: textOf(reason) || known.reason });
+  }
+  byName.delete('');
+  return [...byName.values()];
+}
+
+/** A version that failed after the last check is no update that is ready: the next check would say so. */
+function afterFailure(one: Watched): Watched {
+  const { verdict, last, checkedAtMs = 0, latestVersion } = one;
+  if (verdict !== 'stale' || last?.atMs === undefined || last.atMs < checkedAtMs) return one;
+  const isFailure = last.outcome === 'rolled_back' || last.outcome === 'failed';
+  return isFailure && last.to === latestVersion ? { ...one, verdict: 'held', hold: 'failed' } : one;
+}
+
+function readEntry(entry: Json): Watched {
+  const { last } = entry;
+  return {
+    name: textOf(entry['name']),
+    image: textOf(entry['image']),
+    project: textOf(entry['project']),
+    engine: textOf(entry['engine']),
+    id: textOf(entry['id']),
+    digest: textOf(entry['digest']),
+    latestDigest: textOf(entry['latest_digest']),
+    ...readVersions(entry),
+    change: oneOf(changes, entry['change']),
+    status: textOf(entry['status']),
+    health: textOf(entry['health']),
+    startedAtMs: timeOf(entry['started_at']),
+    checkedAtMs: timeOf(entry['checked_at']),
+    verdict: oneOf(verdicts, entry['verdict']) ?? derivedVerdict(entry),
+    hold: textOf(entry['hold']),
+    reason: textOf(entry['reason']),
+    eligibleAtMs: timeOf(entry['eligible_at']),
+    retryAtMs: timeOf(entry['retry_at']),
+    releasedAtMs: timeOf(entry['released_at']),
+    downloadBytes: numberOf(entry['download_bytes']),
+    sourceUrl: linkOf(entry['source_url']),
+    dependsOn: textsOf(entry['depends_on']),
+    settings: objectsOf(entry['settings']).map(({ name, value, source }) => ({
+      name: textOf(name),
+      value: textOf(value),
+      source: textOf(source),
+    })),
+    last: typeof last === 'object' && last !== null ? readOutcome(objectOf(last)) : undefined,
+    canRollBack: entry['can_roll_back'] === true,
+    self: entry['self'] === true,
+    unfinished: undefined,
+  };
+}
+
+/** The newer version only where there is a newer image. */
+function readVersions(entry: Json): Pick<Watched, 'version' | 'latestVersion'> {
+  const version = textOf(entry['version']);
+  const isNewer = entry['update_available'] !== false;
+  return { version, latestVersion: isNewer ? textOf(entry['latest_version']) : '' };
+}
+
+/** What the other fields tell where there is no verdict; it is fresh only where the registry says the same digest. */
+function derivedVerdict({
+  stale,
+  checked_at: checkedAt,
+  update_available: isNewer,
+  digest,
+  latest_digest: latest,
+}: Json) {
+  if (stale === true) return 'stale';
+  if (textOf(checkedAt) === '') return undefined;
+  if (isNewer === true) return 'held';
+  if (textOf(digest) === '') return 'local';
+  return digest === latest ? 'fresh' : 'unknown';
+}

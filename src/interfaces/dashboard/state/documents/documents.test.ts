@@ -1,0 +1,132 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { readOptions } from './configuration.ts';
+import { readDetails } from './details.ts';
+import { percentOf, readEvent } from './events.ts';
+import { readHistory } from './history.ts';
+import { readPlan } from './plan.ts';
+import { readStatus } from './status.ts';
+
+describe('any JSON is read', () => {
+  const readers = { readDetails, readStatus, readHistory, readOptions, readPlan };
+  const shaped = fc.record({
+    containers: fc.anything(),
+    unfinished: fc.array(fc.anything()),
+    entries: fc.array(fc.anything()),
+    options: fc.array(fc.anything()),
+    run: fc.anything(),
+    engine: fc.anything(),
+    plan: fc.array(fc.anything()),
+    dry_run: fc.boolean(),
+  });
+
+  test.each(Object.entries(readers))('by %s', (_, read) => {
+    fc.assert(fc.property(fc.oneof(fc.anything(), shaped), (json) => void read(json)));
+  });
+
+  test('by readEvent', () => {
+    fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (text) => void readEvent(text)));
+  });
+});
+
+describe('readDetails()', () => {
+  test('reads what an entry tells, and leaves out what it does not', () => {
+    const [one] = readDetails({
+      containers: [
+        {
+          name: 'web',
+          image: 'nginx:1.27',
+          verdict: 'held',
+          hold: 'failed',
+          version: '1.27.2',
+          latest_version: '1.27.3',
+          change: 'patch',
+          checked_at: '2026-11-20T12:00:00Z',
+          download_bytes: 40_000_000,
+          source_url: 'https://example.com/nginx',
+          settings: [{ name: 'stop-timeout', value: '1m', source: 'label upkeep.stop-timeout' }],
+          last: { outcome: 'rolled_back', at: '2026-11-20T04:02:00Z', to: '1.27.3', reason: 'it exited', log: 'boom' },
+        },
+      ],
+    });
+    expect(one).toMatchObject({
+      name: 'web',
+      verdict: 'held',
+      hold: 'failed',
+      change: 'patch',
+      checkedAtMs: Date.UTC(2026, 10, 20, 12),
+      last: { outcome: 'rolled_back', to: '1.27.3', log: 'boom', downtimeMs: undefined },
+      eligibleAtMs: undefined,
+      canRollBack: false,
+    });
+  });
+
+  test.each([
+    [{}, undefined],
+    [{ verdict: 'splendid', checked_at: '2026-11-20T12:00:00Z', digest: 'a', latest_digest: 'b' }, 'unknown'],
+    [{ verdict: 'unknown' }, 'unknown'],
+  ])('%j is never up to date', (entry, verdict) => {
+    expect(readDetails({ containers: [{ name: 'web', ...entry }] })[0]?.verdict).toBe(verdict);
+  });
+
+  test.each(['javascript:alert(1)', 'data:text/html,x', 'https://a b', ' https://a', `https://${'a'.repeat(500)}`])(
+    '%s becomes no link',
+    (url) => expect(readDetails({ containers: [{ name: 'web', source_url: url }] })[0]?.sourceUrl).toBe(''),
+  );
+
+  test('a version that failed after the last check is not ready, a newer one is', () => {
+    const failed = { outcome: 'rolled_back', at: '2026-11-20T04:02:00Z', to: '2' };
+    const read = (entry: object) =>
+      readDetails({ containers: [{ name: 'web', verdict: 'stale', last: failed, ...entry }] })[0]?.verdict;
+    expect([
+      read({ latest_version: '2', checked_at: '2026-11-20T04:01:00Z' }),
+      read({ latest_version: '3', checked_at: '2026-11-20T04:01:00Z' }),
+      read({ latest_version: '2', checked_at: '2026-11-20T04:03:00Z' }),
+    ]).toEqual(['held', 'stale', 'stale']);
+  });
+
+  test('a container whose update was interrupted is among them, listed or not', () => {
+    const unfinished = [
+      { name: 'gone', image: 'app:1', state: 'repair pending', reason: 'killed' },
+      { name: 'web', state: 'in progress' },
+    ];
+    const all = readDetails({ containers: [{ name: 'web', image: 'nginx' }], unfinished });
+    expect(all.map(({ name, unfinished: state }) => [name, state])).toEqual([
+      ['web', 'in progress'],
+      ['gone', 'repair pending'],
+    ]);
+  });
+});
+
+test('a status tells of an engine that is away, with a reason in any case', () => {
+  expect(readStatus({ engine: { reachable: false, error: 'permission denied' } }).engineError).toBe(
+    'permission denied',
+  );
+  expect(readStatus({ engine: { reachable: false } }).engineError).toBe('it does not answer');
+  expect(readStatus({ engine: { reachable: true } }).engineError).toBeUndefined();
+  expect(readStatus({}).engineError).toBeUndefined();
+});
+
+test('an answer that is no dry run is no plan', () => {
+  expect(readPlan({ plan: [], dry_run: false })).toBeUndefined();
+  expect(readPlan({ summary: {} })).toBeUndefined();
+  expect(readPlan({ plan: [{ name: 'web', action: 'explode' }], dry_run: true })?.[0]?.action).toBe('skip');
+});
+
+test('history is newest first, and has failures where a service lists no containers', () => {
+  const runs = readHistory({
+    entries: [
+      { timestamp: '2026-11-19T04:00:00Z', failures: [{ name: 'web', outcome: 'failed', reason: 'x' }] },
+      { timestamp: '2026-11-20T04:00:00Z', containers: [{ name: 'db', outcome: 'updated' }] },
+    ],
+  });
+  expect(runs.map(({ containers }) => containers.map(({ name }) => name))).toEqual([['db'], ['web']]);
+});
+
+test.each([
+  [{ percent: 64 }, 64],
+  [{ percent: 640 }, 100],
+  [{ current_bytes: 1, total_bytes: 3 }, 33],
+  [{ current_bytes: 1, total_bytes: 0 }, undefined],
+  [{}, undefined],
+])('percentOf(%j) is %j', (data, percent) => expect(percentOf(data)).toBe(percent));

@@ -1,0 +1,25 @@
+import { numberOf, objectOf, textOf, type Json } from './reading.ts';
+
+/** An event of `GET /v1/events`. */
+export type Heard = { readonly kind: string; readonly data: Json; readonly atMs: number | undefined };
+
+/** Undefined for what is no event. */
+export function readEvent(text: string): Heard | undefined {
+  try {
+    const { type, data, timestamp } = objectOf(JSON.parse(text));
+    const atMs = Date.parse(textOf(timestamp));
+    return textOf(type) === ''
+      ? undefined
+      : { kind: textOf(type), data: objectOf(data), atMs: Number.isNaN(atMs) ? undefined : atMs };
+  } catch {
+    return undefined;
+  }
+}
+
+/** From 0 to 100; by bytes where no percentage came. */
+export function percentOf({ percent, current_bytes: current, total_bytes: total }: Json): number | undefined {
+  const bytes = numberOf(current);
+  const all = numberOf(total);
+  const value = numberOf(percent) ?? (bytes === undefined || !all ? undefined : (100 * bytes) / all);
+  return value === undefined ? undefined : Math.min(100, Math.max(0, Math.round(value)));
+}

@@ -1,0 +1,27 @@
+import { objectOf, objectsOf, oneOf, textOf, textsOf } from './reading.ts';
+
+/** One container of the plan that `POST /v1/update?dry_run=true` answers with, in the order of the work. */
+export type PlannedStep = {
+  readonly name: string;
+  readonly from: string;
+  readonly to: string;
+  readonly action: 'update' | 'restart' | 'skip';
+  readonly because: string;
+  readonly dependsOn: readonly string[];
+  readonly reason: string;
+};
+
+/** Undefined where the answer is no plan: then something may have been begun. */
+export function readPlan(document: unknown): readonly PlannedStep[] | undefined {
+  const { dry_run: isDry, plan } = objectOf(document);
+  if (isDry !== true || !Array.isArray(plan)) return undefined;
+  return objectsOf(plan).map((step) => ({
+    name: textOf(step['name']),
+    from: textOf(step['from']),
+    to: textOf(step['to']),
+    action: oneOf(['update', 'restart', 'skip'], step['action']) ?? 'skip',
+    because: textOf(step['because']),
+    dependsOn: textsOf(step['depends_on']),
+    reason: textOf(step['reason']),
+  }));
+}

@@ -1,0 +1,58 @@
+/** Any object of JSON; what it has is read field by field, because an older service lacks some. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** An object, or an empty one. */
+export function objectOf(value: unknown): Json {
+  return isObject(value) ? value : {};
+}
+
+/** The objects of a list; anything else in it is left out. */
+export function objectsOf(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+/** A text, or an empty one. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+export function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
+export function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}
+
+/** A count; absent is none. */
+export function countOf(value: unknown): number {
+  return Math.max(0, numberOf(value) ?? 0);
+}
+
+/** A time in RFC 3339 as milliseconds. */
+export function timeOf(value: unknown): number | undefined {
+  const ms = Date.parse(textOf(value));
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** One of a closed list. */
+export function oneOf<Word extends string>(words: readonly Word[], value: unknown): Word | undefined {
+  return words.find((word) => word === value);
+}
+
+/** Numbers by name. */
+export function numbersOf(value: unknown): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    Object.entries(objectOf(value)).flatMap(([name, item]) => (typeof item === 'number' ? [[name, item]] : [])),
+  );
+}
+
+/** An address that may become a link: nothing but http and https. */
+export function linkOf(value: unknown): string {
+  const text = textOf(value);
+  return text.length <= 500 && /^https?:\/\/[^\s]+$/i.test(text) ? text : '';
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

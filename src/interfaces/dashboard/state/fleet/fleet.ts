@@ -1,0 +1,154 @@
+import type { Watched } from '../documents/container.ts';
+import { type Heard, percentOf } from '../documents/events.ts';
+import { textOf } from '../documents/reading.ts';
+import { noStatus, type Status } from '../documents/status.ts';
+import { failed, updated } from './after-update.ts';
+import { checked } from './checked.ts';
+import { entered, phaseNamed, type UnderWay, waiting } from './under-way.ts';
+
+/** All that the page knows of the containers: read at first, then changed by events, and read again now and then. */
+export type Fleet = {
+  readonly all: () => readonly Watched[];
+  readonly named: (name: string) => Watched | undefined;
+  readonly updateOf: (name: string) => UnderWay | undefined;
+  /** Names of the containers in the run under way, in the order in which they were heard of; empty: there is none. */
+  readonly inRun: () => readonly string[];
+  readonly isRunning: () => boolean;
+  readonly status: () => Status;
+  /** Takes documents that were read; returns which containers they changed. */
+  readonly take: (containers: readonly Watched[], status: Status | undefined, nowMs: number) => Taken;
+  /** Takes an event; returns which containers it changed. */
+  readonly hear: (event: Heard, nowMs: number) => readonly string[];
+  /** Notes that an update was asked for. */
+  readonly ask: (names: readonly string[]) => void;
+};
+
+export type Taken = {
+  readonly changed: readonly string[];
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+};
+
+export function createFleet(): Fleet {
+  const containers = new Map<string, Watched>();
+  const underWay = new Map<string, UnderWay>();
+  const names = new Set<string>();
+  let status = noStatus;
+  let isRunning = false;
+
+  function begin(name: string): UnderWay {
+    isRunning = true;
+    if (containers.has(name)) names.add(name);
+    const known = underWay.get(name) ?? waiting;
+    underWay.set(name, known);
+    return known;
+  }
+
+  function end(): readonly string[] {
+    const left = [...underWay.keys()];
+    underWay.clear();
+    names.clear();
+    isRunning = false;
+    return left;
+  }
+
+  function change(name: string, make: (one: Watched) => Watched): readonly string[] {
+    const one = containers.get(name);
+    if (one === undefined) return [];
+    containers.set(name, make(one));
+    return [name];
+  }
+
+  /** A run that events did not tell of, or whose end they did not tell of. */
+  function takeRun({ run, running }: Status, nowMs: number): readonly string[] {
+    if (run === undefined) return running ? [] : end();
+    const touched: string[] = [];
+    for (const { name, phase: word, percent } of run.containers) {
+      const phase = phaseNamed(word);
+      if (phase === undefined) {
+        // Its update has ended; the run goes on.
+        isRunning = true;
+        if (containers.has(name)) names.add(name);
+        if (underWay.delete(name)) touched.push(name);
+        continue;
+      }
+      const before = begin(name);
+      const next = {
+        ...entered(before, phase, nowMs),
+        ...(phase === 'pulling' && { percent: percent ?? before.percent }),
+      };
+      if (JSON.stringify(next) === JSON.stringify(before) && phase !== 'waiting') continue;
+      underWay.set(name, next);
+      touched.push(name);
+    }
+    return touched;
+  }
+
+  return {
+    all: () => [...containers.values()],
+    named: (name) => containers.get(name),
+    updateOf: (name) => underWay.get(name),
+    inRun: () => [...names],
+    isRunning: () => isRunning,
+    status: () => status,
+    take(read, newStatus, nowMs) {
+      const changed = new Set<string>();
+      const added: string[] = [];
+      const gone = new Set(containers.keys());
+      for (const one of read) {
+        gone.delete(one.name);
+        const before = containers.get(one.name);
+        containers.set(one.name, one);
+        if (before === undefined) added.push(one.name);
+        else if (JSON.stringify(before) !== JSON.stringify(one)) changed.add(one.name);
+      }
+      for (const name of gone) {
+        // While its update is under way, a container may be missing from the list for a moment.
+        if (underWay.has(name)) gone.delete(name);
+        else containers.delete(name);
+      }
+      if (newStatus !== undefined) {
+        for (const name of takeRun(newStatus, nowMs)) changed.add(name);
+        status = newStatus;
+      }
+      return { changed: [...changed].filter((name) => containers.has(name)), added, removed: [...gone] };
+    },
+    hear({ kind, data, atMs }, nowMs) {
+      const name = textOf(data['container']);
+      const at = atMs ?? nowMs;
+      switch (kind) {
+        case 'update_started':
+          underWay.set(name, entered(begin(name), 'pulling', nowMs));
+          return [name];
+        case 'phase_entered': {
+          const phase = phaseNamed(textOf(data['phase']));
+          if (phase === undefined) return [];
+          underWay.set(name, entered(begin(name), phase, nowMs));
+          return [name];
+        }
+        case 'pull_progress':
+          underWay.set(name, { ...begin(name), phase: 'pulling', percent: percentOf(data) });
+          return [name];
+        case 'update_completed':
+          underWay.delete(name);
+          return change(name, (one) => updated(one, data, at));
+        case 'update_failed':
+          underWay.delete(name);
+          return change(name, (one) => failed(one, data, at));
+        case 'update_deferred':
+          underWay.delete(name);
+          return containers.has(name) ? [name] : [];
+        case 'container_checked':
+          return change(name, (one) => checked(one, data, at));
+        case 'scan_completed':
+        case 'scan_failed':
+          return end();
+        default:
+          return [];
+      }
+    },
+    ask(asked) {
+      for (const name of asked) begin(name);
+    },
+  };
+}

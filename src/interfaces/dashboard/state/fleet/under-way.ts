@@ -1,0 +1,55 @@
+/** An update of one container while it is under way. */
+export type UnderWay = {
+  readonly phase: Phase;
+  /** Of the pull. */
+  readonly percent: number | undefined;
+  /** The step that failed; undefined unless it is being rolled back. */
+  readonly failedIn: Phase | undefined;
+  readonly stoppedAtMs: number | undefined;
+  /** How long it was down, once it runs again. */
+  readonly downMs: number | undefined;
+};
+
+export const phases = [
+  'waiting',
+  'pulling',
+  'preparing',
+  'stopping',
+  'starting',
+  'checking health',
+  'committing',
+  'rolling back',
+] as const;
+export type Phase = (typeof phases)[number];
+
+export const waiting: UnderWay = {
+  phase: 'waiting',
+  percent: undefined,
+  failedIn: undefined,
+  stoppedAtMs: undefined,
+  downMs: undefined,
+};
+
+/** Whether there is no process, or one that is ending. */
+export function isDown({ phase, stoppedAtMs }: UnderWay): boolean {
+  return stoppedAtMs !== undefined && (phase === 'stopping' || phase === 'starting' || phase === 'rolling back');
+}
+
+/** The same update in its next phase. `nowMs` is when it began: how long the container is down is counted from it. */
+export function entered(before: UnderWay, phase: Phase, nowMs: number): UnderWay {
+  if (phase === before.phase) return before;
+  const stoppedAtMs = phase === 'stopping' ? nowMs : before.stoppedAtMs;
+  const isUpAgain = isDown(before) && (phase === 'checking health' || phase === 'committing');
+  return {
+    phase,
+    percent: phase === 'pulling' ? 0 : undefined,
+    failedIn: phase === 'rolling back' ? before.phase : undefined,
+    stoppedAtMs,
+    downMs: isUpAgain && stoppedAtMs !== undefined ? nowMs - stoppedAtMs : before.downMs,
+  };
+}
+
+export function phaseNamed(text: string): Phase | undefined {
+  const name = text.replaceAll('_', ' ');
+  return phases.find((phase) => phase === name);
+}

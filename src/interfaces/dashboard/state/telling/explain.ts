@@ -1,0 +1,90 @@
+import type { UnderWay } from '../fleet/under-way.ts';
+import type { Watched } from '../documents/container.ts';
+import { when } from '../words/moments.ts';
+import { age, glued, precise, span } from '../words/numbers.ts';
+import { capital, ended } from '../words/sentences.ts';
+import type { Told } from './tell.ts';
+
+/** The paragraphs under the state in the drawer: why it is so, and what comes next. */
+export function explain(
+  one: Watched,
+  told: Told,
+  {
+    update,
+    nextRunAtMs,
+    nowMs,
+  }: { readonly update: UnderWay | undefined; readonly nextRunAtMs: number | undefined; readonly nowMs: number },
+): readonly string[] {
+  if (update !== undefined) return [underWay[update.phase]];
+  const reason = glued(ended(capital(one.reason)));
+  switch (told.icon) {
+    case 'back':
+      return rolledBack(one, nowMs);
+    case 'fail':
+      return [
+        ended(told.why ?? ''),
+        one.hold === 'failed' ? 'Look at it by hand, then try again.' : 'It is repaired by the next run or start.',
+      ];
+    case 'unknown':
+      return [reason, ...again(one, nowMs), 'Nothing is known to be wrong with the container.'];
+    case 'ask':
+      return ['The policy of this container wants a person to agree to this version.'];
+    case 'up':
+      return [
+        nextRunAtMs === undefined
+          ? 'No run is scheduled: it waits for you.'
+          : `The next run applies it ${when(nextRunAtMs, nowMs)}.`,
+      ];
+    case 'pin':
+      return ['Its image is named by digest, so it stays as it is. Name a tag to have it updated.'];
+    case 'home':
+      return ['Its image was built on this engine. There is nobody to ask for a newer one.'];
+    case 'skip':
+      return ['The next version is offered again.'];
+    case 'eye':
+      return [
+        one.hold === 'no-pull'
+          ? 'No registry is asked about its image.'
+          : 'Newer images are reported, and never applied on their own.',
+      ];
+    case 'clock':
+      return told.group === 'unchecked' ? ['Nothing is known about newer images yet.'] : [reason];
+    case 'run':
+      return [reason];
+    case 'check':
+      return [
+        one.checkedAtMs === undefined
+          ? 'Runs the newest image of its tag.'
+          : `Runs the newest image of its tag. Checked ${age(nowMs - one.checkedAtMs)} ago.`,
+      ];
+  }
+}
+
+const stays = 'If the new version does not come up healthy, the old one comes back.';
+
+const underWay = {
+  waiting: 'It runs as before until its turn has come.',
+  pulling: 'The old version keeps running until the new one is ready.',
+  preparing: 'The old version keeps running until the new one is ready.',
+  stopping: stays,
+  starting: stays,
+  'checking health': stays,
+  committing: 'The new version has proven itself.',
+  'rolling back': 'The new version failed. The old container is coming back.',
+} as const;
+
+function rolledBack({ last, latestVersion, reason }: Watched, nowMs: number): readonly string[] {
+  if (last === undefined) return [glued(ended(capital(reason)))];
+  const to = last.to || latestVersion || 'the new version';
+  const at = last.atMs === undefined ? 'Lately' : capital(when(last.atMs, nowMs));
+  const story = `${at}: ${to} was started. ${ended(capital(last.reason))} The old container is back.`;
+  const down = last.downtimeMs === undefined ? '' : `It was down for ${precise(last.downtimeMs)}. `;
+  return [glued(story), `${down}${capital(to)} is not tried again on its own; a newer version is.`];
+}
+
+function again({ retryAtMs }: Watched, nowMs: number): readonly string[] {
+  if (retryAtMs === undefined) return ['It is asked again on its own.'];
+  return [
+    retryAtMs <= nowMs ? 'It is asked again with the next check.' : `It is asked again in ${span(retryAtMs - nowMs)}.`,
+  ];
+}

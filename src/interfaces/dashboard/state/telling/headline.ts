@@ -1,0 +1,127 @@
+import type { Shown } from '../address.ts';
+import type { Fleet } from '../fleet/fleet.ts';
+import type { UnderWay } from '../fleet/under-way.ts';
+import { clock } from '../words/moments.ts';
+import { listed, plural } from '../words/sentences.ts';
+import type { Counts } from './count.ts';
+
+/** The answer to "is everything fine": a title with a sign, and a sentence whose parts are filters. */
+export type Headline = {
+  readonly tone: 'fine' | 'bad' | 'busy' | 'past';
+  readonly title: string;
+  readonly parts: readonly Part[];
+  /** For the tab of the browser. */
+  readonly tab: string;
+};
+
+export type Part = { readonly text: string; readonly show?: Shown; readonly tone?: 'ready' | 'wrong' | 'bad' };
+
+export type Situation = {
+  readonly nowMs: number;
+  /** When the data was read; undefined while it is live. */
+  readonly pastMs: number | undefined;
+};
+
+export function headlineOf(fleet: Fleet, counts: Counts, { pastMs }: Situation): Headline {
+  if (counts.all === 0)
+    return { tone: 'past', title: 'Nothing is watched yet', parts: [nothing], tab: 'Nothing is watched · Upkeep' };
+  if (fleet.isRunning() && fleet.inRun().length > 0 && pastMs === undefined) return busy(fleet);
+  const title = titleOf(counts, pastMs !== undefined);
+  const parts = news(counts);
+  const tone = counts.down.length > 0 ? 'bad' : pastMs === undefined ? 'fine' : 'past';
+  return {
+    tone,
+    title: pastMs === undefined ? title : `At ${clock(pastMs)}, ${uncapital(title, counts)}`,
+    parts: joined(parts, counts),
+    tab: `${tabOf(counts) || title} · Upkeep`,
+  };
+}
+
+const nothing: Part = { text: 'Upkeep runs and reaches the engine, but none of its containers is for it.' };
+
+function titleOf({ down, wrong, ready, running, all, unchecked }: Counts, isPast: boolean): string {
+  const be = (count: number) => (isPast ? (count === 1 ? 'was' : 'were') : count === 1 ? 'is' : 'are');
+  const shown = down.slice(0, mostNames);
+  const more = down.length - shown.length;
+  if (down.length > 0) return `${listed(more > 0 ? [...shown, `${more} more`] : shown)} ${be(down.length)} down`;
+  if (wrong + ready + unchecked === 0 && running === all)
+    return isPast ? 'Everything was up to date' : 'Everything is up to date';
+  if (running < all) return `${running} of ${plural(all, 'container')} ${be(running)} running`;
+  return all === 1 ? `The one container ${be(1)} running` : `All ${all} containers ${be(all)} running`;
+}
+
+const mostNames = 3;
+
+/** A name keeps its first letter. */
+function uncapital(title: string, { down }: Counts): string {
+  return down.length > 0 ? title : title.charAt(0).toLowerCase() + title.slice(1);
+}
+
+function news({ bad, interrupted, rolledBack, unknown, updatable, approval, unchecked }: Counts): readonly Part[] {
+  const be = (count: number) => (count === 1 ? 'is' : 'are');
+  const was = (count: number) => (count === 1 ? 'was' : 'were');
+  const all: readonly (readonly [number, Part])[] = [
+    [bad, { text: `${plural(bad, 'update')} failed`, show: 'wrong', tone: 'bad' }],
+    [
+      interrupted,
+      { text: `${plural(interrupted, 'update')} ${was(interrupted)} interrupted`, show: 'wrong', tone: 'wrong' },
+    ],
+    [
+      rolledBack,
+      { text: `${plural(rolledBack, 'update')} ${was(rolledBack)} rolled back`, show: 'wrong', tone: 'wrong' },
+    ],
+    [unknown, { text: `${unknown} could not be checked`, show: 'wrong', tone: 'wrong' }],
+    [
+      updatable.length,
+      { text: `${plural(updatable.length, 'update')} ${be(updatable.length)} ready`, show: 'ready', tone: 'ready' },
+    ],
+    [
+      approval,
+      { text: `${approval} ${approval === 1 ? 'waits' : 'wait'} for your approval`, show: 'ready', tone: 'ready' },
+    ],
+    [unchecked, { text: `${unchecked} ${unchecked === 1 ? 'has' : 'have'} not been checked yet`, show: 'unchecked' }],
+  ];
+  return all.flatMap(([count, part]) => (count > 0 ? [part] : []));
+}
+
+function joined(parts: readonly Part[], { all, running }: Counts): readonly Part[] {
+  if (parts.length === 0)
+    return [{ text: running === all ? `${plural(all, 'container')}, all running.` : 'No update is waiting.' }];
+  const glue = (place: number) => (place === 0 ? '' : place === parts.length - 1 ? ' and ' : ', ');
+  return [...parts.flatMap((part, place) => [{ text: glue(place) }, part]), { text: '.' }];
+}
+
+function tabOf({ wrong, ready }: Counts): string {
+  return [wrong > 0 ? `${wrong} to look at` : '', ready > 0 ? plural(ready, 'update') : ''].filter(Boolean).join(', ');
+}
+
+function busy(fleet: Fleet): Headline {
+  const names = fleet.inRun();
+  const ended = names.filter((name) => fleet.updateOf(name) === undefined).length;
+  const title = names.length === 1 ? `Updating ${names[0]}` : `Updating: ${ended} of ${names.length} done`;
+  const doing = names.flatMap((name) => {
+    const update = fleet.updateOf(name);
+    return update === undefined || update.phase === 'waiting' ? [] : [`${name} is ${doings[update.phase]}`];
+  });
+  const shown = doing.slice(0, mostNames);
+  const more = doing.length - shown.length;
+  const sentence = listed(more > 0 ? [...shown, `${more} more`] : shown);
+  const back = names.filter((name) => {
+    const one = fleet.named(name);
+    return fleet.updateOf(name) === undefined && one?.hold === 'failed';
+  }).length;
+  const parts: Part[] = sentence === '' ? [] : [{ text: `${sentence}. ` }];
+  if (back > 0) parts.push({ text: `${back} rolled back or failed`, show: 'wrong', tone: 'wrong' }, { text: '.' });
+  return { tone: 'busy', title, parts, tab: `${title} · Upkeep` };
+}
+
+const doings: Readonly<Record<UnderWay['phase'], string>> = {
+  waiting: 'waiting',
+  pulling: 'being pulled',
+  preparing: 'being created',
+  stopping: 'stopping',
+  starting: 'starting',
+  'checking health': 'proving its health',
+  committing: 'nearly done',
+  'rolling back': 'rolling back',
+};

@@ -1,0 +1,25 @@
+import type { Fleet } from '../fleet/fleet.ts';
+import type { UnderWay } from '../fleet/under-way.ts';
+
+/** Share of the run's work that is done, from 0 to 1: by phases, because nobody knows their length. */
+export function progressOf(fleet: Fleet): number {
+  const names = fleet.inRun();
+  const done = names.map((name) => shareOf(fleet.updateOf(name)));
+  return names.length === 0 ? 0 : done.reduce((sum, share) => sum + share, 0) / names.length;
+}
+
+function shareOf(update: UnderWay | undefined): number {
+  if (update === undefined) return 1;
+  return update.phase === 'pulling' ? (0.4 * (update.percent ?? 0)) / 100 : weights[update.phase];
+}
+
+const weights: Readonly<Record<UnderWay['phase'], number>> = {
+  waiting: 0,
+  pulling: 0.1,
+  preparing: 0.45,
+  stopping: 0.5,
+  starting: 0.6,
+  'checking health': 0.75,
+  committing: 0.95,
+  'rolling back': 0.9,
+};

@@ -1,0 +1,52 @@
+import type { UnderWay } from '../fleet/under-way.ts';
+import { isDown } from '../fleet/under-way.ts';
+import type { Watched } from '../documents/container.ts';
+import { when } from '../words/moments.ts';
+import { age, precise } from '../words/numbers.ts';
+import { tell, type Told } from './tell.ts';
+
+/** Everything of a row that changes with time and news. */
+export type RowContent = {
+  readonly told: Told;
+  /** Undefined unless an update is at work on it. */
+  readonly steps: Pick<UnderWay, 'phase' | 'percent' | 'failedIn'> | undefined;
+  readonly runs: { readonly state: string; readonly isBad: boolean; readonly since: string };
+  readonly checked: { readonly text: string; readonly title: string };
+};
+
+export function rowContent(one: Watched, update: UnderWay | undefined, nowMs: number): RowContent {
+  return {
+    told: tell(one, update, nowMs),
+    steps:
+      update === undefined || update.phase === 'waiting'
+        ? undefined
+        : { phase: update.phase, percent: update.percent, failedIn: update.failedIn },
+    runs: runsOf(one, nowMs),
+    checked: checkedOf(one, nowMs),
+  };
+}
+
+function runsOf({ status, health, startedAtMs }: Watched, nowMs: number): RowContent['runs'] {
+  if (status !== 'running') return { state: stateWords[status] ?? status, isBad: true, since: '' };
+  const since = startedAtMs === undefined ? '' : `, ${age(nowMs - startedAtMs)}`;
+  if (health === 'unhealthy') return { state: 'unhealthy', isBad: true, since };
+  return { state: health === 'none' || health === '' ? 'running' : health, isBad: false, since };
+}
+
+const stateWords: Readonly<Record<string, string>> = { exited: 'stopped', '': '–' };
+
+function checkedOf({ checkedAtMs }: Watched, nowMs: number): RowContent['checked'] {
+  if (checkedAtMs === undefined) return { text: '–', title: 'Not checked yet' };
+  return { text: age(nowMs - checkedAtMs), title: `Checked ${when(checkedAtMs, nowMs)}` };
+}
+
+/** `down 1.2 s` while it is, `was down 1.2 s` after that; undefined where it was not stopped. */
+export function downWords(
+  update: UnderWay,
+  nowMs: number,
+): { readonly text: string; readonly isDown: boolean } | undefined {
+  const { stoppedAtMs, downMs } = update;
+  if (stoppedAtMs !== undefined && isDown(update))
+    return { text: `down ${precise(Math.max(0, nowMs - stoppedAtMs))}`, isDown: true };
+  return downMs === undefined ? undefined : { text: `was down ${precise(downMs)}`, isDown: false };
+}

@@ -1,0 +1,47 @@
+import type { PastRun } from '../documents/history.ts';
+import type { Status } from '../documents/status.ts';
+import { when } from '../words/moments.ts';
+import { span } from '../words/numbers.ts';
+import { listed } from '../words/sentences.ts';
+
+/** `Last run today 04:02: 3 updated and 1 rolled back`; undefined before the first run. */
+export function lastRunWords(status: Status, newest: PastRun | undefined, nowMs: number): string | undefined {
+  const atMs = status.lastRunAtMs ?? newest?.atMs;
+  if (atMs === undefined) return undefined;
+  const { updated, failed, restarted } = newest ?? status.summary;
+  const rolledBack = newest?.rolledBack ?? 0;
+  const did = didWords({ updated, failed, restarted, rolledBack });
+  return `Last run ${when(atMs, nowMs)}: ${did.length === 0 ? 'nothing new' : listed(did)}`;
+}
+
+/** `2 updated`, `1 rolled back`, …: only those that there are. */
+export function didWords(run: {
+  readonly updated: number;
+  readonly failed: number;
+  readonly restarted: number;
+  readonly rolledBack: number;
+}): readonly string[] {
+  const { updated, failed, restarted, rolledBack } = run;
+  const counts = [
+    [updated, 'updated'],
+    [rolledBack, 'rolled back'],
+    [failed - rolledBack, 'failed'],
+    [restarted, 'restarted'],
+  ] as const;
+  return counts.flatMap(([count, word]) => (count > 0 ? [`${count} ${word}`] : []));
+}
+
+/** `Next run tomorrow 04:00, in 13 h.` */
+export function nextRunWords({ nextRunAtMs, scheduleOff }: Status, nowMs: number): string {
+  if (nextRunAtMs === undefined)
+    return scheduleOff === '' ? 'No run is scheduled.' : `No run is scheduled: ${scheduleOff}.`;
+  if (nextRunAtMs <= nowMs) return 'The next run is due.';
+  return `Next run ${when(nextRunAtMs, nowMs)}, in ${span(nextRunAtMs - nowMs)}.`;
+}
+
+export const triggerWords: Readonly<Record<string, string>> = {
+  schedule: 'by schedule',
+  http: 'by the API',
+  command: 'by command',
+  start: 'at the start',
+};

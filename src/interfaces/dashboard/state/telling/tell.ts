@@ -1,0 +1,174 @@
+import type { UnderWay } from '../fleet/under-way.ts';
+import type { Watched } from '../documents/container.ts';
+import { when } from '../words/moments.ts';
+import { dayMs, glued, precise, size, span } from '../words/numbers.ts';
+import { capital } from '../words/sentences.ts';
+
+/** The state of a container in the words of people. `group` decides counts and order. */
+export type Told = {
+  readonly tone: 'fine' | 'done' | 'ready' | 'held' | 'wrong' | 'bad';
+  readonly group: Group;
+  readonly icon: IconName;
+  readonly turning?: boolean;
+  readonly word: string;
+  readonly why?: string;
+  readonly aside?: string;
+  readonly action?: RowAction;
+};
+
+export const groups = ['wrong', 'ready', 'held', 'unchecked', 'fine'] as const;
+export type Group = (typeof groups)[number];
+
+export type RowAction = 'update' | 'check' | 'look';
+
+export type IconName =
+  | 'check'
+  | 'up'
+  | 'ask'
+  | 'back'
+  | 'fail'
+  | 'unknown'
+  | 'clock'
+  | 'pin'
+  | 'eye'
+  | 'skip'
+  | 'home'
+  | 'run';
+
+/** The one place that knows what a verdict, a hold or a phase is called. */
+export function tell(one: Watched, update: UnderWay | undefined, nowMs: number): Told {
+  if (update !== undefined) return tellUpdate(update);
+  if (one.unfinished !== undefined) return tellUnfinished(one, one.unfinished);
+  switch (one.verdict) {
+    case 'unknown':
+      if (one.hold === 'no-pull') return held('eye', 'No registry is asked');
+      return {
+        tone: 'wrong',
+        group: 'wrong',
+        icon: 'unknown',
+        word: 'Could not be checked',
+        why: sentence(one),
+        action: 'check',
+      };
+    case 'stale':
+      return one.hold === 'approval' ? approval(one, nowMs) : ready(one, nowMs);
+    case 'held':
+      return tellHeld(one, nowMs);
+    case 'pinned':
+      return held('pin', 'Pinned to a digest');
+    case 'local':
+      return held('home', 'Built here, no registry has it');
+    case 'fresh':
+      return tellFresh(one, nowMs);
+    case undefined:
+      return { tone: 'held', group: 'unchecked', icon: 'clock', word: 'Not checked yet' };
+  }
+}
+
+function tellUpdate({ phase }: UnderWay): Told {
+  switch (phase) {
+    case 'waiting':
+      return { tone: 'ready', group: 'ready', icon: 'clock', word: 'Waits for its turn' };
+    case 'rolling back':
+      return { tone: 'wrong', group: 'wrong', icon: 'run', turning: true, word: 'Rolling back' };
+    default:
+      return { tone: 'ready', group: 'ready', icon: 'run', turning: true, word: phaseWords[phase] };
+  }
+}
+
+export const phaseWords = {
+  waiting: 'Waiting',
+  pulling: 'Pulling',
+  preparing: 'Creating',
+  stopping: 'Stopping',
+  starting: 'Starting',
+  'checking health': 'Checking health',
+  committing: 'Finishing',
+  'rolling back': 'Rolling back',
+} as const;
+
+function tellUnfinished(one: Watched, state: NonNullable<Watched['unfinished']>): Told {
+  return state === 'in progress'
+    ? { tone: 'ready', group: 'ready', icon: 'run', turning: true, word: 'Being updated', why: sentence(one) }
+    : {
+        tone: 'wrong',
+        group: 'wrong',
+        icon: 'fail',
+        word: 'An update was interrupted',
+        why: sentence(one),
+        action: 'look',
+      };
+}
+
+function tellHeld(one: Watched, nowMs: number): Told {
+  switch (one.hold) {
+    case 'failed':
+      return tellFailed(one);
+    case 'interrupted':
+      return tellUnfinished(one, 'repair pending');
+    case 'approval':
+      return approval(one, nowMs);
+    case 'cooldown':
+      return held(
+        'clock',
+        one.eligibleAtMs === undefined ? 'Too young' : `Too young until ${when(one.eligibleAtMs, nowMs)}`,
+      );
+    case 'skipped':
+      return held('skip', `${one.latestVersion || 'This version'} is skipped`);
+    case 'monitor-only':
+      return held('eye', 'Monitored only');
+    case 'no-pull':
+      return held('eye', 'No registry is asked');
+    default:
+      return { ...held('clock', 'Held back'), why: sentence(one) };
+  }
+}
+
+function tellFailed(one: Watched): Told {
+  const { last, status } = one;
+  const isDown = status !== '' && status !== 'running';
+  if (last?.outcome === 'failed') {
+    const word = isDown ? 'Down: update failed' : 'Update failed';
+    return { tone: 'bad', group: 'wrong', icon: 'fail', word, why: glued(capital(last.reason)), action: 'look' };
+  }
+  const word = last?.from ? `Rolled back to ${last.from}` : 'Rolled back';
+  const why = last === undefined || last.reason === '' ? sentence(one) : glued(capital(last.reason));
+  return isDown
+    ? { tone: 'bad', group: 'wrong', icon: 'fail', word: 'Down after an update', why, action: 'look' }
+    : { tone: 'wrong', group: 'wrong', icon: 'back', word, why, action: 'look' };
+}
+
+function tellFresh({ last }: Watched, nowMs: number): Told {
+  const agoMs = last?.outcome === 'updated' && last.atMs !== undefined ? nowMs - last.atMs : Infinity;
+  if (last?.atMs === undefined || agoMs > dayMs)
+    return { tone: 'fine', group: 'fine', icon: 'check', word: 'Up to date' };
+  const isNew = agoMs < justNowMs;
+  const down = last.downtimeMs === undefined ? '' : `, down ${precise(last.downtimeMs)}`;
+  const word = `Updated ${isNew ? 'just now' : when(last.atMs, nowMs)}${down}`;
+  return { tone: isNew ? 'done' : 'fine', group: 'fine', icon: 'check', word };
+}
+
+const justNowMs = 600_000;
+
+function ready(one: Watched, nowMs: number): Told {
+  return { tone: 'ready', group: 'ready', icon: 'up', word: 'Update ready', ...asideOf(one, nowMs), action: 'update' };
+}
+
+function approval(one: Watched, nowMs: number): Told {
+  return { tone: 'ready', group: 'ready', icon: 'ask', word: 'Waits for your approval', ...asideOf(one, nowMs) };
+}
+
+function asideOf({ releasedAtMs, downloadBytes }: Watched, nowMs: number): Pick<Told, 'aside'> {
+  const age = releasedAtMs === undefined || releasedAtMs > nowMs ? '' : `out for ${span(nowMs - releasedAtMs)}`;
+  const bytes = downloadBytes === undefined ? '' : size(downloadBytes);
+  const aside = [age, bytes].filter(Boolean).join(', ');
+  return aside === '' ? {} : { aside };
+}
+
+function held(icon: IconName, word: string): Told {
+  return { tone: 'held', group: 'held', icon, word };
+}
+
+function sentence({ reason }: Watched): string {
+  return glued(capital(reason));
+}

@@ -1,0 +1,217 @@
+import { describe, expect, test } from 'vitest';
+import { readDetails } from '../documents/details.ts';
+import { readStatus } from '../documents/status.ts';
+import { createFleet } from '../fleet/fleet.ts';
+import { waiting } from '../fleet/under-way.ts';
+import { countFleet } from './count.ts';
+import { filterFor, factsOf } from './fits.ts';
+import { headlineOf } from './headline.ts';
+import { orderFleet } from './order.ts';
+import { startAddress } from '../address.ts';
+import { tell } from './tell.ts';
+import { pullReference, shortImage, versionsOf } from './versions.ts';
+
+const now = new Date(2026, 10, 20, 14, 52).getTime();
+const iso = (ms: number) => new Date(ms).toISOString();
+const plain = (text: string) => text.replaceAll('\u00A0', ' ');
+
+function one(entry: Record<string, unknown>) {
+  const [read] = readDetails({ containers: [{ name: 'web', image: 'nginx:1', status: 'running', ...entry }] });
+  if (read === undefined) throw new Error('there is no entry');
+  return read;
+}
+
+describe('tell()', () => {
+  test.each([
+    [{ verdict: 'fresh' }, 'fine', 'Up to date'],
+    [
+      { verdict: 'fresh', last: { outcome: 'updated', at: iso(now - 12_000), downtime_ms: 1180 } },
+      'fine',
+      'Updated just now, down 1.2 s',
+    ],
+    [
+      { verdict: 'fresh', last: { outcome: 'updated', at: iso(now - 10 * 3_600_000), downtime_ms: 1310 } },
+      'fine',
+      'Updated today 04:52, down 1.3 s',
+    ],
+    [{ verdict: 'stale' }, 'ready', 'Update ready'],
+    [
+      { verdict: 'held', hold: 'failed', last: { outcome: 'rolled_back', from: '1', to: '2', reason: 'it exited' } },
+      'wrong',
+      'Rolled back to 1',
+    ],
+    [{ verdict: 'held', hold: 'failed', last: { outcome: 'failed', reason: 'disk full' } }, 'wrong', 'Update failed'],
+    [
+      { verdict: 'held', hold: 'failed', status: 'exited', last: { outcome: 'failed', reason: 'disk full' } },
+      'wrong',
+      'Down: update failed',
+    ],
+    [
+      { verdict: 'held', hold: 'cooldown', eligible_at: iso(now + 18 * 3_600_000) },
+      'held',
+      'Too young until tomorrow 08:52',
+    ],
+    [{ verdict: 'held', hold: 'monitor-only' }, 'held', 'Monitored only'],
+    [{ verdict: 'held', hold: 'something new', reason: 'because' }, 'held', 'Held back'],
+    [{ verdict: 'pinned' }, 'held', 'Pinned to a digest'],
+    [{ verdict: 'local' }, 'held', 'Built here, no registry has it'],
+    [{ verdict: 'unknown', hold: 'rate-limited', reason: 'lscr.io limits' }, 'wrong', 'Could not be checked'],
+    [{}, 'unchecked', 'Not checked yet'],
+  ])('%j is in group %s: %s', (entry, group, word) => {
+    const told = tell(one(entry), undefined, now);
+    expect([told.group, plain(told.word)]).toEqual([group, word]);
+  });
+
+  test('nothing but a fresh container is green', () => {
+    for (const verdict of ['stale', 'held', 'pinned', 'local', 'unknown', undefined])
+      expect(['fine', 'done']).not.toContain(tell(one({ verdict }), undefined, now).tone);
+  });
+
+  test('an update under way comes before everything else', () => {
+    expect(tell(one({ verdict: 'unknown' }), waiting, now).word).toBe('Waits for its turn');
+  });
+
+  test('an interrupted update needs a look', () => {
+    const [read] = readDetails({ unfinished: [{ name: 'web', state: 'repair pending', reason: 'killed' }] });
+    expect(read && tell(read, undefined, now)).toMatchObject({
+      group: 'wrong',
+      word: 'An update was interrupted',
+      why: 'Killed',
+    });
+  });
+
+  test('age and size stand aside where they are known', () => {
+    const entry = { verdict: 'stale', released_at: iso(now - 50 * 3_600_000), download_bytes: 412e6 };
+    expect(plain(tell(one(entry), undefined, now).aside ?? '')).toBe('out for 2 d, 412 MB');
+    expect(tell(one({ verdict: 'stale' }), undefined, now).aside).toBeUndefined();
+  });
+});
+
+function fleetOf(entries: readonly Record<string, unknown>[], status = {}) {
+  const fleet = createFleet();
+  const containers = entries.map((entry, place) => ({
+    name: `c${place}`,
+    image: 'app:1',
+    status: 'running',
+    ...entry,
+  }));
+  fleet.take(readDetails({ containers }), readStatus(status), now);
+  return fleet;
+}
+
+describe('headlineOf()', () => {
+  const headline = (entries: readonly Record<string, unknown>[], pastMs?: number) => {
+    const fleet = fleetOf(entries);
+    return headlineOf(fleet, countFleet(fleet, now), { nowMs: now, pastMs });
+  };
+  const fresh = { verdict: 'fresh' };
+  const rolledBack = {
+    verdict: 'held',
+    hold: 'failed',
+    last: { outcome: 'rolled_back', from: '1', to: '2', reason: 'x' },
+  };
+
+  test.each([
+    [[fresh, fresh], 'Everything is up to date', '2 containers, all running.'],
+    [[fresh, { verdict: 'stale' }], 'All 2 containers are running', '1 update is ready.'],
+    [
+      [rolledBack, { verdict: 'unknown' }, { verdict: 'stale' }, { verdict: 'stale' }],
+      'All 4 containers are running',
+      '1 update was rolled back, 1 could not be checked and 2 updates are ready.',
+    ],
+    [[fresh, { ...fresh, status: 'exited' }], '1 of 2 containers is running', 'No update is waiting.'],
+    [
+      [{ ...rolledBack, status: 'exited', last: { outcome: 'failed', reason: 'x' } }, fresh],
+      'c0 is down',
+      '1 update failed.',
+    ],
+    [[{}, {}], 'All 2 containers are running', '2 have not been checked yet.'],
+    [[], 'Nothing is watched yet', 'Upkeep runs and reaches the engine, but none of its containers is for it.'],
+  ])('%j: %s, %s', (entries, title, lead) => {
+    const { title: said, parts } = headline(entries);
+    expect([said, parts.map(({ text }) => text).join('')]).toEqual([title, lead]);
+  });
+
+  test('what is past is told in the past, with its time', () => {
+    expect(headline([fresh, { verdict: 'stale' }], now)).toMatchObject({
+      tone: 'past',
+      title: 'At 14:52, all 2 containers were running',
+    });
+  });
+
+  test('a run tells how far it is, and what is going on', () => {
+    const fleet = fleetOf([{ verdict: 'stale' }, { verdict: 'stale' }]);
+    fleet.ask(['c0', 'c1']);
+    fleet.hear({ kind: 'phase_entered', data: { container: 'c0', phase: 'checking health' }, atMs: now }, now);
+    expect(headlineOf(fleet, countFleet(fleet, now), { nowMs: now, pastMs: undefined })).toMatchObject({
+      tone: 'busy',
+      title: 'Updating: 0 of 2 done',
+      parts: [{ text: 'c0 is proving its health. ' }],
+    });
+  });
+});
+
+describe('orderFleet()', () => {
+  const entries = [
+    { verdict: 'fresh', name: 'b10', project: 'x' },
+    { verdict: 'fresh', name: 'b2', project: 'x' },
+    { verdict: 'unknown', name: 'z', project: 'y' },
+  ];
+
+  test('by state: what needs a look first, names in the order of their numbers', () => {
+    expect(
+      orderFleet(fleetOf(entries), 'status', now).map(({ title, members }) => [title, members.map(({ name }) => name)]),
+    ).toEqual([
+      ['Needs a look', ['z']],
+      ['Up to date', ['b2', 'b10']],
+    ]);
+  });
+
+  test('by project: the one with the worst member first', () => {
+    expect(orderFleet(fleetOf(entries), 'project', now).map(({ title }) => title)).toEqual(['y', 'x']);
+  });
+});
+
+test('a filter wants every word, in any order, of name, image or project', () => {
+  const facts = factsOf(one({ name: 'immich-redis', project: 'photos' }), 'fine');
+  const fits = (q: string, show = startAddress.show) => filterFor({ ...startAddress, q, show }).fits(facts);
+  expect([
+    fits(''),
+    fits('REDIS immich'),
+    fits('photos nginx'),
+    fits('nope'),
+    fits('', 'ready'),
+    fits('', 'fine'),
+  ]).toEqual([true, true, true, false, false, true]);
+});
+
+test.each([
+  [{ verdict: 'stale', version: '1', latest_version: '2' }, '1', '2'],
+  [
+    {
+      verdict: 'stale',
+      version: '1',
+      latest_version: '1',
+      digest: 'sha256:aaaaaaaaaa',
+      latest_digest: 'sha256:bbbbbbbbbb',
+    },
+    '1',
+    '',
+  ],
+  [{ verdict: 'stale', digest: 'sha256:aaaaaaaaaa', latest_digest: 'sha256:bbbbbbbbbb' }, 'aaaaaaaa', 'bbbbbbbb'],
+  [{ verdict: 'fresh', digest: 'sha256:aaaaaaaaaa', latest_digest: 'sha256:aaaaaaaaaa' }, 'aaaaaaaa', ''],
+  [{}, '', ''],
+])('the versions of %j', (entry, from, to) => expect(versionsOf(one(entry))).toEqual({ from, to }));
+
+test('an image is shown without its registry, and pulled with it and by digest', () => {
+  expect(['ghcr.io/a/b:1', 'nginx:1', 'localhost:5000/x:1@sha256:abc', 'a/b'].map(shortImage)).toEqual([
+    'a/b:1',
+    'nginx:1',
+    'x:1',
+    'a/b',
+  ]);
+  expect(pullReference(one({ image: 'localhost:5000/x:1', digest: 'sha256:a', latest_digest: 'sha256:b' }))).toBe(
+    'localhost:5000/x@sha256:b',
+  );
+  expect(pullReference(one({ image: 'blog:local' }))).toBe('');
+});

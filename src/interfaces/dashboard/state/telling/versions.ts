@@ -1,0 +1,32 @@
+import type { Watched } from '../documents/container.ts';
+
+/** Old and new version as a row shows them; `to` is empty where there is nothing newer. */
+export function versionsOf(one: Watched): { readonly from: string; readonly to: string } {
+  const from = one.version || shortDigest(one.digest);
+  const to = one.latestVersion || (hasNewer(one) ? shortDigest(one.latestDigest) : '');
+  return { from, to: to === from ? '' : to };
+}
+
+/** Whether a newer image is known, held back or not. */
+export function hasNewer(one: Watched): boolean {
+  if (one.verdict !== 'stale' && one.verdict !== 'held') return false;
+  return one.latestVersion !== '' || (one.latestDigest !== '' && one.latestDigest !== one.digest);
+}
+
+/** Without algorithm, eight digits. */
+export function shortDigest(digest: string): string {
+  return digest.replace(/^[a-z0-9]+:/, '').slice(0, 8);
+}
+
+/** Without the registry's host and the digest; the drawer has all of it. */
+export function shortImage(image: string): string {
+  return image.replace(/@.*/, '').replace(/^[^/]*[.:][^/]*\//, '');
+}
+
+/** The image by digest, for `docker pull`; empty where no registry has it. */
+export function pullReference({ image, digest, latestDigest }: Watched): string {
+  const wanted = latestDigest || digest;
+  if (wanted === '') return '';
+  const repository = image.replace(/@.*/, '').replace(/:[^:/]*$/, '');
+  return `${repository}@${wanted}`;
+}

@@ -1,0 +1,39 @@
+/** Between a number and its unit no line may end. */
+const space = '\u00A0';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+export const dayMs = 24 * hourMs;
+
+/** `4 min`: a length of time to one unit. */
+export function span(ms: number): string {
+  if (ms < minuteMs) return `${Math.max(1, Math.round(ms / 1000))}${space}s`;
+  if (ms < hourMs) return `${Math.round(ms / minuteMs)}${space}min`;
+  if (ms < 2 * dayMs) return `${Math.round(ms / hourMs)}${space}h`;
+  return `${Math.round(ms / dayMs)}${space}d`;
+}
+
+/** The same, and never less than a minute: seconds would make every row differ at every look. */
+export function age(ms: number): string {
+  return span(Math.max(minuteMs, ms));
+}
+
+/** `640 ms`, `4.9 s`, `1 min 12 s`: a downtime or the time of a step. */
+export function precise(ms: number): string {
+  if (ms < 950) return `${Math.round(ms)}${space}ms`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)}${space}s`;
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)}${space}min ${seconds % 60}${space}s`;
+}
+
+/** `412 MB`: decimal units, as registries count. */
+export function size(bytes: number): string {
+  const megabytes = bytes / 1e6;
+  if (megabytes < 1) return `${Math.max(1, Math.round(bytes / 1000))}${space}kB`;
+  return megabytes < 1000 ? `${Math.round(megabytes)}${space}MB` : `${(megabytes / 1000).toFixed(1)}${space}GB`;
+}
+
+/** Keeps numbers and units of a sentence from elsewhere on one line. */
+export function glued(sentence: string): string {
+  return sentence.replaceAll(/(\d) (?=(?:s|ms|min|h|d|kB|MB|GB|%)(?![\p{L}\p{N}]))/gu, `$1${space}`);
+}

@@ -1,0 +1,25 @@
+/** `3 containers` */
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+/** `a, b and c` */
+export function listed(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+}
+
+export function capital(text: string): string {
+  const [first = ''] = text;
+  return first.toUpperCase() + text.slice(first.length);
+}
+
+/** A sentence inside of another one; names and abbreviations keep their first letter. */
+export function inner(text: string): string {
+  return /^[A-Z][a-z]* /.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
+}
+
+/** With the period that a reason comes without. */
+export function ended(sentence: string): string {
+  const text = sentence.trim();
+  return text === '' || /[.!?…]$/.test(text) ? text : `${text}.`;
+}

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { dayOf, when } from './moments.ts';
+import { glued, precise, size, span } from './numbers.ts';
+import { capital, ended, inner, listed, plural } from './sentences.ts';
+
+const plain = (text: string) => text.replaceAll('\u00A0', ' ');
+const hour = 3_600_000;
+
+describe('numbers', () => {
+  test.each([
+    [0, '1 s'],
+    [59_499, '59 s'],
+    [60_000, '1 min'],
+    [47 * hour, '47 h'],
+    [48 * hour, '2 d'],
+  ])('span(%d) is %s', (ms, words) => expect(plain(span(ms))).toBe(words));
+
+  test.each([
+    [0, '0 ms'],
+    [949, '949 ms'],
+    [1240, '1.2 s'],
+    [59_960, '1 min 0 s'],
+    [134_000, '2 min 14 s'],
+  ])('precise(%d) is %s', (ms, words) => expect(plain(precise(ms))).toBe(words));
+
+  test.each([
+    [1, '1 kB'],
+    [412_000_000, '412 MB'],
+    [1_500_000_000, '1.5 GB'],
+  ])('size(%d) is %s', (bytes, words) => expect(plain(size(bytes))).toBe(words));
+
+  test('no line ends between a number and its unit, and nothing else is changed', () => {
+    expect(glued('exited with code 1, 3 s after 10 min, 4 sheep, 2 d')).toBe(
+      'exited with code 1, 3\u00A0s after 10\u00A0min, 4 sheep, 2\u00A0d',
+    );
+  });
+});
+
+describe('moments', () => {
+  const now = new Date(2026, 10, 20, 14, 52).getTime();
+  test.each([
+    [new Date(2026, 10, 20, 4, 2), 'today 04:02'],
+    [new Date(2026, 10, 21, 0, 0), 'tomorrow 00:00'],
+    [new Date(2026, 10, 19, 23, 59), 'yesterday 23:59'],
+    [new Date(2026, 10, 14, 4, 0), 'Sat 14 Nov 04:00'],
+  ])('%s is %s', (date, words) => expect(when(date.getTime(), now)).toBe(words));
+
+  test('another year is said', () => expect(dayOf(new Date(2024, 0, 2).getTime(), now)).toBe('2 Jan 2024'));
+
+  test('the day after the clocks change is tomorrow', () => {
+    const before = new Date(2026, 2, 28, 12).getTime();
+    expect(dayOf(new Date(2026, 2, 29, 12).getTime(), before)).toBe('tomorrow');
+  });
+});
+
+describe('sentences', () => {
+  test('count, list and end', () => {
+    expect([plural(1, 'update'), plural(2, 'update')]).toEqual(['1 update', '2 updates']);
+    expect([listed([]), listed(['a']), listed(['a', 'b', 'c'])]).toEqual(['', 'a', 'a, b and c']);
+    expect([ended('it failed'), ended('why?'), ended('')]).toEqual(['it failed.', 'why?', '']);
+    expect([capital('\u{1F600}x'), capital('äpfel')]).toEqual(['\u{1F600}x', 'Äpfel']);
+    expect([inner('The registry'), inner('DNS failed')]).toEqual(['the registry', 'DNS failed']);
+  });
+});

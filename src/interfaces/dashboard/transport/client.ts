@@ -1,0 +1,62 @@
+import type { Tokens } from './tokens.ts';
+
+/** A reply of the API; `document` is undefined where there is none. */
+export type Reply =
+  | { readonly kind: 'ok'; readonly document: unknown }
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      readonly why: string;
+      readonly retryAfterMs: number | undefined;
+    }
+  | { readonly kind: 'away' };
+
+export type Ask = (path: string, options?: AskOptions) => Promise<Reply>;
+
+export type AskOptions = {
+  readonly method?: 'GET' | 'POST';
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+};
+
+/** Asks the API that serves this page, with the token in the header: a URL is logged by proxies. */
+export function createAsk(tokens: Tokens): Ask {
+  return async (path, { method = 'GET', timeoutMs = 30_000, signal } = {}) => {
+    const limit = AbortSignal.timeout(timeoutMs);
+    try {
+      const response = await fetch(path, {
+        method,
+        headers: { Authorization: `Bearer ${tokens.api()}` },
+        cache: 'no-store',
+        credentials: 'omit',
+        redirect: 'error',
+        signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+      });
+      const text = await response.text();
+      if (response.ok) return { kind: 'ok', document: text === '' ? undefined : JSON.parse(text) };
+      return {
+        kind: 'refused',
+        status: response.status,
+        why: errorIn(text) || `the answer was ${response.status}`,
+        retryAfterMs: retryAfter(response),
+      };
+    } catch {
+      return { kind: 'away' };
+    }
+  };
+}
+
+/** The error of a reply; a proxy's page has none. */
+function errorIn(text: string): string {
+  try {
+    const { error } = JSON.parse(text) as { readonly error?: unknown };
+    return typeof error === 'string' ? error : '';
+  } catch {
+    return '';
+  }
+}
+
+function retryAfter({ headers }: Response): number | undefined {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+  return Number.isFinite(seconds) ? seconds * 1000 : undefined;
+}

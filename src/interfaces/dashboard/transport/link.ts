@@ -1,0 +1,115 @@
+import type { LinkState } from '../state/link-state.ts';
+import { followEvents } from './stream.ts';
+import type { Tokens } from './tokens.ts';
+
+export type LinkParts = {
+  readonly tokens: Tokens;
+  /** Whether the group `events` is on. */
+  readonly hasEvents: boolean;
+  /** Reads everything anew. `refused`: nobody is signed in any more. */
+  readonly read: (signal: AbortSignal) => Promise<'ok' | 'away' | 'refused'>;
+  readonly onState: (state: LinkState, nextTryMs?: number) => void;
+  readonly onEvent: (text: string) => void;
+  readonly onRefused: () => void;
+};
+
+export type Link = {
+  /** Reads now instead of later. */
+  readonly tryNow: () => void;
+  readonly stop: () => void;
+};
+
+/**
+ * Keeps the page up to date until it is stopped: reads everything, then follows the events, or asks every 10 s where
+ * there are none. After a failure it waits 1, 2, 5, 10, then 30 s.
+ */
+export function startLink(parts: LinkParts): Link {
+  const stopped = new AbortController();
+  const { signal } = stopped;
+  let hurry = new AbortController();
+  let canFollow = parts.hasEvents;
+  let failures = 0;
+  void run();
+  return {
+    tryNow: () => hurry.abort(),
+    stop: () => {
+      stopped.abort();
+      hurry.abort();
+    },
+  };
+
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      const answer = await parts.read(signal);
+      if (signal.aborted) return;
+      if (answer === 'refused') return parts.onRefused();
+      if (answer === 'away') {
+        await fail('offline');
+        continue;
+      }
+      if (!canFollow) {
+        failures = 0;
+        parts.onState('polling');
+        await pause(pollMs);
+        continue;
+      }
+      await follow();
+    }
+  }
+
+  async function follow(): Promise<void> {
+    const over = new AbortController();
+    const openedAt = performance.now();
+    const refresh = setInterval(() => void readWhileLive(over), refreshMs);
+    const end = await followEvents({
+      tokens: parts.tokens,
+      signal: AbortSignal.any([signal, over.signal]),
+      onOpen: () => parts.onState('live'),
+      onEvent: parts.onEvent,
+    });
+    clearInterval(refresh);
+    if (signal.aborted) return;
+    if (end === 'refused') {
+      canFollow = false;
+      return parts.onState('polling');
+    }
+    if (performance.now() - openedAt > steadyMs) failures = 0;
+    await fail('reconnecting');
+  }
+
+  /** States of containers change without an event, too. */
+  async function readWhileLive(over: AbortController): Promise<void> {
+    if (document.hidden) return;
+    const answer = await parts.read(over.signal);
+    if (answer !== 'ok') over.abort();
+  }
+
+  async function fail(state: 'offline' | 'reconnecting'): Promise<void> {
+    const waitMs = waitsMs[Math.min(failures, waitsMs.length - 1)] ?? 30_000;
+    failures += 1;
+    parts.onState(state, waitMs);
+    await pause(waitMs);
+  }
+
+  /** Ends early when somebody is in a hurry. */
+  async function pause(ms: number): Promise<void> {
+    const { signal: inHurry } = hurry;
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        inHurry.removeEventListener('abort', end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      if (inHurry.aborted) end();
+      else inHurry.addEventListener('abort', end);
+    });
+    if (inHurry.aborted) hurry = new AbortController();
+  }
+}
+
+const waitsMs = [1000, 2000, 5000, 10_000, 30_000];
+const pollMs = 10_000;
+const refreshMs = 30_000;
+/** A stream that lasted so long is no failed attempt. */
+const steadyMs = 20_000;

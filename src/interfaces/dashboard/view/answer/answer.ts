@@ -1,0 +1,72 @@
+import { countFleet } from '../../state/telling/count.ts';
+import { type Headline, headlineOf, type Part } from '../../state/telling/headline.ts';
+import { lastRunWords, nextRunWords } from '../../state/telling/runs.ts';
+import { startAddress, writeAddress } from '../../state/address.ts';
+import { canUpdate, isLive, type PageContext } from '../context.ts';
+import { button } from '../parts/button.ts';
+import { icon } from '../parts/icon.ts';
+import { byId, type Child, fill, h, say } from '../parts/node.ts';
+import { repaint } from '../parts/repaint.ts';
+import { paintCounts } from './counts.ts';
+import { paintFleet } from './fleet-strip.ts';
+import { paintRunBar } from './run-bar.ts';
+
+/** The answer above the table: is everything fine, what is new, when was and is the next run. */
+export function paintAnswer(context: PageContext): void {
+  const { fleet } = context;
+  const nowMs = context.nowMs();
+  const counts = countFleet(fleet, nowMs);
+  const headline = headlineOf(fleet, counts, { nowMs, pastMs: isLive(context) ? undefined : context.readAtMs() });
+  const title = byId('verdict');
+  title.className = headline.tone === 'fine' ? '' : `is-${headline.tone}`;
+  const [first] = title.children;
+  if (first instanceof SVGElement && title.dataset['tone'] === headline.tone && title.lastElementChild !== null) {
+    say(title.lastElementChild, headline.title);
+  } else {
+    title.dataset['tone'] = headline.tone;
+    fill(title, icon(signs[headline.tone], headline.tone === 'busy' ? 'turning' : ''), h('span', {}, headline.title));
+  }
+  if (document.title !== headline.tab) document.title = headline.tab;
+  repaint(byId('lead'), headline.parts, () => headline.parts.map((part) => partNode(context, part)));
+  const last = lastRunWords(fleet.status(), context.runs()[0], nowMs);
+  const next = nextRunWords(fleet.status(), nowMs);
+  repaint(byId('runs'), [last, next], () => runNodes(last, next));
+  paintActions(context, counts.updatable);
+  paintFleet(counts);
+  paintCounts(context, counts);
+  paintRunBar(fleet);
+}
+
+const signs: Readonly<Record<Headline['tone'], string>> = { fine: 'check', bad: 'fail', busy: 'run', past: 'clock' };
+
+function partNode(context: PageContext, { text, show, tone }: Part): Child {
+  if (show === undefined) return text;
+  const href = writeAddress({ ...startAddress, show, group: context.address().group });
+  return h('a', { class: tone === undefined ? undefined : `is-${tone}`, href }, text);
+}
+
+function runNodes(last: string | undefined, next: string): readonly Child[] {
+  return [
+    last === undefined ? 'No run yet. ' : h('a', { href: '#/history' }, last),
+    last === undefined ? '' : '. ',
+    next,
+  ];
+}
+
+function paintActions(context: PageContext, updatable: readonly string[]): void {
+  const { fleet, act } = context;
+  const names = fleet.all().map(({ name }) => name);
+  const canCheck = isLive(context);
+  const may = canUpdate(context);
+  const hasCheck = context.isOn('check') && names.length > 0;
+  const hasUpdate = context.isOn('update') && updatable.length > 0;
+  repaint(byId('verdict-actions'), [hasCheck && canCheck, hasCheck, hasUpdate && updatable, may], () => [
+    hasCheck && button({ class: 'button', disabled: !canCheck }, () => act.check([]), 'Check now'),
+    hasUpdate &&
+      button(
+        { class: 'button primary', disabled: !may },
+        () => act.update(updatable),
+        `Update ${updatable.length === 1 ? updatable[0] : `all ${updatable.length}`}…`,
+      ),
+  ]);
+}

@@ -1,0 +1,49 @@
+import { linkWords } from '../../state/link-state.ts';
+import { clock } from '../../state/words/moments.ts';
+import { glued } from '../../state/words/numbers.ts';
+import { capital, ended } from '../../state/words/sentences.ts';
+import { isLive, type PageContext } from '../context.ts';
+import { button } from '../parts/button.ts';
+import { byId, h, say } from '../parts/node.ts';
+import { repaint } from '../parts/repaint.ts';
+
+/** The link's state in the top bar, and the banner where what is shown is past. */
+export function paintLink(
+  context: PageContext,
+  { awayWhy, hint }: { readonly awayWhy: string; readonly hint: string },
+): void {
+  const state = context.link();
+  const live = byId('live');
+  live.dataset['state'] = state;
+  live.title = hint;
+  say(live, glued(linkWords[state]));
+  document.body.classList.toggle('stale-data', !isLive(context));
+  const banner = byId('banner');
+  const error = context.engineError();
+  const isOffline = state === 'offline';
+  banner.hidden = !isOffline && error === undefined;
+  banner.classList.toggle('bad', !isOffline && error !== undefined);
+  const readAt = context.readAtMs();
+  repaint(banner, [isOffline, error, readAt, awayWhy], () => {
+    if (isOffline) {
+      const from =
+        readAt === 0
+          ? ''
+          : ` What you see is from ${clock(readAt)}. An update that was under way goes on without this page.`;
+      return [
+        h('span', {}, h('strong', {}, awayWhy), from),
+        button({ class: 'text-button' }, context.act.tryNow, 'Try now'),
+      ];
+    }
+    if (error === undefined) return [];
+    const words = ended(capital(error));
+    return [
+      h(
+        'span',
+        {},
+        h('strong', {}, words),
+        ' Nothing is checked or updated until it answers. Containers go on running.',
+      ),
+    ];
+  });
+}

@@ -1,0 +1,53 @@
+import { button } from '../parts/button.ts';
+import { byId, type Child, fill, h } from '../parts/node.ts';
+
+export type Confirmation = {
+  readonly title: string;
+  readonly body: readonly Child[];
+  /** Undefined: there is nothing to confirm. */
+  readonly action?: { readonly label: string; readonly tone: 'primary' | 'danger'; readonly run: () => void };
+};
+
+/** The one dialog that every change of a container goes through. Focus is on its title, so Enter alone starts nothing. */
+export function openConfirm(confirmation: Confirmation): void {
+  const dialog = byId('confirm', HTMLDialogElement);
+  paintConfirm(confirmation);
+  if (!dialog.open) dialog.showModal();
+  byId('confirm-title').focus();
+}
+
+/** Puts other content into the dialog that is open. */
+export function paintConfirm({ title, body, action }: Confirmation): void {
+  const dialog = byId('confirm', HTMLDialogElement);
+  const finish = (): void => {
+    dialog.close();
+    action?.run();
+  };
+  const known = document.getElementById('confirm-title');
+  const heading = known ?? h('h2', { id: 'confirm-title', tabindex: '-1' });
+  heading.textContent = title;
+  const cancel = button({ class: 'button' }, () => dialog.close(), action === undefined ? 'Close' : 'Cancel');
+  const main = h('div', { class: 'dialog-body' });
+  const hadFocus = document.activeElement === heading;
+  fill(
+    dialog,
+    main,
+    h(
+      'div',
+      { class: 'dialog-actions' },
+      cancel,
+      action && button({ class: `button ${action.tone}` }, finish, action.label),
+    ),
+  );
+  fill(main, heading, ...body);
+  if (hadFocus) heading.focus();
+}
+
+export function isConfirmOpen(): boolean {
+  return byId('confirm', HTMLDialogElement).open;
+}
+
+/** Whether the dialog with this title is still open. */
+export function isConfirming(title: string): boolean {
+  return byId('confirm', HTMLDialogElement).open && document.getElementById('confirm-title')?.textContent === title;
+}

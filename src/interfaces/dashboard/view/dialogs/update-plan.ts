@@ -1,0 +1,105 @@
+import type { PlannedStep } from '../../state/documents/plan.ts';
+import type { Watched } from '../../state/documents/container.ts';
+import { hasNewer } from '../../state/telling/versions.ts';
+import { glued, precise, size } from '../../state/words/numbers.ts';
+import { capital, listed, plural } from '../../state/words/sentences.ts';
+import type { PageContext } from '../context.ts';
+import { icon } from '../parts/icon.ts';
+import { type Child, h } from '../parts/node.ts';
+import { versionNodes } from '../parts/version.ts';
+
+/** The plan of an update as steps in their order, and the promise. */
+export function planNodes(context: PageContext, plan: readonly PlannedStep[]): readonly Child[] {
+  const updates = plan.filter(({ action }) => action === 'update');
+  const restarts = plan.filter(({ action }) => action === 'restart');
+  const skipped = plan.filter(({ action }) => action === 'skip');
+  const bytes = updates.reduce((sum, { name }) => sum + (context.fleet.named(name)?.downloadBytes ?? 0), 0);
+  return [
+    h(
+      'p',
+      { class: 'intro' },
+      `${updates.length === 1 ? 'It is' : 'One after the other, each is'} stopped for a few seconds, and then watched until it has proven itself.`,
+    ),
+    h(
+      'ol',
+      { class: 'plan' },
+      updates.length > 0 &&
+        step(
+          `Pull ${plural(updates.length, 'image')}`,
+          bytes === 0 ? [] : [`about ${size(bytes)}`],
+          'Everything keeps running meanwhile',
+        ),
+      updates.map((one) => step(one.name, versions(context, one), capital(how(context, one, updates)))),
+      restarts.map((one) => step(one.name, [h('span', { class: 'word is-held' }, 'restart')], restartWords(one))),
+    ),
+    skipped.length > 0 && leftOut(skipped),
+    h(
+      'p',
+      { class: 'promise' },
+      icon('back'),
+      h(
+        'span',
+        {},
+        'A new version that does not start or does not become healthy is rolled back: the old container is kept until then, and comes back.',
+      ),
+    ),
+  ];
+}
+
+/** In place of a plan in which nothing is to be done. */
+export function nothingNodes(plan: readonly PlannedStep[]): readonly Child[] {
+  const none = h('p', { class: 'intro' }, 'Nothing is to be done: no newer image may be applied now.');
+  return plan.length === 0 ? [none] : [none, leftOut(plan)];
+}
+
+function step(who: string, to: readonly Child[], how: string): HTMLElement {
+  return h(
+    'li',
+    {},
+    h('span', { class: 'who' }, who),
+    h('span', { class: 'to' }, ...to),
+    how !== '' && h('span', { class: 'how' }, how),
+  );
+}
+
+function versions({ fleet }: PageContext, { name, from, to }: PlannedStep): readonly Child[] {
+  const one = fleet.named(name);
+  if (one === undefined) return [from, to !== '' && ' → ', to];
+  const shown: Watched = { ...one, version: from || one.version, latestVersion: to || one.latestVersion };
+  return hasNewer(shown)
+    ? versionNodes(shown)
+    : [h('span', {}, from || '–'), to !== '' && to !== from && h('span', {}, `→ ${to}`)];
+}
+
+function how({ fleet }: PageContext, { name, dependsOn }: PlannedStep, updates: readonly PlannedStep[]): string {
+  const one = fleet.named(name);
+  const before = (dependsOn.length > 0 ? dependsOn : (one?.dependsOn ?? [])).filter((other) =>
+    updates.some((each) => each.name === other),
+  );
+  const watched = one?.settings.find((setting) => setting.name === 'health-window')?.value;
+  const last = one?.last?.downtimeMs;
+  return [
+    last === undefined ? '' : `down ${precise(last)} last time`,
+    watched === undefined ? '' : `watched for ${glued(watched.replaceAll(/(?<=\d)(?=[a-z])/g, ' '))}`,
+    before.length > 0 ? `after ${listed(before)}` : '',
+  ]
+    .filter(Boolean)
+    .join(', ');
+}
+
+function restartWords({ because, reason }: PlannedStep): string {
+  const why = reason || because;
+  return why === '' ? 'It depends on a container that is replaced' : capital(why);
+}
+
+function leftOut(skipped: readonly PlannedStep[]): HTMLElement {
+  const lines = skipped.map(({ name, reason }) =>
+    h('li', {}, h('b', {}, name), reason === '' ? ' stays as it is' : ` ${reason}`),
+  );
+  return h(
+    'details',
+    { class: 'left-out', open: skipped.length <= 3 },
+    h('summary', {}, `${plural(skipped.length, 'container')} left alone`),
+    h('ul', {}, lines),
+  );
+}

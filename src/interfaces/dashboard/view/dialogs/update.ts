@@ -1,0 +1,45 @@
+import { readPlan } from '../../state/documents/plan.ts';
+import { capital, ended } from '../../state/words/sentences.ts';
+import type { PageContext } from '../context.ts';
+import { h } from '../parts/node.ts';
+import { isConfirming, openConfirm, paintConfirm } from './confirm.ts';
+import { nothingNodes, planNodes } from './update-plan.ts';
+
+export type UpdateDialog = {
+  readonly names: readonly string[];
+  readonly kind: 'update' | 'retry';
+  /** The answer of the dry run, or why there is none. */
+  readonly ask: () => Promise<{ readonly document: unknown } | { readonly why: string }>;
+  readonly start: () => void;
+};
+
+/** Shows what an update would do, in order, before it is begun. */
+export async function confirmUpdate(context: PageContext, { names, kind, ask, start }: UpdateDialog): Promise<void> {
+  const title = titleOf(context, names, kind);
+  openConfirm({ title, body: [h('p', { class: 'intro' }, 'Working out the plan…')] });
+  const answer = await ask();
+  // Somebody has closed it, or opened another one.
+  if (!isConfirming(title)) return;
+  if ('why' in answer) return paintConfirm({ title, body: [h('p', { class: 'intro' }, ended(capital(answer.why)))] });
+  const plan = readPlan(answer.document);
+  if (plan === undefined) {
+    return paintConfirm({
+      title,
+      body: [
+        h('p', { class: 'intro' }, 'Upkeep did not answer with a plan. Look at the containers before you try again.'),
+      ],
+    });
+  }
+  const count = plan.filter(({ action }) => action === 'update').length;
+  if (plan.every(({ action }) => action === 'skip')) return paintConfirm({ title, body: nothingNodes(plan) });
+  const label = kind === 'retry' ? 'Try again' : count <= 1 ? 'Update' : `Update ${count}`;
+  return paintConfirm({ title, body: planNodes(context, plan), action: { label, tone: 'primary', run: start } });
+}
+
+function titleOf({ fleet }: PageContext, names: readonly string[], kind: 'update' | 'retry'): string {
+  const [first = ''] = names;
+  if (names.length !== 1) return `Update ${names.length} containers?`;
+  if (kind === 'update') return `Update ${first}?`;
+  const version = fleet.named(first)?.latestVersion ?? '';
+  return version === '' ? `Try the update of ${first} again?` : `Try ${version} of ${first} again?`;
+}

@@ -1,0 +1,36 @@
+import type { Watched } from '../../state/documents/container.ts';
+import type { Told } from '../../state/telling/tell.ts';
+import { hasNewer } from '../../state/telling/versions.ts';
+import { canUpdate, isLive, type PageContext } from '../context.ts';
+import { button } from '../parts/button.ts';
+import type { Child } from '../parts/node.ts';
+
+/** What can be done with a container now; what its group does not serve is not shown. */
+export function actionNodes(context: PageContext, one: Watched, told: Told): readonly Child[] {
+  const { act } = context;
+  const isOff = !canUpdate(context);
+  const canChange = context.isOn('update');
+  return [
+    canChange && hasNewer(one) && one.hold !== 'approval' && updateButton(),
+    context.isOn('check') &&
+      button({ class: 'button', disabled: !isLive(context) }, () => act.check([one.name]), 'Check'),
+    canChange &&
+      one.canRollBack &&
+      button({ class: 'button', disabled: isOff }, () => act.rollBack(one.name), rollBackWords(one)),
+  ];
+
+  function updateButton(): Child {
+    if (one.hold === 'failed') {
+      const again = `Try ${one.latestVersion || 'it'} again…`;
+      return button({ class: 'button', disabled: isOff }, () => act.update([one.name], 'retry'), again);
+    }
+    // What is held back stays so, whoever asks: its settings say it.
+    if (one.verdict !== 'stale') return undefined;
+    const look = told.tone === 'held' ? 'button' : 'button primary';
+    return button({ class: look, disabled: isOff }, () => act.update([one.name]), 'Update…');
+  }
+}
+
+function rollBackWords({ last }: Watched): string {
+  return last?.outcome === 'updated' && last.from !== '' ? `Roll back to ${last.from}…` : 'Roll back…';
+}

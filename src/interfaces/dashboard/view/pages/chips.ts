@@ -1,0 +1,16 @@
+import { button } from '../parts/button.ts';
+import { repaint } from '../parts/repaint.ts';
+
+/** Choices of which one is pressed. */
+export function chips<Kind extends string>(
+  node: Element,
+  choices: readonly (readonly [kind: Kind, label: string])[],
+  chosen: Kind,
+  choose: (kind: Kind) => void,
+): void {
+  repaint(node, [choices, chosen], () =>
+    choices.map(([kind, label]) =>
+      button({ class: 'chip', 'aria-pressed': String(kind === chosen) }, () => choose(kind), label),
+    ),
+  );
+}

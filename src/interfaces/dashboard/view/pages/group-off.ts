@@ -1,0 +1,23 @@
+import { icon } from '../parts/icon.ts';
+import { byId, fill, h } from '../parts/node.ts';
+
+/** In place of everything where the service does not serve its containers. */
+export function paintGroupOff(): void {
+  const title = byId('verdict');
+  title.className = 'is-past';
+  fill(title, icon('eye'), h('span', {}, 'Cannot show the containers'));
+  byId('lead').textContent = 'The group containers is not among the endpoints of this service.';
+  byId('tools').hidden = true;
+  byId('table').hidden = true;
+  byId('state').hidden = false;
+  fill(
+    byId('state'),
+    h('h2', {}, 'Add it where Upkeep is started'),
+    h('div', { class: 'code' }, h('code', {}, '--http-api-endpoints all')),
+    h(
+      'p',
+      { class: 'state-foot' },
+      'All groups, or at least dashboard, containers, metrics, history, config, check, update and events.',
+    ),
+  );
+}

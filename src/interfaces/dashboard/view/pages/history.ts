@@ -1,0 +1,154 @@
+import { startAddress, writeAddress } from '../../state/address.ts';
+import type { PastOutcome } from '../../state/documents/container.ts';
+import type { PastRun } from '../../state/documents/history.ts';
+import { triggerWords } from '../../state/telling/runs.ts';
+import { clock, dayOf, when } from '../../state/words/moments.ts';
+import { glued, precise } from '../../state/words/numbers.ts';
+import { capital, plural } from '../../state/words/sentences.ts';
+import type { PageContext } from '../context.ts';
+import { icon } from '../parts/icon.ts';
+import { byId, type Child, h } from '../parts/node.ts';
+import { outcomeLook } from '../parts/outcome.ts';
+import { repaint } from '../parts/repaint.ts';
+import { chips } from './chips.ts';
+
+const kinds = [
+  ['all', 'All runs'],
+  ['changed', 'With changes'],
+  ['failed', 'With failures'],
+] as const;
+
+let kind: (typeof kinds)[number][0] = 'all';
+/** Painted at once; the others when they are asked for. */
+const page = 100;
+let most = page;
+
+/** The tab of past runs. */
+export function paintHistory(context: PageContext): void {
+  chips(byId('history-filter'), kinds, kind, (chosen) => {
+    kind = chosen;
+    most = page;
+    paintHistory(context);
+  });
+  const runs = context.runs();
+  const fitting = runs.filter((run) => fits(run));
+  const shown = fitting.slice(0, most);
+  const nowMs = context.nowMs();
+  const isOn = context.isOn('history');
+  const { nextRunAtMs } = context.fleet.status();
+  repaint(
+    byId('runs-list'),
+    [
+      shown.map(({ runId, atMs }) => [runId, atMs]),
+      kind,
+      dayOf(nowMs, nowMs),
+      new Date(nowMs).getDate(),
+      isOn,
+      nextRunAtMs,
+    ],
+    () => [
+      ...shown.map((run, place) =>
+        runNode(run, { isSameDay: isSameDay(shown[place - 1], run), isOpen: run === runs[0], nowMs }),
+      ),
+      shown.length < fitting.length && moreButton(context, fitting.length - shown.length),
+      shown.length === 0 && noneNode(runs.length, isOn, nextRunAtMs, nowMs),
+    ],
+  );
+}
+
+function fits(run: PastRun): boolean {
+  if (kind === 'all') return true;
+  return kind === 'failed' ? run.failed > 0 : run.updated + run.failed + run.restarted > 0;
+}
+
+function isSameDay(before: PastRun | undefined, run: PastRun): boolean {
+  return before !== undefined && new Date(before.atMs).toDateString() === new Date(run.atMs).toDateString();
+}
+
+function moreButton(context: PageContext, count: number): Child {
+  const node = h('button', { type: 'button', class: 'button more-runs' }, `Show ${plural(count, 'older run')}`);
+  node.addEventListener('click', () => {
+    most = Infinity;
+    paintHistory(context);
+  });
+  return node;
+}
+
+function noneNode(all: number, isOn: boolean, nextRunAtMs: number | undefined, nowMs: number): Child {
+  if (!isOn) {
+    return h(
+      'div',
+      { class: 'state' },
+      h('h2', {}, 'The history is off'),
+      h(
+        'p',
+        {},
+        'The group history is not among the endpoints of this service. Add it to http-api-endpoints to see past runs here.',
+      ),
+    );
+  }
+  const first =
+    nextRunAtMs === undefined ? 'No run is scheduled.' : `The first one is due ${when(nextRunAtMs, nowMs)}.`;
+  return h(
+    'div',
+    { class: 'state' },
+    h('h2', {}, all === 0 ? 'No run yet' : 'No such run'),
+    h('p', {}, all === 0 ? first : 'None of the runs that are kept fits.'),
+  );
+}
+
+function runNode(
+  run: PastRun,
+  {
+    isSameDay: again,
+    isOpen,
+    nowMs,
+  }: { readonly isSameDay: boolean; readonly isOpen: boolean; readonly nowMs: number },
+): HTMLElement {
+  const isStill = run.containers.length === 0;
+  const summary = h(
+    isStill ? 'div' : 'summary',
+    { class: 'run-head' },
+    icon('next', 'turn'),
+    h('span', { class: `day${again ? ' again' : ''}` }, capital(dayOf(run.atMs, nowMs))),
+    h('span', { class: 'time' }, clock(run.atMs)),
+    h('span', { class: 'what' }, ...whatNodes(run)),
+    h('span', { class: 'by' }, triggerWords[run.trigger] ?? run.trigger),
+    h('span', { class: 'took' }, run.durationMs === undefined ? '' : precise(run.durationMs)),
+  );
+  if (isStill) return h('div', { class: 'run still' }, summary);
+  const rows = run.containers.map((outcome) => outcomeRow(outcome));
+  const hidden = run.updated + run.failed + run.restarted + run.skipped - run.containers.length;
+  const more = hidden > 0 && h('p', { class: 'why' }, `${hidden} more are not kept here.`);
+  return h('details', { class: 'run', open: isOpen }, summary, h('div', { class: 'run-rows' }, rows, more));
+}
+
+function whatNodes(run: PastRun): readonly Child[] {
+  const { updated, rolledBack, failed, restarted, skipped, scanned } = run;
+  const parts = [
+    part(updated, 'done', 'updated'),
+    part(rolledBack, 'wrong', 'rolled back'),
+    part(failed - rolledBack, 'bad', 'failed'),
+    part(restarted, 'held', 'restarted'),
+    part(skipped, 'held', 'not updated'),
+  ];
+  return parts.some((one) => one !== undefined) ? parts : [`Nothing new in ${plural(scanned, 'container')}`];
+}
+
+function part(count: number, tone: string, word: string): Child {
+  return count > 0 ? h('span', { class: `word is-${tone}` }, `${count} ${word}`) : undefined;
+}
+
+function outcomeRow({ name, outcome, from, to, reason, downtimeMs }: PastOutcome): HTMLElement {
+  const [sign, tone, word] = outcomeLook[outcome];
+  const version = to === '' || from === to ? from : `${from || '?'} → ${to}`;
+  return h(
+    'div',
+    { class: `run-row is-${tone}` },
+    h('span', { class: 'c-mark' }, icon(sign)),
+    h('a', { href: writeAddress({ ...startAddress, open: name }) }, name),
+    h('span', { class: 'ver' }, version),
+    h('span', { class: 'why' }, reason === '' ? word : glued(`${word}: ${reason}`)),
+    h('span', { class: 'down' }, downtimeMs === undefined ? '' : `down ${precise(downtimeMs)}`),
+  );
+}

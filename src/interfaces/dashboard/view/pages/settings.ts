@@ -1,0 +1,90 @@
+import type { ShownOption } from '../../state/documents/configuration.ts';
+import type { PageContext } from '../context.ts';
+import { byId, type Child, h } from '../parts/node.ts';
+import { repaint } from '../parts/repaint.ts';
+import { chips } from './chips.ts';
+
+let kind: 'given' | 'all' = 'given';
+
+/** Groups of the API, and what the page shows with them. */
+const groups = [
+  ['containers', 'The containers of this page'],
+  ['metrics', 'Last and next run, and the run under way'],
+  ['history', 'Past runs'],
+  ['config', 'The options above'],
+  ['events', 'Live updates; without it this page asks every 10 s'],
+  ['check', 'The button Check'],
+  ['update', 'The buttons Update, Try again and Roll back'],
+] as const;
+
+/** The tab of the settings: what is in force, where it came from, and what this page is served. */
+export function paintSettings(context: PageContext): void {
+  const options = context.options();
+  const given = options.filter(isGiven);
+  const choices = [
+    ['given', `Set by you ${given.length}`],
+    ['all', `All ${options.length}`],
+  ] as const;
+  const isOn = context.isOn('config');
+  byId('settings-filter').hidden = !isOn;
+  chips(byId('settings-filter'), choices, kind, (chosen) => {
+    kind = chosen;
+    paintSettings(context);
+  });
+  const shown = kind === 'given' ? given : options;
+  const table = byId('options', HTMLTableElement);
+  table.hidden = !isOn || shown.length === 0;
+  table.classList.toggle(
+    'without-meaning',
+    options.every(({ meaning }) => meaning === ''),
+  );
+  const [body] = table.tBodies;
+  if (body !== undefined) repaint(body, shown, () => shown.map(optionRow));
+  repaint(byId('settings-state'), [isOn, shown.length], () => stateNodes(isOn, shown.length));
+  const served = groups.map(([name]) => context.isOn(name));
+  repaint(byId('groups'), served, () => groups.map(([name, meaning]) => groupRow(name, meaning, context.isOn(name))));
+}
+
+function isGiven({ source }: ShownOption): boolean {
+  return source !== 'default';
+}
+
+function optionRow(option: ShownOption): HTMLElement {
+  const { name, value, source, meaning } = option;
+  return h(
+    'tr',
+    { class: isGiven(option) && 'given' },
+    h('td', { class: 'name' }, name),
+    h('td', { class: 'meaning' }, meaning),
+    h('td', { class: 'value mono' }, value === '' ? '–' : value),
+    h('td', { class: 'from' }, isGiven(option) ? h('code', {}, source) : 'default'),
+  );
+}
+
+function stateNodes(isOn: boolean, count: number): readonly Child[] {
+  if (!isOn)
+    return [
+      h('h2', {}, 'The options are not shown'),
+      h(
+        'p',
+        {},
+        'The group config is not among the endpoints of this service. Add it to http-api-endpoints to see the options here.',
+      ),
+    ];
+  return count > 0
+    ? []
+    : [h('h2', {}, 'Everything is as it comes'), h('p', {}, 'No option was given: all have their default.')];
+}
+
+function groupRow(name: string, meaning: string, isOn: boolean): Child {
+  const state = isOn ? 'on' : 'off';
+  const remedy = isOn ? '' : `Add ${name} to http-api-endpoints`;
+  return h(
+    'tr',
+    { class: isOn && 'given' },
+    h('td', { class: 'name' }, name),
+    h('td', { class: 'meaning' }, meaning),
+    h('td', { class: 'value' }, state),
+    h('td', { class: 'from' }, remedy),
+  );
+}

@@ -1,0 +1,43 @@
+import { byId } from '../parts/node.ts';
+
+export type SignInParts = {
+  /** Resolves to why it was refused; empty: it was not. */
+  readonly signIn: (api: string, events: string) => Promise<string>;
+};
+
+/** The form that stands before everything until a token is accepted. */
+export function startSignIn({ signIn }: SignInParts): void {
+  const form = byId('signin-form', HTMLFormElement);
+  const token = byId('token', HTMLInputElement);
+  const events = byId('events-token', HTMLInputElement);
+  const send = byId('signin-button', HTMLButtonElement);
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    void submit();
+  });
+
+  async function submit(): Promise<void> {
+    send.disabled = true;
+    const why = await signIn(token.value.trim(), events.value.trim());
+    send.disabled = false;
+    byId('signin-error').textContent = why;
+    if (why === '') {
+      token.removeAttribute('aria-invalid');
+      form.reset();
+      return;
+    }
+    token.setAttribute('aria-invalid', 'true');
+    token.select();
+  }
+}
+
+/** Shows or hides the form; the page behind it cannot be reached while it is shown. */
+export function showSignIn(isShown: boolean, why = ''): void {
+  byId('signin').hidden = !isShown;
+  for (const id of ['top', 'main', 'skip']) byId(id).inert = isShown;
+  byId('banner').hidden = true;
+  if (!isShown) return;
+  document.title = 'Sign in · Upkeep';
+  byId('signin-error').textContent = why;
+  byId('token').focus();
+}

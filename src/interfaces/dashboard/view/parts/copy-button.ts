@@ -1,0 +1,41 @@
+import { button } from './button.ts';
+import { icon } from './icon.ts';
+import { fill } from './node.ts';
+
+/** Copies a text; shows a check mark when it is done. */
+export function copyButton(text: string, what: string): HTMLButtonElement {
+  const node = button(
+    { class: 'copy', 'aria-label': `Copy ${what}`, title: `Copy ${what}` },
+    () => void copy(),
+    icon('copy'),
+  );
+  return node;
+
+  async function copy(): Promise<void> {
+    if (!(await written(text))) return;
+    node.classList.add('did');
+    fill(node, icon('check'));
+    setTimeout(() => {
+      node.classList.remove('did');
+      fill(node, icon('copy'));
+    }, 1500);
+  }
+}
+
+/** Browsers have no clipboard over plain HTTP, but from this machine: https://w3c.github.io/clipboard-apis/ */
+async function written(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = document.createElement('textarea');
+    area.className = 'sr';
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    // The only other way.
+    const isDone = document.execCommand('copy');
+    area.remove();
+    return isDone;
+  }
+}

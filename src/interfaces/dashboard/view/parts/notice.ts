@@ -1,0 +1,19 @@
+import { button } from './button.ts';
+import { byId, fill } from './node.ts';
+
+const plainMs = 4000;
+const withActionMs = 8000;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** A line that goes by itself, for what no row says. */
+export function notice(text: string, action?: { readonly label: string; readonly run: () => void }): void {
+  clearTimeout(timer);
+  const node = byId('notice');
+  fill(node, text, action && button({ class: 'text-button' }, action.run, action.label));
+  timer = setTimeout(() => fill(node), action === undefined ? plainMs : withActionMs);
+}
+
+/** For screen readers alone: begin and end of an update. */
+export function announce(text: string): void {
+  byId('announcer').textContent = text;
+}

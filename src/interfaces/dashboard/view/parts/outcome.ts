@@ -1,0 +1,13 @@
+import type { OutcomeKind } from '../../state/documents/container.ts';
+
+/** Sign, tone and word of an outcome. */
+export const outcomeLook: Readonly<Record<OutcomeKind, readonly [sign: string, tone: string, word: string]>> = {
+  updated: ['check', 'done', 'Updated'],
+  rolled_back: ['back', 'wrong', 'Rolled back'],
+  failed: ['fail', 'bad', 'Failed'],
+  restarted: ['run', 'held', 'Restarted'],
+  skipped: ['clock', 'held', 'Held back'],
+  deferred: ['clock', 'held', 'Deferred'],
+  unknown: ['unknown', 'wrong', 'Could not be checked'],
+  fresh: ['check', 'fine', 'Up to date'],
+};

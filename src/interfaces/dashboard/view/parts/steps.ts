@@ -1,0 +1,64 @@
+import type { UnderWay } from '../../state/fleet/under-way.ts';
+import { phaseWords } from '../../state/telling/tell.ts';
+import { precise } from '../../state/words/numbers.ts';
+import { h } from './node.ts';
+
+const stepNames = [
+  ['pulling', 'pull'],
+  ['preparing', 'create'],
+  ['stopping', 'stop'],
+  ['starting', 'start'],
+  ['checking health', 'health'],
+] as const;
+
+export type StepsShown = Pick<UnderWay, 'phase' | 'percent' | 'failedIn'>;
+
+/** The five steps of an update as bars; with the time of each where it is over. */
+export function steps(
+  { phase, percent = 0, failedIn }: StepsShown,
+  timesMs?: Readonly<Record<string, number>>,
+): HTMLOListElement {
+  const isBack = phase === 'rolling back';
+  const at =
+    phase === 'committing' ? stepNames.length : stepNames.findIndex(([key]) => key === (isBack ? failedIn : phase));
+  const backMs = isBack ? timesMs?.['rolling_back'] : undefined;
+  const pulled = phase === 'pulling' ? ` ${percent} %` : '';
+  const label = isBack
+    ? 'Rolling back'
+    : `Step ${Math.min(at + 1, stepNames.length)} of ${stepNames.length}: ${phaseWords[phase]}${pulled}`;
+  const items = stepNames.map(([key, word], place) => {
+    const isNow = place === at && !isBack && timesMs === undefined;
+    const isPull = isNow && key === 'pulling';
+    const ms = timesMs?.[key.replace(' ', '_')];
+    const kind = place < at ? 'done' : isBack && place === at ? 'bad' : isNow ? `now${isPull ? ' part' : ''}` : '';
+    return h(
+      'li',
+      { class: kind },
+      isPull && scaled(percent),
+      h('span', {}, isPull ? `${word} ${percent}\u00A0%` : word),
+      ms !== undefined && h('span', { class: 'ms' }, precise(ms)),
+    );
+  });
+  if (backMs !== undefined)
+    items.push(h('li', { class: 'done' }, h('span', {}, 'back'), h('span', { class: 'ms' }, precise(backMs))));
+  return h(
+    'ol',
+    { class: `steps${isBack ? ' back' : ''}${backMs === undefined ? '' : ' six'}`, 'aria-label': label },
+    items,
+  );
+}
+
+/** Moves the bar of a pull that is shown already; false where there is none. */
+export function movePull(row: Element, percent: number): boolean {
+  const part = row.querySelector('.steps .part');
+  if (!(part?.firstElementChild instanceof HTMLElement) || part.lastElementChild === null) return false;
+  part.firstElementChild.style.transform = `scaleX(${percent / 100})`;
+  part.lastElementChild.textContent = `pull ${percent}\u00A0%`;
+  return true;
+}
+
+function scaled(percent: number): HTMLElement {
+  const bar = h('i');
+  bar.style.transform = `scaleX(${percent / 100})`;
+  return bar;
+}

@@ -1,0 +1,33 @@
+import { byId, h } from '../parts/node.ts';
+import { repaint } from '../parts/repaint.ts';
+
+const columns = [
+  ['pick', 'Selected'],
+  ['mark', 'Sign'],
+  ['name', 'Container'],
+  ['engine', 'Engine'],
+  ['image', 'Image'],
+  ['version', 'Version'],
+  ['status', 'Update'],
+  ['state', 'Runs'],
+  ['checked', 'Checked'],
+  ['act', 'Action'],
+] as const;
+
+export const columnNames: readonly string[] = columns.map(([name]) => name);
+
+/** Those that a sighted person needs no word for. */
+const silent: readonly string[] = ['pick', 'mark', 'act'];
+
+/** The head of the table; roles are said aloud, because a grid display drops them. */
+export function paintHead(): void {
+  repaint(byId('head-row'), 'head', () =>
+    columns.map(([name, label]) =>
+      h(
+        'th',
+        { class: `c-${name}`, scope: 'col', role: 'columnheader' },
+        silent.includes(name) ? h('span', { class: 'sr' }, label) : label,
+      ),
+    ),
+  );
+}

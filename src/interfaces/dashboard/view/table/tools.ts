@@ -1,0 +1,24 @@
+import type { PageContext } from '../context.ts';
+import { byId, h } from '../parts/node.ts';
+import { repaint } from '../parts/repaint.ts';
+
+/** Puts the address into the controls over the table. */
+export function paintTools(context: PageContext): void {
+  const { q, group, engine } = context.address();
+  const search = byId('search', HTMLInputElement);
+  if (document.activeElement !== search && search.value !== q) search.value = q;
+  byId('group-by', HTMLSelectElement).value = group;
+  byId('engine-filter', HTMLSelectElement).value = engine;
+}
+
+/** The choice of an engine, where there are several. */
+export function paintEngines(context: PageContext): void {
+  const engines = [...new Set(context.fleet.all().map(({ engine }) => engine))].filter((name) => name !== '').sort();
+  const select = byId('engine-filter', HTMLSelectElement);
+  select.hidden = engines.length < 2;
+  repaint(select, engines, () => [
+    h('option', { value: '' }, 'All engines'),
+    ...engines.map((name) => h('option', { value: name }, name)),
+  ]);
+  select.value = context.address().engine;
+}

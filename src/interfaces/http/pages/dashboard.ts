@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { HttpError } from '../replies/errors.ts';
+import type { HttpParts } from '../service/parts.ts';
+import { defineRoute, type Route } from '../service/route.ts';
+
+/**
+ * `GET /` and its files: the page for people. The files hold no data, so nobody is asked for a token; the page
+ * itself asks the API, with the token that its user gives.
+ */
+export function dashboardRoutes({ settings, dashboardFolder }: HttpParts): readonly Route[] {
+  const files = new Map<string, File>();
+  const fileNamed = (name: string): File | undefined => {
+    const type = types.get(name);
+    if (type === undefined) return undefined;
+    const file = files.get(name) ?? readFile(join(dashboardFolder, name), type, settings.groups);
+    files.set(name, file);
+    return file;
+  };
+  const shared = { group: 'dashboard', access: 'open', describedAs: [], query: {} } as const;
+  const replies = { 200: { description: 'The file' }, 304: { description: 'The file that the client has' } };
+  return [
+    defineRoute({
+      ...shared,
+      path: '/',
+      summary: 'The dashboard',
+      description: 'The page for people.',
+      replies,
+      answer: ({ request }, reply) => send(fileNamed('index.html'), request, reply),
+    }),
+    defineRoute({
+      ...shared,
+      path: '/dashboard/*',
+      summary: 'Files of the dashboard',
+      description: 'Script, style and icon of the page for people.',
+      replies,
+      answer: ({ request }, reply) => {
+        const { '*': name = '' } = request.params as Readonly<Record<string, string>>;
+        return send(name === 'index.html' ? undefined : fileNamed(name), request, reply);
+      },
+    }),
+  ];
+}
+
+type File = { readonly type: string; readonly body: Buffer; readonly tag: string };
+
+const types: ReadonlyMap<string, string> = new Map([
+  ['index.html', 'text/html; charset=utf-8'],
+  ['page.js', 'text/javascript; charset=utf-8'],
+  ['page.css', 'text/css; charset=utf-8'],
+  ['icon.svg', 'image/svg+xml'],
+]);
+
+/** The document names the groups that are on, so that the page asks for no other. */
+function readFile(path: string, type: string, groups: readonly string[]): File {
+  const text = readFileSync(path, 'utf8').replace('name="upkeep-groups" content=""', () => {
+    return `name="upkeep-groups" content="${groups.join(' ')}"`;
+  });
+  const body = Buffer.from(text);
+  return { type, body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
+}
+
+function send(file: File | undefined, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  if (file === undefined) throw new HttpError(404, 'not found');
+  void reply.headers({ 'Content-Security-Policy': policy, 'Cache-Control': 'no-cache', ETag: file.tag });
+  // https://www.rfc-editor.org/rfc/rfc9110#name-if-none-match
+  if (request.headers['if-none-match'] === file.tag) return reply.code(304).send();
+  return reply.header('Content-Type', file.type).send(file.body);
+}
+
+/** Everything from here, and no markup from strings: https://w3c.github.io/trusted-types/dist/spec/ */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ');

@@ -1,0 +1,70 @@
+import { holds } from '../../../domain/check/hold.ts';
+import { choice, integer, type JsonSchema, map, object, text, time } from './schemas.ts';
+
+type Fields = Readonly<Record<string, JsonSchema>>;
+
+/** The version that runs and the newer one; all may be absent. */
+export const versionFields: Fields = {
+  version: text(
+    'Version of its image: its label org.opencontainers.image.version, else a tag that looks like a version, else the beginning of the digest',
+  ),
+  latest_version: text('Version of the newer image, likewise; absent where there is none'),
+  change: choice(
+    ['major', 'minor', 'patch', 'build'],
+    'Size of the step; build: the same version in a newer image; absent where the versions cannot be compared',
+  ),
+  released_at: time('When the newer image was built'),
+  download_bytes: integer(
+    'Compressed size of all layers of the newer image, those that the engine has included; absent where the engine has the image',
+  ),
+  source_url: text('Where the newer image says its sources or home page are; http or https'),
+};
+
+/** Why something waits or is not known; all may be absent. */
+export const holdFields: Fields = {
+  hold: choice(
+    holds,
+    'Kind of reason. Of held: failed (this version was taken back here), cooldown, monitor-only. Of unknown: no-pull, rate-limited, unreachable, unauthorised, not-found, other',
+  ),
+  eligible_at: time('Held until then'),
+  retry_at: time('Unknown, and the registry may be asked again then'),
+};
+
+export const outcomeKinds = [
+  'updated',
+  'fresh',
+  'failed',
+  'rolled_back',
+  'restarted',
+  'skipped',
+  'deferred',
+  'unknown',
+] as const;
+
+/** What more is known of an outcome; all may be absent. */
+export const outcomeFields: Fields = {
+  downtime_ms: integer(
+    'How long it was down: from the moment its process was told to end, or had ended, to the next start; absent when none was stopped',
+  ),
+  stopping_ms: integer('The part of that in which its process was ending; absent when that is not known'),
+  down_ms: integer('The rest of it, in which there was no process; absent when that is not known'),
+  phases_ms: map(integer('How long this phase of the update took; absent when nothing was begun')),
+  log: text('The last log lines of a new version that failed, without what is known to be secret'),
+  from: text('Version before the update, when known'),
+  to: text('Version after it, or the one that was to come, when known'),
+};
+
+/** What became of a container in an update. */
+export const outcomeSchema = object(
+  {
+    name: text('Name of the container'),
+    image: text('The image reference it runs'),
+    outcome: choice(outcomeKinds, 'What became of it'),
+    reason: text('Why; empty when there is nothing to explain'),
+    old_image_id: text('Image before the update'),
+    new_image_id: text('Image after it'),
+    old_digest: text('Registry digest before the update, when known'),
+    new_digest: text('Registry digest after it, when known'),
+  },
+  outcomeFields,
+);

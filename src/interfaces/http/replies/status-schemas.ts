@@ -1,0 +1,40 @@
+import { array, choice, integer, object, text, time, truth } from './schemas.ts';
+
+const phases = [
+  'waiting',
+  'pulling',
+  'preparing',
+  'stopping',
+  'starting',
+  'checking health',
+  'committing',
+  'rolling back',
+] as const;
+
+/** The update under way. */
+export const runSchema = object({
+  run_id: text('Under which the run is found in history and events'),
+  trigger: choice(['command', 'schedule', 'start', 'http'], 'What began it'),
+  started_at: time('When it began'),
+  containers: array(
+    object(
+      { name: text('Name of a container whose update has begun'), phase: choice(phases, 'What is done to it now') },
+      { percent: integer('How much of its image has been pulled, from 0 to 100') },
+    ),
+  ),
+});
+
+/** Containers that are not watched, by reason. */
+export const unwatchedSchema = object({
+  reason: text('Kind of reason'),
+  count: integer('How many containers'),
+  remedy: text('How they would be watched'),
+});
+
+export const engineSchema = object(
+  {
+    name: text('Name of the engine'),
+    reachable: truth('Whether it answers, and tells of changes'),
+  },
+  { error: text('Why it does not') },
+);

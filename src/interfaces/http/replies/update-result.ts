@@ -1,0 +1,54 @@
+import { formatDuration } from '../../../domain/text/duration.ts';
+import { type Session, summarise } from '../../../domain/run/session.ts';
+import { outcomeEntry } from '../../json/entries.ts';
+import { outcomeSchema } from './container-schemas.ts';
+import { array, choice, integer, object, stamped, summarySchema, text, truth } from './schemas.ts';
+
+/** The reply to one that goes on in the background. */
+export const acceptedSchema = stamped({
+  status: choice(['accepted'], 'Always "accepted"'),
+  run_id: text('Under which the run is found in history and events'),
+});
+
+const resultFields = {
+  summary: summarySchema,
+  timing: object({
+    duration_ms: integer('How long the update took, in milliseconds'),
+    duration: text('The same for people'),
+  }),
+  run_id: text('Under which the run is found in history and events'),
+  containers: array(outcomeSchema),
+};
+
+export const resultSchema = stamped(resultFields);
+
+const plannedSchema = object(
+  {
+    name: text('Name of the container'),
+    image: text('Image reference with tag'),
+    action: choice(['update', 'restart', 'skip'], 'What an update would do with it'),
+    because: text('Why, in a few words'),
+    depends_on: array(text('Name of a container that comes first')),
+    reason: text('What the check found, or why it stays as it is'),
+  },
+  { from: text('Version that runs, when known'), to: text('Version after the update, when known') },
+);
+
+/** Either all fields of the result, or those of the plan: the format of the description knows no alternatives. */
+export const resultOrPlanSchema = stamped(
+  {},
+  {
+    ...resultFields,
+    dry_run: truth('Always true, with dry_run=true only'),
+    plan: array(plannedSchema),
+  },
+);
+/** The reply to an update or a rollback that has ended. */
+export function resultOf(session: Session) {
+  return {
+    summary: summarise(session),
+    timing: { duration_ms: Math.round(session.durationMs), duration: formatDuration(session.durationMs) },
+    run_id: session.runId,
+    containers: session.containers.map(outcomeEntry),
+  };
+}

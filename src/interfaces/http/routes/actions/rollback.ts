@@ -1,0 +1,75 @@
+import { ServiceError } from '../../../../domain/errors.ts';
+import type { Clock } from '../../../../domain/outside/outside.ts';
+import { HttpError } from '../../replies/errors.ts';
+import { acceptedSchema, resultOf, resultSchema } from '../../replies/update-result.ts';
+import { stamp } from '../../replies/stamp.ts';
+import { flag, text } from '../../requests/query.ts';
+import { timeoutUpTo } from '../../requests/selection.ts';
+import type { HttpParts } from '../../service/parts.ts';
+import { defineRoute, type Route } from '../../service/route.ts';
+import type { Service } from '../../service/service.ts';
+import type { UpdateRuns } from '../../service/update-runs.ts';
+
+/** `POST /v1/rollback`: a container goes back to the image from before its last update. */
+export function rollbackRoute({ settings, service, clock }: HttpParts, runs: UpdateRuns): Route {
+  return defineRoute({
+    group: 'update',
+    path: '/v1/rollback',
+    methods: ['POST'],
+    access: 'api token',
+    summary: 'Roll a container back',
+    description:
+      'Puts a container back to the image from before its last update, with those that moved together with it, and waits for its turn. The version that it leaves is not applied again on its own.',
+    query: {
+      container: text('Name of the container'),
+      async: flag('Answer at once, and roll back in the background'),
+      timeout: timeoutUpTo(settings.updateTimeoutMs),
+    },
+    replies: {
+      200: { description: 'What the rollback did', schema: resultSchema },
+      202: { description: 'The rollback has begun', schema: acceptedSchema },
+      400: { description: 'No container is named' },
+      404: { description: 'No container has that name' },
+      408: { description: 'The rollback did not end in time' },
+      409: { description: 'There is nothing to roll back to; the error says why' },
+      429: { description: 'Too many requests, without a body' },
+      500: { description: 'The rollback as a whole failed' },
+      503: { description: 'The client went while it waited for its turn, too many wait, or the service is stopping' },
+    },
+    answer: async ({ query: { container, async: inBackground, timeout: timeoutMs } }, reply) => {
+      const name = container?.replace(/^\//, '') ?? '';
+      if (name === '')
+        throw new HttpError(400, 'invalid query parameter "container": the name of a container is needed');
+      const run = runs.start({
+        begin: (onBegin, signal) => service.rollBack([name], signal, { trigger: 'http', onBegin }),
+        waitsForItsTurn: true,
+        timeoutMs,
+        response: reply.raw,
+      });
+      try {
+        if (!inBackground) return { ...resultOf(await run.finished), ...stamp(clock) };
+        const runId = await run.begun;
+        return await reply.code(202).send({ status: 'accepted', run_id: runId, ...stamp(clock) });
+      } catch (error) {
+        throw await problemWith(name, error, service, clock);
+      }
+    },
+  });
+}
+
+/** The reasons of a refusal are the use case's own words, and name nothing internal. */
+async function problemWith(
+  name: string,
+  error: unknown,
+  service: Pick<Service, 'containerNames'>,
+  clock: Clock,
+): Promise<unknown> {
+  if (!(error instanceof ServiceError) || error.code !== 'not-found') return error;
+  const deadline = new AbortController();
+  const late = clock.sleep(namesTimeoutMs, deadline.signal).then(() => deadline.abort());
+  late.catch(() => undefined);
+  const names = await service.containerNames(deadline.signal).finally(() => deadline.abort());
+  return new HttpError(names.includes(name) ? 409 : 404, error.message);
+}
+
+const namesTimeoutMs = 10_000;

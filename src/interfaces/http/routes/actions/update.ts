@@ -1,0 +1,74 @@
+import type { ServerResponse } from 'node:http';
+import { ServiceError } from '../../../../domain/errors.ts';
+import { planEntries } from '../../../json/plan.ts';
+import { HttpError } from '../../replies/errors.ts';
+import { acceptedSchema, resultOf, resultOrPlanSchema } from '../../replies/update-result.ts';
+import { startDeadline } from '../../requests/deadline.ts';
+import type { Service } from '../../service/service.ts';
+import type { HttpParts } from '../../service/parts.ts';
+import { flag, unlisted } from '../../requests/query.ts';
+import { defineRoute, type Route } from '../../service/route.ts';
+import { selectionParameters, timeoutUpTo } from '../../requests/selection.ts';
+import { stamp } from '../../replies/stamp.ts';
+import type { UpdateRuns } from '../../service/update-runs.ts';
+
+/** `POST /v1/update`. With the switch for clients of old, `GET` is taken for it. */
+export function updateRoute({ settings, service, clock }: HttpParts, runs: UpdateRuns): Route {
+  async function planOf(request: PlanRequest, timeoutMs: number, response: ServerResponse) {
+    const deadline = startDeadline(clock, timeoutMs, 'plan the update');
+    response.once('close', () => deadline.abort(new ServiceError('cancelled', 'Cannot plan: the client has gone')));
+    try {
+      return planEntries(await Promise.race([service.plan(request, deadline.signal), deadline.passed]));
+    } catch (error) {
+      throw deadline.hasPassed() ? new HttpError(408, 'the plan was not made in time') : error;
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  return defineRoute({
+    group: 'update',
+    path: '/v1/update',
+    methods: settings.watchtowerCompat ? ['POST', 'GET'] : ['POST'],
+    remedies: { GET: 'ask with POST, or start the service with --http-api-watchtower-compat to have GET accepted' },
+    answersHead: false,
+    access: 'api token',
+    summary: 'Update containers',
+    description:
+      'Updates all watched containers, or those of the given images and names. One update runs at a time: a full update is refused while another runs, a targeted one waits for its turn. With dry_run=true it changes nothing and answers with the plan: {dry_run, plan: [{name, image, from, to, action, because, depends_on, reason}]}. With retry_failed=true versions that failed before are tried again.',
+    query: {
+      ...selectionParameters,
+      async: flag('Answer at once, and update in the background'),
+      timeout: timeoutUpTo(settings.updateTimeoutMs, { hidden: true }),
+      dry_run: unlisted(flag('Answer with the plan, and change nothing')),
+      retry_failed: unlisted(flag('Also versions that failed in a container before')),
+    },
+    replies: {
+      200: { description: 'What the update did', schema: resultOrPlanSchema },
+      202: { description: 'The update has begun', schema: acceptedSchema },
+      408: { description: 'The update did not end in time' },
+      429: { description: 'Another update is running, or too many requests (then without a body)' },
+      500: { description: 'The update as a whole failed' },
+      503: {
+        description: 'The client went while the update waited for its turn, too many wait, or the service is stopping',
+      },
+    },
+    answer: async ({ query }, reply) => {
+      const { image: images, container: containers, async: inBackground, timeout: timeoutMs } = query;
+      const { dry_run: isRehearsed, retry_failed: retryFailed } = query;
+      const request = { images, containers, retryFailed };
+      if (isRehearsed) return { dry_run: true, plan: await planOf(request, timeoutMs, reply.raw), ...stamp(clock) };
+      const run = runs.start({
+        begin: (onBegin, signal) => service.update({ ...request, trigger: 'http', onBegin }, signal),
+        waitsForItsTurn: images.length > 0 || containers.length > 0,
+        timeoutMs,
+        response: reply.raw,
+      });
+      if (!inBackground) return { ...resultOf(await run.finished), ...stamp(clock) };
+      const runId = await run.begun;
+      return reply.code(202).send({ status: 'accepted', run_id: runId, ...stamp(clock) });
+    },
+  });
+}
+
+type PlanRequest = Parameters<Service['plan']>[0];

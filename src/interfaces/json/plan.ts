@@ -1,0 +1,59 @@
+import type { Application } from '../../application/application.ts';
+import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
+import { known } from './known.ts';
+
+type PlanReport = Awaited<ReturnType<Application['plan']>>;
+
+/** The plan of an update, one entry for each container that is no news to itself, in the order of the work. */
+export function planEntries({ report, plan }: PlanReport) {
+  const checked = new Map(report.containers.map((container) => [container.id, container]));
+  const transactions = [...plan.transactions, ...(plan.self ? [plan.self] : [])];
+  const leaders = new Map(transactions.map((each) => [each.id, each.members[0]?.container.name ?? '']));
+  const moved = new Set(transactions.flatMap(({ members }) => members.map(({ container }) => container.id)));
+  const refused = new Map(plan.refused.map(({ id, reason }) => [id, reason]));
+  const left = report.containers.filter(({ id, status }) => !moved.has(id) && status !== 'fresh');
+  return [
+    ...transactions.flatMap((transaction) => memberEntries(transaction, leaders, checked)),
+    ...plan.restarts.map(({ container, because }) => ({
+      name: container.name,
+      image: container.settings.Config.Image,
+      action: 'restart',
+      because: `it depends on ${because.map(({ name }) => name).join(', ')}`,
+      depends_on: because.map(({ name }) => name),
+      reason: '',
+    })),
+    ...left.map(({ id, name, image, version, latestVersion, reason, error, status }) => ({
+      name,
+      image,
+      ...known(version, (from) => ({ from })),
+      ...known(latestVersion, (to) => ({ to })),
+      action: 'skip',
+      because: refused.has(id) ? 'refused' : status,
+      depends_on: [],
+      reason: refused.get(id) ?? error ?? reason,
+    })),
+  ];
+}
+
+function memberEntries(
+  { members, after }: PlannedTransaction,
+  leaders: ReadonlyMap<string, string>,
+  checked: ReadonlyMap<string, PlanReport['report']['containers'][number]>,
+) {
+  const names = new Map(members.map(({ container }) => [container.id, container.name]));
+  return members.map(({ container, cause, reference, holdsOnTo }) => {
+    const { image = reference, version, latestVersion, reason = '' } = checked.get(container.id) ?? {};
+    const held = holdsOnTo.flatMap((id) => names.get(id) ?? []);
+    const isStale = cause === 'stale';
+    return {
+      name: container.name,
+      image,
+      ...known(version, (from) => ({ from })),
+      ...known(isStale ? latestVersion : version, (to) => ({ to })),
+      action: isStale ? 'update' : 'restart',
+      because: isStale ? 'a newer image' : `it holds on to ${held.join(', ')}`,
+      depends_on: [...new Set([...after.flatMap((id) => leaders.get(id) ?? []), ...held])],
+      reason: isStale ? reason : '',
+    };
+  });
+}

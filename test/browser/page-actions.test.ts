@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startHttp } from '../support/http-scene.ts';
+import { createScriptedService } from '../support/scripted-service.ts';
+import { describeInBrowser } from './browser.ts';
+import { home, publishNewer } from './home.ts';
+import { type OpenPage, row, type Stage, startStage } from './stage.ts';
+
+const few = home.filter(({ name }) =>
+  ['grafana', 'immich-server', 'immich-redis', 'traefik', 'vaultwarden', 'loki'].includes(name),
+);
+
+/** Dry runs and rollbacks of the API: without them the dialog has nothing to show. */
+const hasPlans = await (async () => {
+  const scene = await startHttp(createScriptedService());
+  const description = (await scene.ask('/swagger/doc.json')).text;
+  await scene.stop();
+  return description.includes('dry_run');
+})();
+
+(hasPlans ? describeInBrowser : describe.skip)('what people do on the page', () => {
+  let stage: Stage;
+  let page: OpenPage;
+  beforeAll(async () => {
+    stage = await startStage(few, { service: { gateWindowMs: 300, gateTimeoutMs: 3000, keepOldMs: 3_600_000 } });
+    await stage.service.ask('/v1/check', { method: 'POST' });
+    page = await stage.open();
+    await page.locator('#live[data-state="live"]').waitFor();
+  });
+  afterAll(() => stage.close());
+
+  test('Update… shows the plan, and Enter alone or Cancel starts nothing', async () => {
+    const before = running(stage);
+    await row(page, 'traefik').getByRole('button', { name: 'Update traefik' }).click();
+    await page.locator('#confirm .plan').waitFor();
+    expect(await page.locator('#confirm').textContent()).toContain('3.2.1');
+    expect(await page.locator('#confirm .promise').textContent()).toContain('is rolled back');
+    await page.keyboard.press('Enter');
+    expect(await page.locator('#confirm').isVisible()).toBe(true);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    expect(running(stage)).toEqual(before);
+  });
+
+  test('the dialog begins the update, and the row tells its end', async () => {
+    await row(page, 'traefik').getByRole('button', { name: 'Update traefik' }).click();
+    await page.locator('#confirm').getByRole('button', { name: 'Update', exact: true }).click();
+    await row(page, 'traefik')
+      .getByText(/^Updated just now/)
+      .waitFor();
+    expect(await row(page, 'traefik').locator('.c-version').textContent()).toBe('3.2.1');
+  });
+
+  test('several that were selected are one plan', async () => {
+    for (const name of ['immich-server', 'vaultwarden']) await row(page, name).locator('input').check();
+    await page.locator('#bulk').getByRole('button', { name: 'Update 2…' }).click();
+    await page.locator('#confirm .plan li').nth(2).waitFor();
+    expect(await page.locator('#confirm .plan .who').allTextContents()).toEqual(
+      expect.arrayContaining(['Pull 2 images', 'immich-server', 'vaultwarden']),
+    );
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+  });
+
+  test('a release that failed can be tried again, and its log is there', async () => {
+    await stage.service.ask('/v1/update?container=grafana', { method: 'POST' });
+    await row(page, 'grafana')
+      .getByText(/^Rolled back/)
+      .waitFor();
+    await row(page, 'grafana').getByRole('button', { name: 'See why grafana' }).click();
+    await page.locator('#drawer .log', { hasText: 'UNIQUE constraint failed' }).waitFor();
+    // The same release, repaired.
+    publishNewer(
+      stage.service,
+      few.filter(({ name }) => name === 'grafana'),
+    );
+    await page
+      .locator('#drawer')
+      .getByRole('button', { name: /^Try 11\.3\.0 again/ })
+      .click();
+    await page.locator('#confirm').getByRole('button', { name: 'Try again' }).click();
+    await row(page, 'grafana')
+      .getByText(/^Rolled back|Waits for its turn|pull/)
+      .first()
+      .waitFor();
+    await page.keyboard.press('Escape');
+  });
+
+  test('an update can be rolled back', async () => {
+    await row(page, 'traefik').locator('.c-name a').click();
+    await page.locator('#drawer').getByRole('button', { name: 'Roll back to 3.2.0…' }).click();
+    expect(await page.locator('#confirm .promise').textContent()).toContain('stays changed');
+    await page.locator('#confirm').getByRole('button', { name: 'Roll back', exact: true }).click();
+    await row(page, 'traefik').locator('.c-version', { hasText: '3.2.0' }).waitFor();
+    await page.keyboard.press('Escape');
+  });
+
+  test('Check asks the registry again, and says what it found', async () => {
+    await row(page, 'loki').locator('.c-name a').click();
+    await page.locator('#drawer').getByRole('button', { name: 'Check', exact: true }).click();
+    await page.getByText('Checked: nothing to update.').waitFor();
+  });
+
+  test('the console has nothing to say', () => expect(page.complaints).toEqual([]));
+});
+
+function running({ service }: Stage): unknown {
+  return Object.keys(service.sandbox.control.snapshot().containers).toSorted();
+}

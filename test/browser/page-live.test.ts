@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeInBrowser } from './browser.ts';
+import { home } from './home.ts';
+import { type OpenPage, row, type Stage, startStage } from './stage.ts';
+
+describeInBrowser('the page while things happen', () => {
+  let stage: Stage;
+  let page: OpenPage;
+  beforeAll(async () => {
+    stage = await startStage(home);
+    await stage.service.ask('/v1/check', { method: 'POST' });
+    page = await stage.open();
+    await page.locator('#live[data-state="live"]').waitFor();
+  });
+  afterAll(() => stage.close());
+
+  test('an update goes through its steps to its end in its row, and only that row changes', async () => {
+    await page.evaluate(`(() => {
+      globalThis.touched = new Set();
+      new MutationObserver((records) => {
+        for (const { target } of records) {
+          const row = (target.closest ? target : target.parentElement)?.closest('tr.row');
+          touched.add(row?.dataset.name ?? target.id);
+        }
+      }).observe(document.getElementById('rows'), { subtree: true, childList: true, attributes: true, characterData: true });
+    })()`);
+    const before = await order(page);
+    const notice = page.getByText('Done: 1 updated.').waitFor();
+    await stage.service.ask('/v1/update?container=vaultwarden', { method: 'POST' });
+    await row(page, 'vaultwarden')
+      .getByText(/^Updated just now, down/)
+      .waitFor();
+    const touched = await page.evaluate<string[]>('[...touched]');
+    // While a run is under way, the buttons of the others are off.
+    const withButtons = home.filter(({ newer }) => newer !== undefined).map(({ name }) => name);
+    expect(touched.filter((name) => name !== 'vaultwarden' && !withButtons.includes(name))).toEqual([]);
+    expect(touched).toContain('vaultwarden');
+    expect(await order(page)).toEqual(before);
+    await notice;
+  });
+
+  test('a release that crashes is rolled back, with the reason in its row', async () => {
+    await stage.service.ask('/v1/update?container=grafana', { method: 'POST' });
+    await row(page, 'grafana')
+      .getByText(/^Rolled back/)
+      .waitFor();
+    expect(await row(page, 'grafana').locator('.why').textContent()).toMatch(/exited with code 1/);
+    await page.locator('#lead').getByText('1 update was rolled back').waitFor();
+    expect(await row(page, 'grafana').locator('.c-state').textContent()).toMatch(/healthy|running/);
+  });
+
+  test('a container that is stopped, and one that is started, are seen without a reload', async () => {
+    await stage.service.sandbox.control.stopContainer('loki');
+    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+    await row(page, 'loki').waitFor({ state: 'detached' });
+    await stage.service.run('newcomer', 'traefik:v3');
+    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+    await row(page, 'newcomer').waitFor();
+  });
+
+  test('the history has the run with its outcome', async () => {
+    await page.getByRole('link', { name: 'History' }).click();
+    await page.locator('.run').first().waitFor();
+    expect(await page.locator('#runs-list').textContent()).toMatch(/rolled back/);
+    await page.getByRole('link', { name: 'Containers', exact: true }).click();
+  });
+
+  test('nothing went to the console, and nobody else was asked', () => {
+    expect(page.complaints).toEqual([]);
+    expect([...page.hosts]).toEqual([new URL(stage.service.url).host]);
+  });
+});
+
+describeInBrowser('the page without its service', () => {
+  test('says from when the data is, switches actions off, and comes back by itself', async () => {
+    const stage = await startStage(home.slice(0, 6));
+    await stage.service.ask('/v1/check', { method: 'POST' });
+    const page = await stage.open();
+    await page.locator('#live[data-state="live"]').waitFor();
+    await stage.context.setOffline(true);
+    stage.service.http.server.closeAllConnections();
+    await page.getByText('Upkeep does not answer.').waitFor({ timeout: 20_000 });
+    expect(await page.locator('#verdict').textContent()).toMatch(/^At \d\d:\d\d, /);
+    expect(await page.getByRole('button', { name: 'Check now' }).isDisabled()).toBe(true);
+    await stage.context.setOffline(false);
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await page.locator('#live[data-state="live"]').waitFor({ timeout: 20_000 });
+    expect(await page.locator('#banner').isVisible()).toBe(false);
+    expect(await page.locator('#verdict').textContent()).not.toMatch(/^At /);
+    await page.close();
+    await stage.close();
+  });
+
+  test('asks for a token again once the one in use is refused', async () => {
+    const stage = await startStage(home.slice(0, 2));
+    const page = await stage.open({ events: null });
+    await page.locator('#live[data-state="polling"]').waitFor();
+    await page.evaluate(`sessionStorage.setItem('upkeep-token', 'revoked')`);
+    await page.getByText('The token is not accepted any more.').waitFor({ timeout: 20_000 });
+    await page.close();
+    await stage.close();
+  });
+});
+
+async function order(page: OpenPage): Promise<readonly string[]> {
+  return page.locator('tr.row').evaluateAll((rows) => rows.map((each) => each.getAttribute('data-name') ?? ''));
+}

@@ -1,0 +1,186 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describeInBrowser } from './browser.ts';
+import { home } from './home.ts';
+import { type OpenPage, row, type Stage, startStage } from './stage.ts';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+describeInBrowser('the table', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await startStage(home);
+    stage.service.registry.store.misbehave('lscr.io/linuxserver/prowlarr', { kind: 'unreachable' });
+    await stage.service.ask('/v1/update?container=grafana', { method: 'POST' });
+    await stage.service.ask('/v1/check', { method: 'POST' });
+  });
+  afterAll(() => stage.close());
+
+  test('what needs a person comes first, and the counts are the filters', async () => {
+    const page = await stage.open();
+    const titles = await page.locator('.group-row h2').allTextContents();
+    expect(titles.slice(0, 2)).toEqual(['Needs a look', 'Updates']);
+    await page.locator('.count[data-kind="wrong"]').click();
+    expect(await shown(page)).toContain('prowlarr');
+    expect(await shown(page)).not.toContain('traefik');
+    expect(page.url()).toContain('show=wrong');
+    await page.locator('.count[data-kind="wrong"]').click();
+    expect(await shown(page)).toHaveLength(home.length);
+    await page.close();
+  });
+
+  test('a search narrows by name, image and project; nothing found is said, and is undone', async () => {
+    const page = await stage.open();
+    await page.keyboard.press('/');
+    await page.keyboard.type('immich redis');
+    expect(await shown(page)).toEqual(['immich-redis']);
+    await page.keyboard.type(' nothing like it');
+    await page.getByText('Nothing matches “immich redis nothing like it”').waitFor();
+    await page.getByRole('button', { name: 'Show all containers' }).click();
+    expect(await shown(page)).toHaveLength(home.length);
+    await page.close();
+  });
+
+  test('groups fold, a filter opens them, and projects are the other grouping', async () => {
+    const page = await stage.open();
+    await page.locator('.group-toggle', { hasText: 'Up to date' }).click();
+    expect(await shown(page)).not.toContain('authelia');
+    await page.locator('#search').fill('authelia');
+    expect(await shown(page)).toEqual(['authelia']);
+    await page.locator('#search').fill('');
+    await page.locator('#group-by').selectOption('project');
+    expect(page.url()).toContain('group=project');
+    await page.close();
+  });
+
+  test('an address brings back filter, search and drawer', async () => {
+    const page = await stage.open({ at: '#/c/traefik?show=ready&q=tra' });
+    expect(await page.locator('#drawer-title').textContent()).toBe('traefik');
+    expect(await shown(page)).toEqual(['traefik']);
+    expect(await page.locator('#search').inputValue()).toBe('tra');
+    await page.keyboard.press('Escape');
+    expect(await page.locator('#drawer').isVisible()).toBe(false);
+    await page.goBack().catch(() => undefined);
+    await page.close();
+  });
+
+  test.each(['#/c/%E0%A4%A', '#/c/nobody', '#/?show=nonsense&group=x', '#//', '#/c/'])(
+    'the address %s does no harm',
+    async (at) => {
+      const page = await stage.open({ at });
+      await page.locator('#live[data-state="live"]').waitFor();
+      expect(page.complaints).toEqual([]);
+      await page.close();
+    },
+  );
+
+  test('the keyboard alone reaches a container, its drawer, and comes back to its row', async () => {
+    const page = await stage.open();
+    await page.locator('#live[data-state="live"]').waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    const name = await page.evaluate<string>('document.activeElement.closest(".row").dataset.name');
+    await page.keyboard.press('Enter');
+    expect(await page.locator('#drawer-title').textContent()).toBe(name);
+    expect(await page.evaluate('document.activeElement.id')).toBe('drawer-title');
+    await page.keyboard.press('j');
+    expect(await page.locator('#drawer-title').textContent()).not.toBe(name);
+    await page.keyboard.press('k');
+    await page.keyboard.press('Escape');
+    expect(await page.evaluate('document.activeElement.closest(".row").dataset.name')).toBe(name);
+    await page.keyboard.press('x');
+    await page.getByText('1 selected').waitFor();
+    await page.keyboard.press('Escape');
+    expect(await page.locator('#bulk').isVisible()).toBe(false);
+    await page.keyboard.press('?');
+    await page.getByRole('heading', { name: 'Keyboard' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('g');
+    expect(page.url()).toContain('group=project');
+    await page.close();
+  });
+
+  test('Back closes a drawer that was opened, and leaves the filter', async () => {
+    const page = await stage.open({ at: '#/?show=ready' });
+    await row(page, 'traefik').locator('.c-name a').click();
+    await page.locator('#drawer').waitFor();
+    expect(page.url()).toContain('show=ready');
+    await page.goBack();
+    await page.locator('#drawer').waitFor({ state: 'hidden' });
+    expect(page.url()).toContain('show=ready');
+    await page.close();
+  });
+
+  test.each([360, 320])('fits a window of %d pixels, with name, version, state and action', async (width) => {
+    const page = await stage.open({ width, height: 740 });
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    for (const part of ['.c-name', '.c-version', '.c-status', '.c-act'])
+      expect(await row(page, 'traefik').locator(part).isVisible()).toBe(true);
+    await row(page, 'traefik').locator('.c-name a').click();
+    await page.locator('#drawer').waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    await page.goBack();
+    for (const name of ['History', 'Settings']) {
+      await page.getByRole('link', { name, exact: true }).click();
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    }
+    await page.close();
+  });
+
+  test('with less motion asked for, nothing moves', async () => {
+    const page = await stage.open({ reducedMotion: 'reduce', at: '#/c/traefik' });
+    expect(await page.evaluate('document.getAnimations().length')).toBe(0);
+    await page.close();
+  });
+
+  describe.each(['light', 'dark'] as const)('in the %s theme', (colorScheme) => {
+    test.each([
+      ['the table', '', 1440],
+      ['a drawer', '#/c/grafana', 1440],
+      ['projects', '#/?group=project', 1440],
+      ['the history', '#/history', 1440],
+      ['the settings', '#/settings', 1440],
+      ['a phone', '', 360],
+      ['a drawer on a phone', '#/c/grafana', 360],
+    ])('axe finds nothing wrong with %s', async (_, at, width) => {
+      const page = await stage.open({ at, width, colorScheme, reducedMotion: 'reduce' });
+      await page.locator('#live[data-state="live"]').waitFor();
+      expect(await violations(page)).toEqual([]);
+      await page.close();
+    });
+
+    test('axe finds nothing wrong with the sign-in', async () => {
+      const page = await stage.context.newPage();
+      await page.emulateMedia({ colorScheme });
+      await page.goto(stage.service.url);
+      await page.locator('#signin').waitFor();
+      expect(await violations(page)).toEqual([]);
+      await page.close();
+    });
+  });
+
+  test('the theme that was chosen lasts over a reload', async () => {
+    const page = await stage.open({ colorScheme: 'light' });
+    await page.locator('#theme-button').click();
+    await page.locator('#theme-button').click();
+    await page.reload();
+    expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark');
+    await page.locator('#theme-button').click();
+    await page.close();
+  });
+});
+
+async function shown(page: OpenPage): Promise<readonly string[]> {
+  return page.evaluate<string[]>(
+    `[...document.querySelectorAll('tr.row')].filter((row) => !row.hidden).map((row) => row.dataset.name)`,
+  );
+}
+
+/** Rules that are broken, with the first node of each. The document has no policy against what a test evaluates. */
+async function violations(page: { readonly evaluate: OpenPage['evaluate'] }): Promise<readonly string[]> {
+  await page.evaluate(axe);
+  return page.evaluate<string[]>(
+    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.slice(0, 3).map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary.slice(0, 200))))`,
+  );
+}

@@ -1,0 +1,136 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, test } from 'vitest';
+import { describeInBrowser } from './browser.ts';
+import { home, type HomeContainer } from './home.ts';
+import { type OpenOptions, type OpenPage, row, type Stage, startStage } from './stage.ts';
+
+/** `npm run screenshots`: every scene of the page, from the whole service, into docs/screenshots. */
+const folder = fileURLToPath(new URL('../../docs/screenshots/', import.meta.url));
+
+async function shoot(page: OpenPage, name: string): Promise<void> {
+  await page.mouse.move(0, 0);
+  await page.screenshot({ path: join(folder, `${name}.png`), animations: 'disabled' });
+  await page.close();
+}
+
+describeInBrowser('the home server', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    mkdirSync(folder, { recursive: true });
+    stage = await startStage(home);
+    const { store } = stage.service.registry;
+    store.misbehave('lscr.io/linuxserver/prowlarr', { kind: 'rate-limited', max: 0, windowMs: 720_000 });
+    await stage.service.ask('/v1/check', { method: 'POST' });
+    await stage.service.ask('/v1/update?container=grafana', { method: 'POST' });
+  });
+  afterAll(() => stage.close());
+
+  const scenes: readonly (readonly [string, OpenOptions])[] = [
+    ['desktop-light', {}],
+    ['desktop-dark', { colorScheme: 'dark' }],
+    ['phone-360', { width: 360, height: 780 }],
+    ['drawer', { at: '#/c/immich-server', height: 960 }],
+    ['rolled-back', { at: '#/c/grafana', height: 960 }],
+    ['projects', { at: '#/?group=project' }],
+    ['polling', { events: null }],
+    ['history', { at: '#/history' }],
+    ['settings', { at: '#/settings' }],
+    ['settings-dark', { at: '#/settings', colorScheme: 'dark' }],
+    ['history-phone', { at: '#/history', width: 360, height: 780 }],
+  ];
+  test.each(scenes)('%s', async (name, options) => {
+    const page = await stage.open({ colorScheme: 'light', ...options });
+    await page.locator(`#live[data-state="${options.events === null ? 'polling' : 'live'}"]`).waitFor();
+    await shoot(page, name);
+  });
+
+  test('the dialog', async () => {
+    const page = await stage.open({ colorScheme: 'light' });
+    for (const name of ['immich-server', 'traefik', 'vaultwarden']) await row(page, name).locator('input').check();
+    await page.keyboard.press('u');
+    await page.locator('#confirm .plan, #confirm .intro').last().waitFor();
+    await page.waitForTimeout(500);
+    await shoot(page, 'confirm');
+  });
+
+  test('offline', async () => {
+    const page = await stage.open({ colorScheme: 'light' });
+    await page.locator('#live[data-state="live"]').waitFor();
+    await stage.context.setOffline(true);
+    stage.service.http.server.closeAllConnections();
+    await page.getByText('Upkeep does not answer.').waitFor({ timeout: 20_000 });
+    await shoot(page, 'offline');
+    await stage.context.setOffline(false);
+  });
+
+  test('the engine is away', async () => {
+    const page = await stage.open({ colorScheme: 'light' });
+    await page.locator('#live[data-state="live"]').waitFor();
+    stage.service.sandbox.control.stopEngine('crash');
+    await page.locator('#banner.bad').waitFor({ timeout: 45_000 });
+    await shoot(page, 'engine-away');
+    stage.service.sandbox.control.startEngine();
+  });
+
+  test('sign-in, refused', async () => {
+    const page = await stage.context.newPage();
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.goto(stage.service.url);
+    await page.locator('#token').fill('wrong');
+    await page.locator('#signin-button').click();
+    await page.getByText('That token was not accepted.').waitFor();
+    await page.screenshot({ path: join(folder, 'sign-in.png') });
+    await page.close();
+  });
+
+  test('a run under way', async () => {
+    const page = await stage.open({ colorScheme: 'light' });
+    await page.locator('#live[data-state="live"]').waitFor();
+    const names = 'immich-machine-learning,traefik,home-assistant,vaultwarden,immich-server';
+    const done = stage.service.ask(`/v1/update?container=${names}`, { method: 'POST' });
+    await page.locator('.steps').first().waitFor();
+    await shoot(page, 'running');
+    await done;
+  });
+});
+
+describeInBrowser('other fleets', () => {
+  const fine = home.slice(12);
+  const roles = ['web', 'api', 'worker', 'db', 'cache'];
+  const many = Array.from({ length: 500 }, (_, place): HomeContainer => {
+    const project = `tenant-${String(Math.floor(place / 5) + 1).padStart(3, '0')}`;
+    const role = roles[place % 5] ?? '';
+    return {
+      project,
+      name: `${project}-${role}`,
+      image: `registry.example.net/${role}:stable`,
+      version: '8.14.0',
+      plain: true,
+    };
+  });
+  const fleets: readonly (readonly [string, readonly HomeContainer[]])[] = [
+    ['fine', fine],
+    ['many', many],
+    ['empty', []],
+  ];
+  test.each(fleets)('%s', async (name, containers) => {
+    const stage = await startStage(containers);
+    if (name === 'many') stage.service.publish('registry.example.net/api:stable', '8.15.0');
+    await stage.service.ask('/v1/check', { method: 'POST' });
+    await shoot(await stage.open({ colorScheme: 'light' }), name);
+    await stage.close();
+  });
+
+  test('loading', async () => {
+    const stage = await startStage(fine);
+    const page = await stage.open({ colorScheme: 'light' });
+    await page.route('**/v1/**', () => undefined);
+    await page.reload();
+    await page.locator('#table[aria-busy]').waitFor();
+    await shoot(page, 'loading');
+    await stage.close();
+  });
+});

@@ -1,0 +1,78 @@
+import type { BrowserContext, Page } from 'playwright-core';
+import { buildPage } from '../support/built-page.ts';
+import { apiToken, eventsToken } from '../support/http-scene.ts';
+import type { WholeService, WholeServiceOptions } from '../support/whole-service.ts';
+import { openBrowser, watchPage } from './browser.ts';
+import { type HomeContainer, startHome } from './home.ts';
+
+/** The built page over the whole service, in a browser. */
+export type Stage = {
+  readonly service: WholeService;
+  readonly context: BrowserContext;
+  /** The files of the page. */
+  readonly folder: string;
+  /** A page that is signed in, at an address, once its rows are there. */
+  readonly open: (options?: OpenOptions) => Promise<OpenPage>;
+  readonly close: () => Promise<void>;
+};
+
+export type OpenOptions = {
+  readonly at?: string;
+  readonly width?: number;
+  readonly height?: number;
+  /** `null`: none is given. */
+  readonly events?: string | null;
+  readonly colorScheme?: 'light' | 'dark';
+  readonly reducedMotion?: 'reduce';
+};
+
+export type OpenPage = Page & { readonly complaints: string[]; readonly hosts: Set<string> };
+
+export async function startStage(
+  containers: readonly HomeContainer[],
+  options: WholeServiceOptions = {},
+): Promise<Stage> {
+  const built = buildPage();
+  const [service, browser] = await Promise.all([
+    startHome(containers, { dashboardFolder: built.folder, ...options }),
+    openBrowser(),
+  ]);
+  return {
+    service,
+    context: browser.context,
+    folder: built.folder,
+    open: (wanted) => openPage(browser.context, service.url, wanted),
+    close: async () => {
+      await browser.close();
+      await service.stop();
+      built.remove();
+    },
+  };
+}
+
+export async function openPage(context: BrowserContext, url: string, options: OpenOptions = {}): Promise<OpenPage> {
+  const { at = '', width = 1440, height = 900, events = eventsToken, colorScheme, reducedMotion } = options;
+  const page = await context.newPage();
+  const watched = watchPage(page);
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ ...(colorScheme && { colorScheme }), ...(reducedMotion && { reducedMotion }) });
+  await page.goto(`${url}/${at}`);
+  await signIn(page, apiToken, events ?? '');
+  await page.locator('#signin').waitFor({ state: 'hidden' });
+  await page.locator('#table[aria-busy]').waitFor({ state: 'detached' });
+  return Object.assign(page, watched);
+}
+
+export async function signIn(page: Page, token: string, events: string): Promise<void> {
+  await page.locator('#token').fill(token);
+  if (events !== '') {
+    await page.locator('#signin summary').click();
+    await page.locator('#events-token').fill(events);
+  }
+  await page.locator('#signin-button').click();
+}
+
+/** The row of a container. */
+export function row(page: Page, name: string) {
+  return page.locator(`tr.row[data-name="${name}"]`);
+}
