@@ -190,6 +190,30 @@ const mutations = [
     find: `  const halfRemoved = buryDead(ours);`,
     replace: `  const halfRemoved = ours.members.length === 0 ? buryDead(ours) : undefined;`,
   },
+  {
+    name: 'stops, starts and removals rest on expected facts',
+    file: 'src/domain/transaction/memory/expected-facts.ts',
+    find: `['mark', 'create', 'compare', 'rename', 'policy', 'gate']`,
+    replace: `['mark', 'create', 'compare', 'rename', 'policy', 'gate', 'stop', 'start', 'remove']`,
+  },
+  {
+    name: 'the mark goes on expected facts',
+    file: 'src/domain/transaction/memory/expected-facts.ts',
+    find: `['mark', 'create', 'compare', 'rename', 'policy', 'gate']`,
+    replace: `['mark', 'create', 'compare', 'rename', 'policy', 'gate', 'unmark']`,
+  },
+  {
+    name: 'facts are expected of an old container that has ended by itself',
+    file: 'src/domain/transaction/memory/expected-facts.ts',
+    find: `  return old?.place !== 'name' || isAlive(old.status) === wasRunning;`,
+    replace: `  return old?.place !== 'name' || isAlive(old.status) || wasRunning || !wasRunning;`,
+  },
+  {
+    name: 'a refusal of a step that rested on expected facts counts',
+    file: 'src/application/transaction/transact.ts',
+    find: `    if (wasExpected && outcome.kind === 'refused' &&`,
+    replace: `    if (wasExpected && outcome.kind === 'refused' && options.mode.kind === 'return' &&`,
+  },
 ];
 
 /** Prints a line for each mutation with one of the words in its name, and hands over all rows of docs/reliability.md: of the others those that are known. */

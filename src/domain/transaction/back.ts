@@ -1,6 +1,6 @@
 import { isAlive } from '../container/container.ts';
 import { firstStep, mustNext } from './choose-step.ts';
-import type { Course, MemberFacts, Standing, TransactionFacts } from './facts.ts';
+import type { ExecutionMemory, MemberFacts, Standing, TransactionFacts } from './facts.ts';
 import {
   giveItsPolicy,
   park,
@@ -78,14 +78,14 @@ export function back({ members, course, liveRestore }: TransactionFacts, all: re
 }
 
 /** Only what was parked before has its successor under this name: until then a container at its plain name is its owner's. */
-function mayStart(member: MemberFacts, course: Course): boolean {
+function mayStart(member: MemberFacts, course: ExecutionMemory): boolean {
   if (!isFoundInPlace(member, course)) return true;
   const { old, new: successor, isMarked } = member;
   return isMarked && (successor === undefined ? old?.startedAt === '' : successor.place === 'bad');
 }
 
 /** Any other policy than the one that an old container waits with has been set by a person. */
-function maySetPolicy(member: MemberFacts, course: Course, liveRestore: boolean): boolean {
+function maySetPolicy(member: MemberFacts, course: ExecutionMemory, liveRestore: boolean): boolean {
   if (!isFoundInPlace(member, course)) return true;
   const { old, new: successor, policy, isMarked } = member;
   if (!isMarked || successor?.place === 'new' || old === undefined || policy === undefined) return false;
@@ -111,7 +111,7 @@ function awaitReturn({ old, new: successor, policy, wasRunning }: MemberFacts, l
 }
 
 /** Somebody removed the old container, so that its successor is all there is: it stays, unless the name is taken. */
-function carryOn(stranded: readonly MemberFacts[], course: Course): Decision | undefined {
+function carryOn(stranded: readonly MemberFacts[], course: ExecutionMemory): Decision | undefined {
   const isForeign = (member: MemberFacts) => member.nameHeldBy === 'rival' || isTaken(member);
   const next = (choose: (member: MemberFacts) => Step | false | undefined) =>
     firstStep('rolling back', stranded, choose, course);
@@ -125,12 +125,12 @@ function carryOn(stranded: readonly MemberFacts[], course: Course): Decision | u
   );
 }
 
-function isOursToReturn(member: MemberFacts, course: Course): boolean {
+function isOursToReturn(member: MemberFacts, course: ExecutionMemory): boolean {
   const { old, nameHeldBy } = member;
   return old !== undefined && nameHeldBy !== 'rival' && (old.place === 'name' || wasOursToChange(member, course));
 }
 
-export function outwait({ old, wasRunning }: MemberFacts, { stopsInDoubt, outwaited }: Course): Step | false {
+export function outwait({ old, wasRunning }: MemberFacts, { stopsInDoubt, outwaited }: ExecutionMemory): Step | false {
   if (old === undefined || !wasRunning || !isAlive(old.status) || outwaited.has(old.id)) return false;
   return (stopsInDoubt === 'any' || stopsInDoubt.has(old.id)) && { kind: 'outwait', id: old.id };
 }
@@ -144,7 +144,7 @@ function giveTagBack(member: MemberFacts): Step | false {
 }
 
 /** In a recovery, a tag goes back only to the image that the engine names for the old container. */
-function restoreTag(member: MemberFacts, course: Course): Step | false {
+function restoreTag(member: MemberFacts, course: ExecutionMemory): Step | false {
   const { old, new: successor, vanishes, standsIn, isMarked, newImageId, taggedImageId, reference } = member;
   const movedTo = successor?.imageId ?? (vanishes || standsIn || isMarked ? newImageId : '');
   if (old === undefined || movedTo === '' || taggedImageId !== movedTo || member.nameHeldBy === 'rival') return false;

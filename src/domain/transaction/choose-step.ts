@@ -1,5 +1,5 @@
 import type { UpdatePhase } from '../run/session.ts';
-import type { Course, MemberFacts } from './facts.ts';
+import type { ExecutionMemory, MemberFacts } from './facts.ts';
 import { type Decision, type Step, stepKey } from './step.ts';
 
 /** The first step that a member needs and that was not given up. */
@@ -7,7 +7,7 @@ export function firstStep(
   phase: UpdatePhase,
   members: readonly MemberFacts[],
   choose: (member: MemberFacts) => Step | false | undefined,
-  course?: Course,
+  course?: ExecutionMemory,
 ): Decision | undefined {
   return firstOf(members, (member) => {
     const step = possible(choose(member), member);
@@ -19,7 +19,7 @@ export function firstStep(
 export function mustNext(
   phase: UpdatePhase,
   members: readonly MemberFacts[],
-  course: Course,
+  course: ExecutionMemory,
   choose: (member: MemberFacts) => Step | false | undefined,
 ): Decision | undefined {
   return firstOf(members, (member) => {

@@ -1,10 +1,10 @@
 import { isAlive } from '../container/container.ts';
 import { firstStep, mustNext } from './choose-step.ts';
-import type { Course, MemberFacts, TransactionFacts } from './facts.ts';
+import type { ExecutionMemory, MemberFacts, TransactionFacts } from './facts.ts';
 import {
   drop,
   giveItsPolicy,
-  letGo,
+  removeOrKeepOld,
   remove,
   restorePolicy,
   setPolicy,
@@ -46,7 +46,7 @@ export function commit({ members: all, course }: TransactionFacts): Decision {
     firstStep(
       'committing',
       replaced.toReversed(),
-      (member) => member.old !== undefined && letGo(member, member.old),
+      (member) => member.old !== undefined && removeOrKeepOld(member, member.old),
       course,
     ) ??
     restoreOrphans(orphaned, course) ??
@@ -58,12 +58,12 @@ export function commit({ members: all, course }: TransactionFacts): Decision {
  * Whether a committed successor still waits for its policy. Once it has that, the mark goes, and it is its
  * owner's: who stops it or changes its policy then is not overruled, though the old container may still be there.
  */
-function isOwedMore({ old, standsIn, isMarked }: MemberFacts, { isRecovery }: Course): boolean {
+function isOwedMore({ old, standsIn, isMarked }: MemberFacts, { isRecovery }: ExecutionMemory): boolean {
   return !isRecovery || isMarked || (old !== undefined && !standsIn && !samePolicy(old.policy, noRestart));
 }
 
 /** Members that lost their successor after the commit: to somebody else, or one that is `--rm` by ending. */
-function restoreOrphans(orphaned: readonly MemberFacts[], course: Course): Decision | undefined {
+function restoreOrphans(orphaned: readonly MemberFacts[], course: ExecutionMemory): Decision | undefined {
   return (
     firstStep(
       'committing',

@@ -1,7 +1,7 @@
 import { deadManPolicy, samePolicy } from './policy.ts';
 import { type Decision, type Step, stepKey } from './step.ts';
 import { expectAfter, mayRestOnExpectation } from './memory/expected-facts.ts';
-import { type Course, type MemberFacts, placeOf, type Standing, type TransactionFacts } from './facts.ts';
+import { type ExecutionMemory, type MemberFacts, placeOf, type Standing, type TransactionFacts } from './facts.ts';
 import { decide } from './decide.ts';
 import { describe, expect, test } from 'vitest';
 import type { Afterwards } from '../settings/afterwards.ts';
@@ -131,8 +131,8 @@ describe('decide() in a recovery, by the names that were left', () => {
 });
 
 test('decide() stops what crashes over and over before it renames it, and starts it again on the way back', () => {
-  const course: Course = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
-  const next = (status: ContainerStatus, wish: Course['wish']) => {
+  const course: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
+  const next = (status: ContainerStatus, wish: ExecutionMemory['wish']) => {
     const world: World = { ...start('always'), marked: true, old: { ...running('web', always), status } };
     world.new = { ...running(successorName('web'), no), imageId: 'image-2', startedAt: '', status: 'created' };
     return decide(factsOf(world, { ...course, wish }));
@@ -145,7 +145,13 @@ test('decide() stops what crashes over and over before it renames it, and starts
 describe('decide() beside another updater of the same container', () => {
   const parked = parkedName('web', unlessStopped, true);
   const aside: ModelContainer = { ...running(successorName('web'), no), imageId: 'image-2', status: 'created' };
-  const bystander: Course = { ...recovering(), isRecovery: false, wish: 'back', engaged: new Set(), parked: new Set() };
+  const bystander: ExecutionMemory = {
+    ...recovering(),
+    isRecovery: false,
+    wish: 'back',
+    engaged: new Set(),
+    parked: new Set(),
+  };
 
   test.each([
     ['parked', { ...running(parked, always), status: 'exited' }],
@@ -165,7 +171,7 @@ describe('decide() beside another updater of the same container', () => {
   });
 
   test('a stand-in of another image than the old container ends the update: the tag was moved under it', () => {
-    const course: Course = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
+    const course: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
     const world: World = { ...start('no'), marked: true, new: aside };
     const { members, ...facts } = factsOf(world, course);
     const next = (imageId: string) => {
@@ -181,7 +187,7 @@ describe('decide() beside another updater of the same container', () => {
   });
 
   test('a policy that is not the one that was planned with ends the update: it may be that of a parked one', () => {
-    const course: Course = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
+    const course: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
     const next = (policy: RestartPolicy) =>
       decide(factsOf({ ...start('unless-stopped'), marked: true, old: running('web', policy), new: aside }, course));
     expect(next(unlessStopped)).toMatchObject({ kind: 'step' });
@@ -207,7 +213,13 @@ describe('decide() on what is kept', () => {
 
   test('opens the update again, and goes back from there: at any moment one of the two comes up by itself, or none', () => {
     const world = committed(kept, no);
-    const course: Course = { ...recovering(), isRecovery: false, wish: 'back', reopens: true, stopsInDoubt: new Set() };
+    const course: ExecutionMemory = {
+      ...recovering(),
+      isRecovery: false,
+      wish: 'back',
+      reopens: true,
+      stopsInDoubt: new Set(),
+    };
     const steps: string[] = [];
     for (let count = 0; count < 30; count += 1) {
       const decision = decide(factsOf(world, course));
@@ -250,7 +262,7 @@ describe('decide() on what is kept', () => {
 
 describe('decide() on a group', () => {
   test('starts a member only when those it waits for have passed the gate', () => {
-    const course: Course = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
+    const course: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
     const member = (name: string, startedAt: string, waitsFor: readonly number[] = []): MemberFacts => {
       const old: ModelContainer = { ...running(parkedName(name, no, true), no), status: 'exited' };
       const world: World = { ...start('no'), marked: true, old };
@@ -274,7 +286,7 @@ describe('decide() on a group', () => {
       old: running(name, unlessStopped) as ModelContainer | undefined,
     }));
     const steps: string[] = [];
-    let course: Course = { ...recovering(), isRecovery: false, wish: 'forward', stopsInDoubt: new Set() };
+    let course: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', stopsInDoubt: new Set() };
     for (let count = 0; count < 60; count += 1) {
       const members = worlds.map((world, index) => {
         const facts = factsOf(world, course, names[index]).members[0];
@@ -497,7 +509,7 @@ function start(policyName: string): World {
   };
 }
 
-function recovering(): Course {
+function recovering(): ExecutionMemory {
   return {
     wish: 'recover',
     isRecovery: true,
@@ -515,7 +527,7 @@ function recovering(): Course {
   };
 }
 
-function factsOf(world: World, course: Course, name = 'web'): TransactionFacts {
+function factsOf(world: World, course: ExecutionMemory, name = 'web'): TransactionFacts {
   const standing = (id: string, container: ModelContainer | undefined): Standing | undefined =>
     container && {
       id,
@@ -641,7 +653,7 @@ function reboot(world: World, kind: 'power cut' | 'engine crash'): void {
 
 type Life = {
   readonly world: World;
-  readonly course: Course;
+  readonly course: ExecutionMemory;
   /** The facts that the living process expects after its last step; undefined where it has to read them. */
   readonly expected?: TransactionFacts | undefined;
   /** The last that happened; undefined at the beginning. */
@@ -660,7 +672,10 @@ function copyOf(world: World): World {
 }
 
 /** Depth first over everything that can happen; a state is the world and what the living process knows. */
-function explore(begin: World, course: Partial<Course> = { wish: 'forward' }): { states: number; faults: string[] } {
+function explore(
+  begin: World,
+  course: Partial<ExecutionMemory> = { wish: 'forward' },
+): { states: number; faults: string[] } {
   const seen = new Set<string>();
   const faults: string[] = [];
   const pending: Life[] = [
@@ -707,7 +722,7 @@ function withMemory(life: Life): Life {
 }
 
 /** Where it ends when nothing comes in between. */
-function undisturbed(begin: World, course: Partial<Course>): World {
+function undisturbed(begin: World, course: Partial<ExecutionMemory>): World {
   const world = copyOf(begin);
   const known = { ...recovering(), isRecovery: false, stopsInDoubt: new Set<string>(), ...course };
   for (let steps = 0; steps < 30; steps += 1) {
@@ -760,7 +775,7 @@ function isKept(container: ModelContainer | undefined): container is ModelContai
 }
 
 /** Hooks decide while nothing has been touched, and hear of a success before it is final. */
-function whatIsUntimely(step: Step, world: World, { hooked, wish }: Course): string | undefined {
+function whatIsUntimely(step: Step, world: World, { hooked, wish }: ExecutionMemory): string | undefined {
   const { old, new: successor } = world;
   if (step.kind === 'unmark') return whatIsOwed(world);
   const isAsked = step.kind === 'hook' && step.hook === 'preUpdate';
@@ -788,7 +803,7 @@ function futures(life: Life): Life[] {
   const next: Life[] = [];
   const branch = (
     label: string,
-    change: (world: World) => Course | void,
+    change: (world: World) => ExecutionMemory | void,
     { cuts = life.cuts, expected }: { cuts?: number; expected?: TransactionFacts | undefined } = {},
   ) => {
     const world = copyOf(life.world);

@@ -6,7 +6,7 @@ export type TransactionFacts = {
   /** Targets first; the first is the leader. Never empty. */
   readonly members: readonly MemberFacts[];
   readonly liveRestore: boolean;
-  readonly course: Course;
+  readonly course: ExecutionMemory;
 };
 
 /** The part of a container in a transaction that is written down: the journal on its successor holds it. */
@@ -100,7 +100,7 @@ export function placeOf(actual: string, name: string): Place {
 }
 
 /** Facts that this process has seen and that cannot be read from the engine. */
-export type Course = {
+export type ExecutionMemory = {
   /** `recover`: a transaction found at start; the facts tell which way it goes. */
   readonly wish: 'forward' | 'back' | 'recover';
   /** It was begun by another life of this process, or by another instance. */

@@ -1,6 +1,6 @@
 import { isAlive } from '../container/container.ts';
 import { firstOf, firstStep, stepOf } from './choose-step.ts';
-import type { Course, MemberFacts, Standing, TransactionFacts } from './facts.ts';
+import type { ExecutionMemory, MemberFacts, Standing, TransactionFacts } from './facts.ts';
 import { drop, park, rename, start, stop } from './member-steps.ts';
 import { isEngaged, isTaken, needsStart } from './member.ts';
 import { deadManPolicy, samePolicy } from './policy.ts';
@@ -141,7 +141,7 @@ function tellAfterwards({ members, course }: TransactionFacts): Decision | undef
 function runHook(
   hook: StepArguments['hook']['hook'],
   { id, status, hasHook }: Standing,
-  { hooked }: Course,
+  { hooked }: ExecutionMemory,
 ): Step | false {
   return hasHook && status === 'running' && !hooked.has(id) && { kind: 'hook', id, hook };
 }

@@ -1,5 +1,5 @@
 import { type RestartPolicy, isAlive } from '../container/container.ts';
-import type { Course, MemberFacts, Standing } from './facts.ts';
+import type { ExecutionMemory, MemberFacts, Standing } from './facts.ts';
 import { isEntitled, wasOursToChange } from './member.ts';
 import { noRestart, samePolicy } from './policy.ts';
 import type { Step } from './step.ts';
@@ -36,7 +36,7 @@ export function restorePolicy(member: MemberFacts): Step | false {
 /** A successor waits without a policy; after a crash, any other one that it has is from a person. */
 export function giveItsPolicy(
   { new: successor, policy }: MemberFacts,
-  { isRecovery }: Course,
+  { isRecovery }: ExecutionMemory,
   afterPause: boolean,
 ): Step | undefined {
   if (successor === undefined || policy === undefined || samePolicy(successor.policy, policy)) return undefined;
@@ -55,13 +55,13 @@ export const stop = ({ id }: Standing): Step => ({ kind: 'stop', id });
 export const remove = ({ id }: Standing): Step => ({ kind: 'remove', id });
 
 /** A container that we have parked, and whose name is taken or that the engine refuses to rename, is still to come back. */
-export function unmark(member: MemberFacts, course: Course): Step | false {
+export function unmark(member: MemberFacts, course: ExecutionMemory): Step | false {
   const isWaiting = member.old?.place === 'old' && member.nameHeldBy !== 'rival' && wasOursToChange(member, course);
   return member.isMarked && !isWaiting && { kind: 'unmark', oldId: member.oldId };
 }
 
 /** Only what is stopped, and that nothing but a person starts again, can be kept. */
-export function letGo({ keepMs }: MemberFacts, old: Standing): Step {
+export function removeOrKeepOld({ keepMs }: MemberFacts, old: Standing): Step {
   return keepMs > 0 && !isAlive(old.status) && samePolicy(old.policy, noRestart)
     ? { kind: 'keep', id: old.id }
     : remove(old);

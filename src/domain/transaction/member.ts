@@ -1,8 +1,8 @@
 import { isAlive } from '../container/container.ts';
-import type { Course, MemberFacts } from './facts.ts';
+import type { ExecutionMemory, MemberFacts } from './facts.ts';
 
 /** The successor's name is the lock: a member that never had one may be in another updater's hands. */
-export function isEngaged(member: MemberFacts, { engaged }: Course): boolean {
+export function isEngaged(member: MemberFacts, { engaged }: ExecutionMemory): boolean {
   return member.new !== undefined || engaged === 'all' || (member.old !== undefined && engaged.has(member.old.id));
 }
 
@@ -22,7 +22,7 @@ export function isEntitled(member: MemberFacts): boolean {
 }
 
 /** The plan may have been read during another updater's work, so we only repair containers that we have parked. */
-export function wasOursToChange({ old }: MemberFacts, { parked }: Course): boolean {
+export function wasOursToChange({ old }: MemberFacts, { parked }: ExecutionMemory): boolean {
   return parked === 'any' || (old !== undefined && parked.has(old.id));
 }
 
@@ -30,7 +30,7 @@ export function wasOursToChange({ old }: MemberFacts, { parked }: Course): boole
  * Whether a recovery finds the old container under its own name, or one that a person gave it, where it may be as its owner wants it. It is on its way
  * back only when the mark says so, and then only as far as nothing speaks for a person.
  */
-export function isFoundInPlace({ old }: MemberFacts, { isRecovery, seenParked }: Course): boolean {
+export function isFoundInPlace({ old }: MemberFacts, { isRecovery, seenParked }: ExecutionMemory): boolean {
   const isPlain = old?.place === 'name' || old?.place === 'elsewhere';
   return isRecovery && isPlain && !seenParked.has(old.id);
 }

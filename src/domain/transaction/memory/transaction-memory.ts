@@ -1,4 +1,4 @@
-import type { Course, MemberFacts, TransactionFacts } from '../facts.ts';
+import type { ExecutionMemory, MemberFacts, TransactionFacts } from '../facts.ts';
 
 /**
  * The task of a process in a transaction:
@@ -17,7 +17,7 @@ export type TransactionMode = 'update' | 'hand-over' | 'rehearse' | 'recover' | 
  * the engine's facts are enough to end a transaction right. The memory only saves a repeated check, bounds the
  * attempts, and says why the transaction turned back.
  */
-export type TransactionMemory = Course & {
+export type TransactionMemory = ExecutionMemory & {
   readonly mode: TransactionMode;
   /** Why it went back or got stuck; empty otherwise. */
   readonly reason: string;
