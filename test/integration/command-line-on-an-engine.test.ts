@@ -39,7 +39,7 @@ describeInLab('the command line on a real engine', (lab) => {
     await runWeb('plain-v1');
     const { code, stdout, stderr } = await upkeep('containers');
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^web +not checked yet +running +\S+\/command-line\/web:stable$/m);
+    expect(stdout).toMatch(/^web +not checked yet +v1 +running +\S+\/command-line\/web:stable$/m);
     const document: unknown = JSON.parse((await upkeep('containers', 'web', '--json')).stdout);
     expect(document).toMatchObject({
       containers: [{ name: 'web', image, running: true }],
