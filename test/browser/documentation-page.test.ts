@@ -23,7 +23,7 @@ describeInBrowser('the documentation page', () => {
     const { complaints, hosts } = watchPage(page);
     await page.goto(`${scene.url}/swagger/index.html`);
     await page.getByText('/v1/containers/details').waitFor();
-    expect(await page.locator('.opblock').count()).toBe(17);
+    expect(await page.locator('.opblock').count()).toBe(18);
     expect(complaints).toEqual([]);
     expect([...hosts]).toEqual([new URL(scene.url).host]);
     await page.close();

@@ -211,8 +211,8 @@ test('upkeep config without --url shows what this command line and environment m
 test('a demonstration can be asked as any service', async () => {
   const tokens = ['--http-api-token', apiToken, '--http-api-events-token', eventsToken];
   const demo = startUpkeep(['demo', '--http-api-port', '0', ...tokens]);
-  await demo.seen('HTTP API: ');
-  const [, url = ''] = /HTTP API: ([^,\s]+)/.exec(demo.output()) ?? [];
+  await demo.seen('API token: ');
+  const [, url = ''] = /Page: (\S+)\//.exec(demo.output()) ?? [];
   const events = startUpkeep(['events', '--url', url, '--token', eventsToken]);
   await events.seen(' updated, ');
   const { stdout } = await runUpkeep(['containers', '--json', '--url', url, '--token', apiToken]);

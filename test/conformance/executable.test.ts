@@ -209,7 +209,7 @@ describe('upkeep demo', () => {
 });
 
 async function addressOf(service: UpkeepProcess): Promise<string> {
-  await service.seen('"Listening"');
+  await service.seen('"listening"');
   return /"address":"([^"]+)"/.exec(service.output())?.[1] ?? '';
 }
 

@@ -165,7 +165,7 @@ test('what the process may have open bounds the connections: idle ones beyond lo
   const demo = startUpkeep(['demo', '--http-api-port', '0', '--log-level', 'error'], { openFiles: 300 });
   onTestFinished(() => void demo.child.kill('SIGKILL'));
   await demo.seen('API token: ');
-  const [, address = ''] = /HTTP API: ([^,]+),/.exec(demo.output()) ?? [];
+  const [, address = ''] = /Page: (\S+)\//.exec(demo.output()) ?? [];
   const port = Number(new URL(address).port);
   for (let each = 0; each < 600; each += 1) await open('', { port });
   for (let each = 0; each < 5; each += 1) expect((await ask(address, '/livez')).status).toBe(200);

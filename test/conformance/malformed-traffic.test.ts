@@ -264,7 +264,7 @@ function connectionsOf({ http }: HttpScene): Promise<number> {
 }
 
 function introductionOf(text: string) {
-  const [, address = ''] = /HTTP API: ([^,]+),/.exec(text) ?? [];
+  const [, address = ''] = /Page: (\S+)\//.exec(text) ?? [];
   const [, api = '', events = ''] = /API token: (\S+), events token: (\S+)/.exec(text) ?? [];
   return { address, api, events };
 }

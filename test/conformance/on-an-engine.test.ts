@@ -30,7 +30,7 @@ describeInLab('the HTTP API on a real engine', (lab) => {
       ...tokens,
     ];
     service = startUpkeep([...args, '--health-window', '1s', '--cleanup'], { socket: engine.socket });
-    await service.seen('"Listening"');
+    await service.seen('"listening"');
     [, url = ''] = /"address":"([^"]+)"/.exec(service.output()) ?? [];
     ask = await describedAsk({ ask: (target, options) => askAt(url, target, options) });
   });
@@ -186,7 +186,7 @@ describeInLab('the HTTP API on a real engine', (lab) => {
     expect((await plain.ended).code).toBe(0);
 
     const served = startUpkeep(['run', '--http-api-endpoints', 'health'], { socket: engine.socket });
-    await served.seen('"Listening"');
+    await served.seen('"listening"');
     for (const host of ['127.0.0.1', '127.0.0.2', '[::1]'])
       expect([host, (await askAt(`http://${host}:8080`, '/livez')).status]).toEqual([host, 200]);
     served.child.kill('SIGTERM');

@@ -138,7 +138,7 @@ describeInLab('in the middle of an update of many', (lab) => {
     ];
     const service = startUpkeep(['run', ...api, '--health-window', '500ms'], { socket: lab.engine.socket });
     try {
-      await service.seen('"Listening"');
+      await service.seen('"listening"');
       const [, url = ''] = /"address":"([^"]+)"/.exec(service.output()) ?? [];
       expect((await ask(url, '/v1/update?container=web&timeout=6s', { method: 'POST' })).status).toBe(408);
       const entries = async () => (await ask(url, '/v1/history')).json().entries as { readonly updated: number }[];

@@ -211,8 +211,8 @@ const mutations = [
   {
     name: 'a refusal of a step that rested on expected facts counts',
     file: 'src/application/transaction/transact.ts',
-    find: `    if (wasExpected && outcome.kind === 'refused' &&`,
-    replace: `    if (wasExpected && outcome.kind === 'refused' && options.mode.kind === 'return' &&`,
+    find: `  return status === nameIsTaken ||`,
+    replace: `  return status > 0 ||`,
   },
 ];
 

@@ -39,7 +39,7 @@ export async function fuzzHttpDoor({ seconds, seed, connections }: FuzzOptions):
   const demo = startUpkeep(['demo', '--http-api-port', '0', '--log-level', 'info']);
   try {
     await demo.seen('API token: ');
-    const [, address = ''] = /HTTP API: ([^,]+),/.exec(demo.output()) ?? [];
+    const [, address = ''] = /Page: (\S+)\//.exec(demo.output()) ?? [];
     const [, token = ''] = /API token: ([^\s,]+)/.exec(demo.output()) ?? [];
     const port = Number(new URL(address).port);
     const pid = demo.child.pid ?? 0;

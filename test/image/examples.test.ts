@@ -101,7 +101,7 @@ async function startDemo(): Promise<string> {
     demo.child.kill('SIGTERM');
     await demo.ended;
   });
-  await demo.seen('/swagger/');
+  await demo.seen('API token: ');
   return /http:\/\/[\w.:]+/.exec(demo.output())?.[0] ?? '';
 }
 

@@ -3,7 +3,7 @@ import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
 import { defaultSettings } from '../../domain/settings/settings.ts';
 import { createApplication } from '../create-application.ts';
 
-test('a name that somebody takes in the middle of the swap is the reason that is told, not the rename that was refused', async () => {
+test('a name that somebody takes in the middle of the swap is told, and the container waits for its name', async () => {
   const scene = createSandboxScene();
   scene.registry.store.publish('app:1', { version: '1' });
   await scene.sandbox.engine.pullImage({ reference: 'app:1' });
@@ -21,7 +21,7 @@ test('a name that somebody takes in the middle of the swap is the reason that is
   const application = createApplication({ ...outside, engine }, defaultSettings);
   const request = { trigger: 'command', images: [], containers: [] } as const;
   const { containers } = await scene.clock.run(() => application.update(request));
-  expect(containers.find(({ containerId }) => containerId === oldId)?.reason).toMatch(
-    'another container has taken the name "web"',
-  );
+  const { reason } = containers.find(({ containerId }) => containerId === oldId) ?? {};
+  expect(reason).toMatch(/The container name "\/web" is already in use/);
+  expect(reason).toMatch('the container is not back yet, the next run or start of Upkeep tries again');
 });

@@ -5,7 +5,7 @@ import { describeStep } from '../../domain/transaction/memory/describe-step.ts';
 import { expectAfter, mayRestOnExpectation } from '../../domain/transaction/memory/expected-facts.ts';
 import { learn } from '../../domain/transaction/memory/learn.ts';
 import { beginMemory, blame, turnBack } from '../../domain/transaction/memory/transaction-memory.ts';
-import { stepKey } from '../../domain/transaction/step.ts';
+import { type Decision, type Step, stepKey } from '../../domain/transaction/step.ts';
 import { isForHelper, orTurnBack, rehearsed } from './decision.ts';
 import { createFactsReader } from './facts-reader.ts';
 import { logOfFailed, whoEnded } from './failed-successors.ts';
@@ -64,7 +64,13 @@ export async function transact(options: TransactOptions): Promise<TransactResult
     if (phase !== decision.phase) onPhase((phase = decision.phase));
     const outcome = await perform(context, decision.step);
     outside.log.debug('transaction step', { step: decision.step, outcome });
-    if (wasExpected && outcome.kind === 'refused' && decision.step.kind !== 'create') continue;
+    if (wasExpected && outcome.kind === 'refused' && decision.step.kind !== 'create') {
+      const reading = await reader.read(memory);
+      memory = reading.memory;
+      if (reading.kind !== 'read' || reading.facts === undefined) continue;
+      facts = { ...reading.facts, course: memory };
+      if (!isRefusalOf(decision.step, outcome, decide(facts))) continue;
+    }
     const learned = learn(memory, decision, outcome, facts);
     memory = learned.memory;
     if (learned.logOf !== undefined)
@@ -75,3 +81,11 @@ export async function transact(options: TransactOptions): Promise<TransactResult
     facts = expected ?? facts;
   }
 }
+
+/** Whether the refusal is about the step itself, not about facts that were others than expected. */
+function isRefusalOf(step: Step, { status }: { readonly status: number }, now: Decision): boolean {
+  return status === nameIsTaken || (now.kind === 'step' && stepKey(now.step) === stepKey(step));
+}
+
+/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerRename */
+const nameIsTaken = 409;
