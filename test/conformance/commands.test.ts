@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 describe.each([
-  ['containers', '/v1/containers/details', /^web +no update found +running +web:1/m],
+  ['containers', '/v1/containers/details', /^web +up to date +web:1 1\.1 +running +web:1$/m],
   ['history', '/v1/history', /^\S+Z +1 +0 +2 +\S+ +schedule/m],
   ['config', '/v1/config', /^cleanup +true +--cleanup\n\nWatched: All containers$/m],
 ])('upkeep %s --url', (command, path, line) => {
@@ -216,7 +216,7 @@ test('a demonstration can be asked as any service', async () => {
   const events = startUpkeep(['events', '--url', url, '--token', eventsToken]);
   await events.seen(' updated, ');
   const { stdout } = await runUpkeep(['containers', '--json', '--url', url, '--token', apiToken]);
-  expect(JSON.parse(stdout)).toMatchObject({ count: 10 });
+  expect(JSON.parse(stdout)).toMatchObject({ count: 14 });
   const config = await runUpkeep(['config', '--url', url, '--token', apiToken]);
   expect(config.stdout).toMatch(/^http-api-token +\*\*\* /m);
   expect((await ask(url, '/v1/history')).json().count).toBeGreaterThan(0);

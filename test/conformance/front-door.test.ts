@@ -246,7 +246,7 @@ describe('POST /v1/update?dry_run=true', () => {
   });
 
   test('is about the containers that are named, and takes no turn from an update', async () => {
-    await start({ service: { gateWindowMs: 60_000 } });
+    await start({ service: { gateWindowMs: 5000 } });
     await post('/v1/update?async=true');
     expect((await post('/v1/update?dry_run=true&container=nobody')).json().plan).toEqual([]);
   });

@@ -231,7 +231,7 @@ describe('all of it at once, against the executable', () => {
 
     await demo.seen('Round 2');
     const [run] = (await ask(address, '/v1/history', { token: api })).json().entries;
-    expect(run).toMatchObject({ trigger: 'schedule', updated: 2, failed: 0 });
+    expect(run).toMatchObject({ trigger: 'schedule', updated: 2, failed: 1 });
     expect(Date.parse(run.timestamp)).toBeGreaterThan(stormBeganMs);
 
     for (const socket of sockets) socket.destroy();

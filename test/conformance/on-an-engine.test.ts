@@ -57,6 +57,7 @@ describeInLab('the HTTP API on a real engine', (lab) => {
       name: 'cleanup',
       value: 'true',
       source: '--cleanup',
+      meaning: expect.any(String),
     });
     expect(service.output()).not.toContain(apiToken);
     expect(service.output()).toContain('No periodic updates, because the HTTP API is on');
