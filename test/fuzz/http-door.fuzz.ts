@@ -16,6 +16,7 @@ test(
     expect(Object.keys(report.statuses)).toEqual(['200']);
     expect(report.netMs.p99).toBeLessThan(200);
     expect(report.logBytesPerRefusal).toBeLessThanOrEqual(120);
-    expect(report.lateMiB).toBeLessThan(report.earlyMiB * 1.3 + 20);
+    expect(report.late.used).toBeLessThan(report.early.used + 3);
+    expect(report.late.resident).toBeLessThan(report.early.resident * 1.3 + 20);
   },
 );

@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { ask } from '../support/http-scene.ts';
@@ -24,10 +26,13 @@ export type FuzzReport = {
   readonly replies: Readonly<Record<string, number>>;
   readonly refused: number;
   readonly logBytesPerRefusal: number;
-  /** Resident, in MiB: after the first fifth of the time, and at the end. */
-  readonly earlyMiB: number;
-  readonly lateMiB: number;
+  /** In MiB: after the first fifth of the time, and at the end. */
+  readonly early: Memory;
+  readonly late: Memory;
 };
+
+/** `resident` as the kernel counts it; `used` is heap and buffers, once all garbage is collected. */
+export type Memory = { readonly resident: number; readonly used: number };
 
 export type Times = { readonly median: number; readonly p99: number; readonly longest: number };
 
@@ -36,7 +41,12 @@ export type Times = { readonly median: number; readonly p99: number; readonly lo
  * of it on the loopback, where each client has an address of its own.
  */
 export async function fuzzHttpDoor({ seconds, seed, connections }: FuzzOptions): Promise<FuzzReport> {
-  const demo = startUpkeep(['demo', '--http-api-port', '0', '--log-level', 'info']);
+  const folder = mkdtempSync(join(tmpdir(), 'upkeep-fuzz-'));
+  const memoryFile = join(folder, 'memory');
+  const reporter = new URL('./report-memory.mjs', import.meta.url);
+  const demo = startUpkeep(['demo', '--http-api-port', '0', '--log-level', 'info'], {
+    env: { NODE_OPTIONS: `--import=${reporter.href}`, UPKEEP_MEMORY_FILE: memoryFile },
+  });
   try {
     await demo.seen('API token: ');
     const [, address = ''] = /Page: (\S+)\//.exec(demo.output()) ?? [];
@@ -57,7 +67,7 @@ export async function fuzzHttpDoor({ seconds, seed, connections }: FuzzOptions):
     const endMs = performance.now() + seconds * 1000;
     const earlyMs = endMs - seconds * 800;
     const pages = ['/livez', '/readyz', '/v1/containers', '/v1/containers/details', '/v1/images', '/v1/config'];
-    let earlyMiB = 0;
+    let early: Memory | undefined;
     for (let each = 0; performance.now() < endMs; each += 1) {
       const [beganMs, waitedBeforeMs] = [performance.now(), waited()];
       const localAddress = `127.0.${1 + (each % 30)}.1`;
@@ -67,11 +77,11 @@ export async function fuzzHttpDoor({ seconds, seed, connections }: FuzzOptions):
       wallMs.push(tookMs);
       netMs.push(Math.max(0, tookMs - (waited() - waitedBeforeMs)));
       statuses[reply.status] = (statuses[reply.status] ?? 0) + 1;
-      if (earlyMiB === 0 && performance.now() > earlyMs) earlyMiB = residentMiB(pid);
+      if (early === undefined && performance.now() > earlyMs) early = await memoryOf(pid, memoryFile);
       await sleep(50);
     }
-    const lateMiB = residentMiB(pid);
     const told = await Promise.all(hostile.map(stopHostile));
+    const late = await memoryOf(pid, memoryFile);
     const replies = addUp(told.map((each) => each.replies));
     const refused = Object.entries(replies).reduce((sum, [status, n]) => sum + (status.startsWith('4') ? n : 0), 0);
     return {
@@ -83,14 +93,15 @@ export async function fuzzHttpDoor({ seconds, seed, connections }: FuzzOptions):
       replies,
       refused,
       logBytesPerRefusal: logged() / Math.max(1, refused),
-      earlyMiB,
-      lateMiB,
+      early: early ?? late,
+      late,
     };
   } catch (error) {
     throw new Error(`It went wrong; the end of its log: ${demo.output().slice(-2000)}`, { cause: error });
   } finally {
     demo.child.kill('SIGKILL');
     await demo.ended;
+    rmSync(folder, { recursive: true });
   }
 }
 
@@ -134,6 +145,18 @@ function timesOf(all: readonly number[]): Times {
 /** Of a process's main thread, or of a thread: https://docs.kernel.org/scheduler/sched-stats.html#proc-pid-schedstat */
 function waitedForProcessorMs(folder: string): number {
   return Number(readFileSync(`${folder}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
+}
+
+async function memoryOf(pid: number, file: string): Promise<Memory> {
+  const resident = residentMiB(pid);
+  rmSync(file, { force: true });
+  process.kill(pid, 'SIGUSR2');
+  const deadlineMs = performance.now() + longestReplyMs;
+  while (!existsSync(file) || readFileSync(file, 'utf8') === '') {
+    if (performance.now() > deadlineMs) throw new Error('The service does not report its memory');
+    await sleep(10);
+  }
+  return { resident, used: Number(readFileSync(file, 'utf8')) };
 }
 
 function residentMiB(pid: number): number {
