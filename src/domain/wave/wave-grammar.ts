@@ -1,0 +1,46 @@
+import { boundedPattern } from '../text/name-pattern.ts';
+import { quoted } from '../text/printable.ts';
+
+/** A step of the order in which engines are updated. A share is a percentage of all engines, from the first one on. */
+export type WaveStep =
+  | { readonly kind: 'names'; readonly text: string; readonly matches: (engine: string) => boolean }
+  | { readonly kind: 'share'; readonly percent: number };
+
+/**
+ * Reads `canary-.*, 25%, 100%`: patterns for whole names of engines in the syntax of
+ * https://github.com/google/re2/wiki/Syntax, and shares that rise. A comma inside of braces belongs to the pattern.
+ * The fault completes "Cannot read …: ".
+ */
+export function parseWaves(text: string): readonly WaveStep[] | { readonly fault: string } {
+  if (text.length > longestText) return { fault: `it has more than ${longestText} characters` };
+  const parts = text
+    .split(/,(?![^{]*\})/)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+  if (parts.length === 0) return { fault: 'it is empty' };
+  const steps: WaveStep[] = [];
+  for (const part of parts) {
+    const step = /^-?[\d.]+\s*%$/.test(part) ? readShare(part, steps) : readNames(part);
+    if ('fault' in step) return step;
+    steps.push(step);
+  }
+  return steps;
+}
+
+const longestText = 1000;
+
+type Fault = { readonly fault: string };
+
+function readShare(part: string, before: readonly WaveStep[]): WaveStep | Fault {
+  const percent = Number(part.slice(0, -1));
+  if (!(percent > 0 && percent <= 100)) return { fault: `${quoted(part)} is not a share above 0% and up to 100%` };
+  const largest = Math.max(0, ...before.map((step) => (step.kind === 'share' ? step.percent : 0)));
+  if (percent <= largest) return { fault: `${quoted(part)} comes after ${largest}%, so it adds no engine` };
+  return { kind: 'share', percent };
+}
+
+function readNames(text: string): WaveStep | Fault {
+  const pattern = boundedPattern(text);
+  if ('fault' in pattern) return { fault: `${quoted(text)}: ${pattern.fault}` };
+  return { kind: 'names', text, matches: (engine) => pattern.groupsOf(engine) !== undefined };
+}
