@@ -1,7 +1,9 @@
+import { join } from 'node:path';
 import type { Application } from '../application/application.ts';
 import type { Settings, StateSettings } from '../config/read/settings.ts';
 import type { Engine } from '../domain/outside/engine.ts';
-import type { Outside } from '../domain/outside/outside.ts';
+import type { Memory } from '../application/create-application.ts';
+import type { Log, Outside } from '../domain/outside/outside.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings/settings.ts';
 import type { commandFunctions } from '../interfaces/cli/cli.ts';
 import type { CommandFunction } from '../interfaces/cli/context/context.ts';
@@ -25,7 +27,10 @@ export async function openService(
   const prober = createProber();
   return {
     engine,
-    application: await createService({ engine, registry, prober, clock, log }, settings.service, settings.state),
+    application: await createService({ engine, registry, prober, clock, log }, settings.service, {
+      ...settings.state,
+      endsDecisions: command === 'run',
+    }),
     command: cli.commandFunctions[command],
     close: async () => {
       await Promise.all([engine.close(), registry.close()]);
@@ -47,12 +52,24 @@ export async function openDemo({ clock, log }: Surroundings): Promise<Service> {
   };
 }
 
+async function openMemory(folder: string, log: Log): Promise<Memory> {
+  const { createSharedRecords } = await import('../adapters/files/records/shared-records.ts');
+  const { compactRecords } = await import('../domain/decision/decisions.ts');
+  const { readDecisionRecord } = await import('../domain/decision/read-record.ts');
+  const path = join(folder, 'decisions.jsonl');
+  const decisions = createSharedRecords({
+    ...{ path, what: 'decisions', version: 1, log },
+    ...{ read: readDecisionRecord, compact: compactRecords },
+  });
+  return { decisions };
+}
+
 type World = Pick<Outside, 'engine' | 'registry' | 'prober' | 'clock' | 'log'>;
 
 async function createService(
   world: World,
   settings: ServiceSettings,
-  { journalKeyFile, folder }: Partial<StateSettings> = {},
+  { journalKeyFile, folder, endsDecisions = true }: Partial<StateSettings> & Pick<Memory, 'endsDecisions'> = {},
 ): Promise<Application> {
   const { createApplication } = await import('../application/create-application.ts');
   const { createInstance } = await import('../adapters/process/instance.ts');
@@ -60,7 +77,9 @@ async function createService(
   const { openSeal } = await import('../adapters/process/seal.ts');
   const instance = createInstance({ containerId: ownContainerId() });
   const seal = openSeal({ keyFile: journalKeyFile, folder });
-  return createApplication({ ...world, instance, newId: () => crypto.randomUUID(), ...(seal && { seal }) }, settings);
+  const outside = { ...world, instance, newId: () => crypto.randomUUID(), ...(seal && { seal }) };
+  const memory = folder === undefined ? {} : await openMemory(folder, world.log);
+  return createApplication(outside, settings, { ...memory, endsDecisions });
 }
 
 async function reachEngineAndRegistries(

@@ -10,6 +10,8 @@ import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.t
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import { askRegistries, type Question } from './ask-registry.ts';
 import type { ContainerReferences, ReadReference } from './container-references.ts';
+import { createDecisionBook, type DecisionBook } from '../hold/decision-book.ts';
+import { createHoldBack, type HoldBack } from '../hold/hold-back.ts';
 import { type Listing, listAll } from '../engine/list-all.ts';
 import { type CheckedContainer, checkedFacts, describeChecked, imageIn } from './checked-container.ts';
 import { createTagWatch } from './tag-watch.ts';
@@ -48,6 +50,8 @@ export type JudgeOrder = {
   readonly applyCooldown: boolean;
   /** Versions that failed in a container are not held back. */
   readonly retryFailed?: boolean;
+  /** Windows hold nothing back. */
+  readonly ignoreWindows?: boolean;
 };
 
 /** A failure for one container is its verdict. After an abort the containers without an answer are `unknown`. */
@@ -74,19 +78,30 @@ export function createCheck(outside: ReadOnlyOutside, settings: ServiceSettings)
   });
 }
 
+/** What holds newer versions back, and what people have decided; the same for all of a process. */
+export type HoldParts = { readonly holdBack: HoldBack; readonly decisions: DecisionBook };
+
 /** Asks the registries about selected containers. */
-export function createJudge(outside: ReadOnlyOutside, settings: ServiceSettings): Judge {
+export function createJudge(
+  outside: ReadOnlyOutside,
+  settings: ServiceSettings,
+  { holdBack = createHoldBack(settings), decisions = createDecisionBook() }: Partial<HoldParts> = {},
+): Judge {
   const { clock, publish } = outside;
   const tags = createTagWatch();
 
   return async ({ listing, references, watched: named, ...selected }, order, signal) => {
-    const { runId, applyCooldown, retryFailed = false } = order;
+    const { runId, applyCooldown, retryFailed = false, ignoreWindows = false } = order;
+    const decided = await decisions.refresh();
     const { containers, images, failedVersions, begunAt } = listing;
     const verdicts = new Map<string, CheckedContainer>();
     const settle = (watched: WatchedContainer, verdict: Verdict): void => {
-      const { noPull } = effectiveSettings(settings, watched.wishes);
+      const { noPull, approve: approval, window } = effectiveSettings(settings, watched.wishes);
       const read = references.get(watched.container.id);
-      const checked = describeChecked(watched.container, { read, verdict, noPull, images, nowMs: clock.nowMs() });
+      const nowMs = clock.nowMs();
+      const judged = describeChecked(watched.container, { read, verdict, noPull, images, nowMs });
+      const restraints = { approval, window: ignoreWindows ? undefined : window };
+      const checked = holdBack.judge(judged, restraints, decided, nowMs);
       verdicts.set(checked.id, checked);
       const { name: container, image, status, reason, error } = checked;
       publish({

@@ -16,6 +16,9 @@ type Row = {
 const command: Pick<Row, 'text' | 'expected' | 'bad'> = { text: ' /run.sh ', expected: '/run.sh', bad: '' };
 const timeout: Pick<Row, 'text' | 'expected' | 'bad'> = { text: '2', expected: 120_000, bad: 'soon' };
 
+/** A shorter text that cannot be read is a restraint: see `holding-back.test.ts`. */
+const tooLong = 'x'.repeat(40_000);
+
 const rows: Readonly<Record<LabelName, Row>> = {
   enable: { text: 'FALSE', expected: false, of: (wishes) => wishes.enable, bad: 'no' },
   'monitor-only': { text: '', expected: false, of: (wishes) => wishes.monitorOnly, bad: 'yes' },
@@ -29,6 +32,13 @@ const rows: Readonly<Record<LabelName, Row>> = {
   'stop-signal': { text: 'sighup', expected: 'SIGHUP', of: (wishes) => wishes.stopSignal, bad: 'SIGNONE' },
   'stop-timeout': { text: '1m30s', expected: 90_000, of: (wishes) => wishes.stopTimeoutMs, bad: '-1' },
   'cooldown-delay': { text: '0', expected: 0, of: (wishes) => wishes.cooldownMs, bad: '3 days' },
+  approve: { text: 'Minor', expected: 'minor', of: (wishes) => wishes.approve, bad: tooLong },
+  window: {
+    text: 'Sat 02:00-05:00',
+    expected: { kind: 'windows', text: 'Sat 02:00-05:00', windows: [{ days: [6], fromMinute: 120, untilMinute: 300 }] },
+    of: (wishes) => wishes.window,
+    bad: tooLong,
+  },
   'health-window': { text: '20', expected: 20_000, of: (wishes) => wishes.gateWindowMs, bad: 'long' },
   'health-timeout': { text: '5m', expected: 300_000, of: (wishes) => wishes.gateTimeoutMs, bad: 'long' },
   'health-probe': {

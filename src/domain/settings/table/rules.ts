@@ -1,4 +1,5 @@
 import { decisionRules } from './decision.ts';
+import { holdingBackRules } from './holding-back.ts';
 import { hookRules } from './hooks.ts';
 import type { ValuesOf } from './option.ts';
 import { proofRules } from './proof.ts';
@@ -7,7 +8,14 @@ import { selectionRules } from './selection.ts';
 import { updateRules } from './update.ts';
 
 /** Every option of checks and updates, once: an entry here and the place where it acts are all that a new one needs. */
-export const rules = { ...selectionRules, ...decisionRules, ...proofRules, ...updateRules, ...hookRules } as const;
+export const rules = {
+  ...selectionRules,
+  ...decisionRules,
+  ...holdingBackRules,
+  ...proofRules,
+  ...updateRules,
+  ...hookRules,
+} as const;
 
 export type RuleKey = keyof typeof rules;
 

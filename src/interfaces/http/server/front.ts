@@ -9,6 +9,8 @@ import { errorBody, jsonType, type Problem } from '../replies/errors.ts';
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 import { createRateLimiter, type RateVerdict } from '../guards/rate-limit.ts';
 import type { FrontResponse } from '../replies/front-response.ts';
+import { keepBody } from '../requests/kept-body.ts';
+import { normalTarget, pathOf } from '../requests/request-target.ts';
 import { requestIdOf } from '../requests/request-id.ts';
 import { writeProblem } from '../replies/write-problem.ts';
 
@@ -71,6 +73,7 @@ export function createFront(
       return answer(request, response);
     }
     if (announcesTooMuch(request)) return void refuseBody(request, response);
+    if (method === 'POST' && pathOf(normalTarget(target)) === '/v1/decisions') keepBody(request);
     if (expectsToBeAsked(request)) response.writeContinue();
     skipBody(request, (outcome) => {
       if (outcome === 'too large') return void refuseBody(request, response);

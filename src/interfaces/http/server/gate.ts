@@ -53,7 +53,11 @@ type Known = { readonly route: Route; readonly allowed: readonly string[] };
 
 function readPaths(routes: readonly Route[]): (path: string) => Known | undefined {
   const known = routes.map((route) => ({ route, allowed: methodsOf(route) }));
-  const exact = new Map(known.map((each) => [each.route.path, each]));
+  const exact = new Map<string, Known>();
+  for (const each of known) {
+    const before = exact.get(each.route.path)?.allowed ?? [];
+    exact.set(each.route.path, { ...each, allowed: [...before, ...each.allowed] });
+  }
   const prefixes = known.filter(({ route }) => route.path.endsWith('*'));
   return (path) => {
     const found = path.endsWith('*') ? undefined : exact.get(path);
