@@ -1,9 +1,8 @@
-import { join } from 'node:path';
 import type { Application } from '../application/application.ts';
 import type { Settings, StateSettings } from '../config/read/settings.ts';
 import type { Engine } from '../domain/outside/engine.ts';
 import type { Memory } from '../application/create-application.ts';
-import type { Log, Outside } from '../domain/outside/outside.ts';
+import type { Outside } from '../domain/outside/outside.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings/settings.ts';
 import type { commandFunctions } from '../interfaces/cli/cli.ts';
 import type { CommandFunction } from '../interfaces/cli/context/context.ts';
@@ -52,18 +51,6 @@ export async function openDemo({ clock, log }: Surroundings): Promise<Service> {
   };
 }
 
-async function openMemory(folder: string, log: Log): Promise<Memory> {
-  const { createSharedRecords } = await import('../adapters/files/records/shared-records.ts');
-  const { compactRecords } = await import('../domain/decision/decisions.ts');
-  const { readDecisionRecord } = await import('../domain/decision/read-record.ts');
-  const path = join(folder, 'decisions.jsonl');
-  const decisions = createSharedRecords({
-    ...{ path, what: 'decisions', version: 1, log },
-    ...{ read: readDecisionRecord, compact: compactRecords },
-  });
-  return { decisions };
-}
-
 type World = Pick<Outside, 'engine' | 'registry' | 'prober' | 'clock' | 'log'>;
 
 async function createService(
@@ -78,7 +65,7 @@ async function createService(
   const instance = createInstance({ containerId: ownContainerId() });
   const seal = openSeal({ keyFile: journalKeyFile, folder });
   const outside = { ...world, instance, newId: () => crypto.randomUUID(), ...(seal && { seal }) };
-  const memory = folder === undefined ? {} : await openMemory(folder, world.log);
+  const memory = folder === undefined ? {} : (await import('./memory.ts')).openMemory(folder, world.log);
   return createApplication(outside, settings, { ...memory, endsDecisions });
 }
 

@@ -1,4 +1,4 @@
-import type { DecisionKind } from '../../../domain/decision/decision.ts';
+import type { DecisionFault, DecisionKind } from '../../../domain/decision/decision.ts';
 import type { JsonObject } from '../../../domain/run/running-service.ts';
 import { decisionEntry } from '../../json/decision.ts';
 import { parseTimestamp } from '../../json/timestamps.ts';
@@ -31,6 +31,9 @@ const keptField = { kept: truth('Whether it is on the disk, and outlasts the ser
 /** `GET` and `POST /v1/decisions`, `DELETE /v1/decisions/ID`. */
 export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] {
   const shared = { group: 'decisions', access: 'api token', query: {} } as const;
+  const isKnown = (container: string) =>
+    service.decisions.candidateOf(container) !== undefined ||
+    service.inventory().containers.some(({ name }) => name === container);
   const list = defineRoute({
     ...shared,
     path: '/v1/decisions',
@@ -74,11 +77,8 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
       const kind = kinds.find((each) => each === body['decision']);
       if (kind === undefined) throw invalid('decision', `expected one of ${kinds.join(', ')}`);
       const order = { kind, container, digest: textIn(body, 'digest'), untilMs: timeIn(body, 'until') };
-      const isKnown = service.inventory().containers.some(({ name }) => name === container);
-      if (!isKnown) throw new HttpError(404, 'no watched container has that name');
       const taken = await service.decisions.take({ ...order, by: 'API token' });
-      if ('fault' in taken)
-        throw new HttpError(taken.kind === 'conflict' ? 409 : 400, `cannot ${kind} the new version: ${taken.fault}`);
+      if ('fault' in taken) throw refusal(taken, kind, isKnown(container));
       return reply.code(201).send({ ...decisionEntry(taken), kept: taken.isKept, ...stamp(clock) });
     },
   });
@@ -101,6 +101,11 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
     },
   });
   return [list, take, withdraw];
+}
+
+function refusal({ kind, fault }: DecisionFault, what: DecisionKind, isKnown: boolean): HttpError {
+  if (kind === 'conflict' && !isKnown) return new HttpError(404, 'no watched container has that name');
+  return new HttpError(kind === 'conflict' ? 409 : 400, `cannot ${what} the new version: ${fault}`);
 }
 
 function textIn(body: JsonObject, name: string): string {
