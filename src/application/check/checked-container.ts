@@ -47,7 +47,7 @@ export type CheckedContainer = ImageVersions & {
   /** A failure of the newest version in this container, also where it is to be tried again. */
   readonly failedVersion: FailedVersion | undefined;
   /** The kind of reason of `held` and `unknown`. */
-  readonly hold?: Hold;
+  readonly hold?: Hold | undefined;
   /** When the registry may be asked again, milliseconds since the epoch; absent where it has not said. */
   readonly retryAtMs?: number;
   /** Present where a person may decide about the newer version, or a window holds it back. */

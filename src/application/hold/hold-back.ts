@@ -1,29 +1,53 @@
 import type { ApprovalFrom } from '../../domain/decision/approval.ts';
 import { type Decisions, decisionFor } from '../../domain/decision/decisions.ts';
+import type { Hold } from '../../domain/check/hold.ts';
+import type { Staleness } from '../../domain/check/verdict.ts';
+import type { CandidateKind } from '../../domain/decision/approval.ts';
 import { describeHold, holdOf } from '../../domain/decision/hold.ts';
 import { type Digest, parseDigest } from '../../domain/reference/digest.ts';
 import { createTimeZone } from '../../domain/schedule/time-zone.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { WindowSetting } from '../../domain/settings/values/holding-back.ts';
 import { createWindows, type Windows } from '../../domain/window/windows.ts';
-import type { CheckedContainer } from '../check/checked-container.ts';
 
 /** What holds a container back besides its verdict. `window` undefined: somebody has asked for the update now. */
 export type Restraints = { readonly approval: ApprovalFrom; readonly window: WindowSetting | undefined };
 
 /** The verdict on its newer version without them, from which it can be judged again. */
-export type Unrestrained = Restraints & Pick<CheckedContainer, 'status' | 'reason' | 'hold' | 'eligibleAtMs'>;
+export type Unrestrained = Restraints & Judged;
+
+type Judged = {
+  readonly status: Staleness;
+  readonly reason: string;
+  readonly hold?: Hold | undefined;
+  readonly eligibleAtMs: number | undefined;
+};
+
+type Newer = {
+  readonly updateAvailable: boolean;
+  readonly pullDigest: Digest | undefined;
+  readonly latestDigest: Digest | undefined;
+  readonly latestImageId: string | undefined;
+};
+
+/** What a checked container says of itself. */
+export type Holdable = Judged &
+  Newer & {
+    readonly name: string;
+    readonly candidateKind?: CandidateKind;
+    readonly unrestrained?: Unrestrained;
+  };
 
 export type HoldBack = {
   /** A fresh verdict, with the first reason why its newer version waits. Others than `stale` and `held` stay as they are. */
-  readonly judge: (
-    checked: CheckedContainer,
+  readonly judge: <Checked extends Holdable>(
+    checked: Checked,
     restraints: Restraints,
     decisions: Decisions,
     nowMs: number,
-  ) => CheckedContainer;
+  ) => Checked;
   /** An earlier verdict, by the decisions and the time as they are now. */
-  readonly again: (checked: CheckedContainer, decisions: Decisions, nowMs: number) => CheckedContainer;
+  readonly again: <Checked extends Holdable>(checked: Checked, decisions: Decisions, nowMs: number) => Checked;
 };
 
 export function createHoldBack({ timeZone }: Pick<ServiceSettings, 'timeZone'>): HoldBack {
@@ -39,12 +63,12 @@ export function createHoldBack({ timeZone }: Pick<ServiceSettings, 'timeZone'>):
     return windows;
   }
 
-  function judge(
-    checked: CheckedContainer,
+  function judge<Checked extends Holdable>(
+    checked: Checked,
     restraints: Restraints,
     decisions: Decisions,
     nowMs: number,
-  ): CheckedContainer {
+  ): Checked {
     const { status, reason, hold, eligibleAtMs } = checked;
     const isYoung = status === 'held' && hold === 'cooldown';
     if (status !== 'stale' && !isYoung) return checked;
@@ -78,11 +102,10 @@ export function createHoldBack({ timeZone }: Pick<ServiceSettings, 'timeZone'>):
   return {
     judge,
     again(checked, decisions, nowMs) {
-      const { unrestrained, ...rest } = checked;
+      const { unrestrained } = checked;
       if (unrestrained === undefined) return checked;
       const { approval, window, ...verdict } = unrestrained;
-      const { hold: _, ...unheld } = rest;
-      return judge({ ...unheld, ...verdict }, { approval, window }, decisions, nowMs);
+      return judge({ ...checked, hold: undefined, ...verdict }, { approval, window }, decisions, nowMs);
     },
   };
 }
@@ -96,6 +119,6 @@ export function candidateDigest({
   pullDigest,
   latestDigest,
   latestImageId = '',
-}: Pick<CheckedContainer, 'updateAvailable' | 'pullDigest' | 'latestDigest' | 'latestImageId'>): Digest | undefined {
+}: Newer): Digest | undefined {
   return updateAvailable ? (pullDigest ?? latestDigest ?? parseDigest(latestImageId)) : undefined;
 }
