@@ -39,7 +39,7 @@ export type PlannedMember = {
   readonly container: Container;
   /** `stale`: a newer image; `linked`: same image, re-created because it holds on to a member that is replaced. */
   readonly cause: 'stale' | 'linked';
-  /** `Config.Image` of old and new alike, e.g. `nginx:1.27`. */
+  /** `Config.Image` of the new one, e.g. `nginx:1.27`; the old one's, unless the update goes to another tag. */
   readonly reference: string;
   /** Digest to pull; undefined when the engine has the image (`linked`, or `no-pull`). */
   readonly digest: Digest | undefined;
@@ -55,7 +55,7 @@ export type PlannedMember = {
 export type StaleContainer = {
   readonly id: string;
   readonly name: string;
-  /** The container's reference, verbatim; the one from an inspection if the list showed a bare id. */
+  /** Of the successor: the container's own, verbatim (from an inspection if the list showed a bare id), or another tag. */
   readonly reference: string;
   /** Undefined: use the engine's image for the tag. */
   readonly digest: Digest | undefined;
