@@ -49,12 +49,16 @@ export type CheckedContainer = ImageVersions & {
   readonly hold?: Hold;
   /** When the registry may be asked again, milliseconds since the epoch; absent where it has not said. */
   readonly retryAtMs?: number;
+  /** Present where services of a swarm are watched too. */
+  readonly kind?: EntryKind;
 };
+
+export type EntryKind = 'container' | 'service';
 
 /** The verdict on a container with all that is known of it. */
 export function describeChecked(
   { id, name, image: listed, imageId }: ContainerSummary,
-  { read, verdict, noPull, images, nowMs }: DescribeFacts,
+  { kind, read, verdict, noPull, images, nowMs }: DescribeFacts,
 ): CheckedContainer {
   const { status, reason, digest, latestDigest, latestImageId, error, eligibleAtMs, failedVersion } = verdict;
   const { insteadDigest = latestDigest, cooldown, hold, retryAfterMs } = verdict;
@@ -80,6 +84,7 @@ export function describeChecked(
     ...(retryAfterMs !== undefined && { retryAtMs: nowMs + retryAfterMs }),
     ...versionsOf({ imageId }, image, verdict, images),
     ...candidateOf(verdict, image),
+    ...(kind !== undefined && { kind }),
   };
 }
 
@@ -95,6 +100,7 @@ function candidateOf({ status, candidate }: Verdict, image: string) {
 }
 
 type DescribeFacts = {
+  readonly kind: EntryKind | undefined;
   readonly read: ReadReference | undefined;
   readonly verdict: Verdict;
   readonly noPull: boolean;

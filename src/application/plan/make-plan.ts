@@ -18,7 +18,7 @@ export type MadePlan = {
 
 export function staleIn({ containers }: CheckReport): readonly StaleContainer[] {
   return containers
-    .filter(({ status }) => status === 'stale')
+    .filter(({ status, kind }) => status === 'stale' && kind !== 'service')
     .map(({ id, name, successorReference, pullDigest }) => ({
       id,
       name,

@@ -3,6 +3,7 @@ import type { ComposeCondition } from '../container/compose-identity.ts';
 import type { Container } from '../container/container.ts';
 import { awaitedJobs, conditionalOn, type DependencyGraph, heldBy, movedWith, neededBy } from './dependency-graph.ts';
 import type { Digest } from '../reference/digest.ts';
+import type { PlannedService } from '../swarm/planned-service.ts';
 import { type PlannedRestart, planRestarts } from './planned-restarts.ts';
 import { quoted } from '../text/printable.ts';
 import { type ReplacementContext, whyNotReplaceable } from './replaceable.ts';
@@ -16,6 +17,8 @@ export type UpdatePlan = {
   readonly self?: PlannedTransaction;
   /** Stale containers that must not be touched, each with the reason. */
   readonly refused: readonly { readonly name: string; readonly id: string; readonly reason: string }[];
+  /** Updates of a swarm's services, beside the transactions: the swarm executes them. Absent: none. */
+  readonly services?: readonly PlannedService[];
   /** Restarts after the transactions, in order. */
   readonly restarts: readonly PlannedRestart[];
 };
