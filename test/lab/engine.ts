@@ -20,6 +20,8 @@ export type EngineOptions = {
   readonly dataMiB?: number;
   /** An own bridge instead of docker0 and no iptables rules: for every engine but the first, which must not lose its own. */
   readonly beside?: boolean;
+  /** A command that dockerd is started by, and that becomes it: `nsenter` into another network, for example. */
+  readonly startedBy?: readonly string[];
 };
 
 /** A dockerd with its own data, socket, containerd, cgroup and, beside the first one, bridge. */
@@ -59,8 +61,15 @@ async function startDocker(labDir: string, options: EngineOptions): Promise<LabE
 
   const start = async (): Promise<void> => {
     rmSync(join(dir, 'pid'), { force: true });
+    const [program = 'dockerd', ...before] = [...(options.startedBy ?? []), 'dockerd'];
     daemon = await startDaemon({
-      command: ['dockerd', ...commonArguments(dir, socket, cgroup, options), ...bridgeArguments(bridge), ...args],
+      command: [
+        program,
+        ...before,
+        ...commonArguments(dir, socket, cgroup, options),
+        ...bridgeArguments(bridge),
+        ...args,
+      ],
       logFile: join(dir, 'dockerd.log'),
       env: { ...options.env },
       ready: async () => (await client.call('GET', '/_ping')).status === 200,
