@@ -61,7 +61,7 @@ async function startDocker(labDir: string, options: EngineOptions): Promise<LabE
 
   const start = async (): Promise<void> => {
     rmSync(join(dir, 'pid'), { force: true });
-    const [program = 'dockerd', ...before] = [...(options.startedBy ?? []), 'dockerd'];
+    const [program, ...before] = [...(options.startedBy ?? []), 'dockerd'] as [string, ...string[]];
     daemon = await startDaemon({
       command: [
         program,
