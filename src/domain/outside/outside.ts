@@ -3,6 +3,7 @@ import type { EngineReader } from './engine-reader.ts';
 import type { Engine } from './engine.ts';
 import type { Prober } from './prober.ts';
 import type { Registry } from './registry.ts';
+import type { Swarm, SwarmReader } from './swarm.ts';
 
 /**
  * All that the service needs from the world, as one plain object: built in `composition/`, handed to
@@ -10,6 +11,8 @@ import type { Registry } from './registry.ts';
  */
 export type Outside = {
   readonly engine: Engine;
+  /** Absent where services are of no concern. */
+  readonly swarm?: Swarm;
   readonly registry: Registry;
   readonly prober: Prober;
   readonly clock: Clock;
@@ -24,7 +27,10 @@ export type Outside = {
 };
 
 /** The same, for use cases that change nothing in the engine: the types keep them from it. */
-export type ReadOnlyOutside = Omit<Outside, 'engine'> & { readonly engine: EngineReader };
+export type ReadOnlyOutside = Omit<Outside, 'engine' | 'swarm'> & {
+  readonly engine: EngineReader;
+  readonly swarm?: SwarmReader;
+};
 
 export type Clock = {
   /** Wall clock, milliseconds since the epoch: for timestamps, never for deadlines. */
