@@ -21,7 +21,7 @@ export type EngineOptions = {
   /** An own bridge instead of docker0 and no iptables rules: for every engine but the first, which must not lose its own. */
   readonly beside?: boolean;
   /** A command that dockerd is started by, and that becomes it: `nsenter` into another network, for example. */
-  readonly startedBy?: readonly string[];
+  readonly startedBy?: readonly [string, ...string[]];
 };
 
 /** A dockerd with its own data, socket, containerd, cgroup and, beside the first one, bridge. */
@@ -61,11 +61,10 @@ async function startDocker(labDir: string, options: EngineOptions): Promise<LabE
 
   const start = async (): Promise<void> => {
     rmSync(join(dir, 'pid'), { force: true });
-    const [program, ...before] = [...(options.startedBy ?? []), 'dockerd'] as [string, ...string[]];
     daemon = await startDaemon({
       command: [
-        program,
-        ...before,
+        ...(options.startedBy ?? (['env'] as const)),
+        'dockerd',
         ...commonArguments(dir, socket, cgroup, options),
         ...bridgeArguments(bridge),
         ...args,

@@ -6,7 +6,7 @@ export type SwarmNetwork = {
   readonly address: string;
   readonly addressOf: (node: number) => string;
   /** The command that runs another one as if on that node, under its own host name. */
-  readonly startedOn: (node: number) => readonly string[];
+  readonly startedOn: (node: number) => readonly [string, ...string[]];
   readonly cut: (node: number) => void;
   readonly mend: (node: number) => void;
   readonly remove: () => void;
@@ -38,7 +38,8 @@ export function layNetwork(nodes: number): SwarmNetwork {
     address: `${prefix}.1`,
     addressOf,
     startedOn: (node) => [
-      ...['nsenter', `--net=/run/netns/${nodeName(node)}`, '--', 'unshare', '--uts', '--'],
+      'nsenter',
+      ...[`--net=/run/netns/${nodeName(node)}`, '--', 'unshare', '--uts', '--'],
       ...['sh', '-c', `hostname ${nodeName(node)}; exec "$@"`, 'sh'],
     ],
     cut: (node) => ip('link', 'set', cable(node), 'down'),
