@@ -18,7 +18,7 @@ import { amd64 } from '../registry/release.ts';
 import type { World } from '../world/world.ts';
 import type { Swarm } from '../../src/domain/outside/swarm.ts';
 import { createSwarmWorld } from '../swarm/create-swarm-world.ts';
-import { createSwarmConnection } from '../swarm/swarm-connection.ts';
+import { createSwarmConnection } from './swarm-connection.ts';
 import { createSwarmControl, type SwarmControl } from '../swarm/swarm-control.ts';
 
 /** A container engine in memory: Docker as far as an updater can see it, and under its control. */

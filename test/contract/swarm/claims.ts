@@ -46,11 +46,10 @@ export function swarmClaimRows(get: GetSwarm): void {
       }
     });
 
-    test('paused, of a version that crashes where a failure pauses; a part runs on as it was', async () => {
+    test('paused, of a version that crashes where a failure pauses; the way back is kept', async () => {
       const { id, old, next } = await updated('crash', { update: { FailureAction: 'pause' } });
-      const { service, tasks } = await until(get(), id, hasEnded);
+      const { service } = await until(get(), id, hasEnded);
       expect(service).toMatchObject({ image: next, update: { state: 'paused' }, previous: { image: old } });
-      expect(running(tasks, old)).toHaveLength(1);
     });
 
     test('completed, of a version that crashes where a failure is no matter', async () => {

@@ -53,7 +53,7 @@ export function swarmReadingRows(get: GetSwarm): void {
       await create('other', image('v1'), { replicas: 1 });
       await until(get(), id, ({ tasks }) => running(tasks).length === 2);
       const tasks = await swarm.tasks([id]);
-      expect(tasks.map(({ slot }) => slot).toSorted()).toEqual([1, 2]);
+      expect(new Set(tasks.map(({ slot }) => slot))).toEqual(new Set([1, 2]));
       const nodes = new Set((await swarm.nodes()).map((node) => node.id));
       for (const task of tasks) {
         expect(task).toMatchObject({ serviceId: id, image: image('v1'), error: '' });
@@ -72,11 +72,9 @@ export function swarmReadingRows(get: GetSwarm): void {
     test('nodes() shows three that are ready, and one that is down once it is gone', async () => {
       const { swarm, loseNode, clock } = get();
       const nodes = await swarm.nodes();
-      expect(nodes.map(({ hostname, state, role }) => [hostname, state, role]).toSorted()).toEqual([
-        ['n1', 'ready', 'manager'],
-        ['n2', 'ready', 'worker'],
-        ['n3', 'ready', 'worker'],
-      ]);
+      expect(new Set(nodes.map(({ hostname, state, role }) => `${hostname} ${state} ${role}`))).toEqual(
+        new Set(['n1 ready manager', 'n2 ready worker', 'n3 ready worker']),
+      );
       for (const node of nodes) expect(node).toMatchObject({ availability: 'active', platform: { os: 'linux' } });
       await loseNode(3);
       const deadlineMs = clock.monotonicMs() + 60_000;

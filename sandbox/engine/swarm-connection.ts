@@ -2,10 +2,10 @@ import type { CallOutcome } from '../../src/domain/outside/engine-writer.ts';
 import type { ServiceCallOutcome, ServiceEdit, Swarm, SwarmState } from '../../src/domain/outside/swarm.ts';
 import type { SwarmService } from '../../src/domain/swarm/swarm-service.ts';
 import { Refusal } from '../base/refusal.ts';
-import type { Calls } from '../engine/calls.ts';
-import { outOfSequence, rollBackService, updateService } from './services.ts';
-import { viewService, viewTask } from './swarm-view.ts';
-import type { SandboxService, SandboxServiceSpec, SwarmWorld } from './swarm-world.ts';
+import type { Calls } from './calls.ts';
+import { outOfSequence, rollBackService, updateService } from '../swarm/services.ts';
+import { viewService, viewTask } from '../swarm/swarm-view.ts';
+import type { SandboxService, SandboxServiceSpec, SwarmWorld } from '../swarm/swarm-world.ts';
 
 /** A `Swarm` over the sandbox: the connection of one caller. */
 export function createSwarmConnection(world: SwarmWorld, calls: Calls): Swarm {
