@@ -37,7 +37,9 @@ export async function inspectService(
   const doing = `read the service ${quoted(id)}`;
   const answer = await readRaw(client, { doing, path: servicePath(id), signal });
   const span = answer && spanAt(answer.text, []);
-  return span && readService(answer.text, span, answer.value);
+  const service = span && readService(answer.text, span, answer.value);
+  // A name and the beginning of an id find one too.
+  return service?.id === id ? service : undefined;
 }
 
 export function servicePath(id: string): string {
