@@ -159,7 +159,8 @@ async function previousOf(
   const held = await engine.inspectImage(oldImageId, signal);
   if (held === undefined && digest === undefined)
     throw refuse(name, 'the engine no longer has its former image, and no registry can supply that image');
-  const references = formerReference === undefined ? { reference } : { reference: formerReference, formerReference: reference };
+  const references =
+    formerReference === undefined ? { reference } : { reference: formerReference, formerReference: reference };
   return { id, name, ...references, digest, imageId: oldImageId };
 }
 

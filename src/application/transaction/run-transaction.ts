@@ -6,6 +6,7 @@ import { outageOf } from '../../domain/run/outage.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, OutcomeKind, UpdatePhase } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import { composeFileRemark } from '../../domain/plan/compose-file.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { rememberFailures } from './failed-versions.ts';
 import type { OpenTransaction } from './facts/facts.ts';
@@ -228,7 +229,8 @@ function outcomeOf(member: PreparedMember, { result, index, transaction }: Reach
   const isGone = facts !== undefined && facts.new === undefined && !facts.vanishes;
   if (result.result === 'committed' && !isGone) {
     const outcome: OutcomeKind = member.planned.cause === 'stale' ? 'updated' : 'restarted';
-    const reason = result.warnings.get(id) ?? leftStopped(member.planned);
+    const remarks = [result.warnings.get(id) ?? leftStopped(member.planned), composeFileRemark(member.planned)];
+    const reason = remarks.filter((remark) => remark !== '').join('; ');
     const time = outage(result.startedAt.get(id));
     const newContainerId = facts?.new?.id;
     const taken = newContainerId === undefined ? {} : { newContainerId };

@@ -50,14 +50,7 @@ export type Verdict = {
 /** Another tag of the container's repository, and how far it goes beyond the container's own. */
 export type TagOfCandidate = { readonly reference: ImageReference; readonly kind: VersionKind };
 
-type CheckSettings =
-  | 'monitorOnly'
-  | 'noPull'
-  | 'cooldownMs'
-  | 'tagPolicy'
-  | 'tagInclude'
-  | 'tagExclude'
-  | 'verifyWith';
+type CheckSettings = 'monitorOnly' | 'noPull' | 'cooldownMs' | 'tagPolicy' | 'tagInclude' | 'tagExclude' | 'verifyWith';
 
 /** The container's image before any registry request. */
 export type Subject = {

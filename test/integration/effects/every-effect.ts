@@ -58,8 +58,12 @@ const limits = resources(
   'are those of the old one, but for what --cpu-copy-mode and --disable-memory-swappiness leave out',
 );
 const removed = autoRemove('is updated with --update-auto-remove or its label only, and is one with --rm again');
-const moved = tagPolicies('%s: a container moves to the highest tag of its policy, and a second run finds nothing to do');
-const included = chosenTags('only tags of --tag-include, and none of --tag-exclude, are moved to; labels override them');
+const moved = tagPolicies(
+  '%s: a container moves to the highest tag of its policy, and a second run finds nothing to do',
+);
+const included = chosenTags(
+  'only tags of --tag-include, and none of --tag-exclude, are moved to; labels override them',
+);
 const signed = signedImages('only what a key of --verify-key has signed is applied, and the label names the key');
 const rehearsed = update('update --dry-run --verify creates each new container aside, compares it and takes it back');
 const users = hooks('run as the user that label, option or container say; 0 is root');
