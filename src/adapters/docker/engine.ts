@@ -1,4 +1,5 @@
 import type { Engine } from '../../domain/outside/engine.ts';
+import type { Swarm } from '../../domain/outside/swarm.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { parseAddress } from './transport/address.ts';
 import { createClient } from './transport/client.ts';
@@ -21,6 +22,7 @@ import { pullImage } from './calls/pull.ts';
 import { removeContainer, removeLink } from './calls/remove.ts';
 import { restartContainer, stopContainer, waitUntilStopped } from './calls/stop.ts';
 import { removeVolume } from './calls/volumes.ts';
+import { createDockerSwarm } from './swarm/swarm.ts';
 
 export type DockerEngineOptions = {
   /** `unix:///path`, `tcp://host:port`, `http(s)://host:port` or `ssh://user@host:port`. */
@@ -36,11 +38,14 @@ export type DockerEngineOptions = {
   readonly deadlines?: Partial<Deadlines>;
 };
 
+/** `swarm` is the one that the engine is a manager of, over the same connection. */
+export type DockerEngine = Engine & { readonly swarm: Swarm };
+
 /**
  * Docker and Podman, over the Docker Engine API. Connects with the first call; throws
  * `invalid-input` for an address that cannot be.
  */
-export function createDockerEngine(options: DockerEngineOptions): Engine {
+export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
   const { clock, tls, maxSockets = 16 } = options;
   const address = parseAddress(options.host, tls !== undefined);
   const connection = createConnection(address, { maxSockets, ...(tls && { tls }) });
@@ -91,6 +96,8 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     removeLink: (name, alias) => removeLink(client, name, alias),
     removeVolume: (name) => removeVolume(client, name),
     runCommand: (id, command, signal) => runCommand(client, id, command, signal),
+
+    swarm: createDockerSwarm(client),
 
     close: async () => {
       closing.abort();

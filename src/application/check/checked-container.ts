@@ -1,12 +1,13 @@
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { CheckedFacts } from '../../domain/run/event.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
-import type { Cooldown } from '../../domain/run/session.ts';
+import type { Cooldown, EntryKind } from '../../domain/run/session.ts';
 import type { Hold } from '../../domain/check/hold.ts';
 import type { FailedVersion } from '../../domain/check/failed-version.ts';
 import type { ImageIndex } from '../../domain/container/image-index.ts';
-import { familiarReference } from '../../domain/reference/image-reference.ts';
-import type { Staleness, Verdict } from '../../domain/check/verdict.ts';
+import type { CandidateKind } from '../../domain/decision/approval.ts';
+import { familiarReference, withTagOf } from '../../domain/reference/image-reference.ts';
+import type { Staleness, TagOfCandidate, Verdict } from '../../domain/check/verdict.ts';
 import type { ReadReference } from './container-references.ts';
 import { type ImageVersions, versionsOf } from './newer-image.ts';
 
@@ -15,8 +16,10 @@ export type CheckedContainer = ImageVersions & {
   readonly name: string;
   /** The reference it was created from, as people write it. */
   readonly image: string;
-  /** The same reference verbatim; the successor is created from it. */
+  /** The same reference verbatim. */
   readonly reference: string;
+  /** The reference that its successor is created from: the same, or that with the tag of a candidate. */
+  readonly successorReference: string;
   readonly imageId: string;
   /** The registry digest of its image; undefined for a local build. */
   readonly digest: Digest | undefined;
@@ -28,6 +31,10 @@ export type CheckedContainer = ImageVersions & {
   readonly latestDigest: Digest | undefined;
   /** The newer image's id when the engine holds it already. */
   readonly latestImageId: string | undefined;
+  /** With `stale` and `held`: what the newer image goes by, as people write it; the container's own reference for `digest`. */
+  readonly candidate?: string;
+  /** How it differs from the container's own tag: `digest` is the same tag with another content. */
+  readonly candidateKind?: CandidateKind;
   /** Digest that an update pulls; undefined when it pulls nothing (`no-pull` uses the engine's image). */
   readonly pullDigest: Digest | undefined;
   /** End of the cooldown, milliseconds since the epoch; undefined without a cooldown. */
@@ -38,25 +45,29 @@ export type CheckedContainer = ImageVersions & {
   readonly error: string | undefined;
   /** A failure of the newest version in this container, also where it is to be tried again. */
   readonly failedVersion: FailedVersion | undefined;
+  /** Failures of other newer versions that still count. */
+  readonly otherFailures?: readonly FailedVersion[];
   /** The kind of reason of `held` and `unknown`. */
   readonly hold?: Hold;
   /** When the registry may be asked again, milliseconds since the epoch; absent where it has not said. */
   readonly retryAtMs?: number;
+  /** Present where services of a swarm are watched too. */
+  readonly kind?: EntryKind;
 };
 
 /** The verdict on a container with all that is known of it. */
 export function describeChecked(
   { id, name, image: listed, imageId }: ContainerSummary,
-  { read, verdict, noPull, images, nowMs }: DescribeFacts,
+  { kind, read, verdict, noPull, images, nowMs }: DescribeFacts,
 ): CheckedContainer {
   const { status, reason, digest, latestDigest, latestImageId, error, eligibleAtMs, failedVersion } = verdict;
-  const { insteadDigest = latestDigest, cooldown, hold, retryAfterMs } = verdict;
+  const { insteadDigest = latestDigest, cooldown, hold, retryAfterMs, otherFailures } = verdict;
   const image = imageIn(read, listed);
   return {
     id,
     name,
     image,
-    reference: read?.kind === 'known' ? read.text : listed,
+    ...referencesOf(read?.kind === 'known' ? read.text : listed, verdict.candidate),
     imageId,
     digest,
     status,
@@ -69,13 +80,28 @@ export function describeChecked(
     ...(cooldown && { cooldown }),
     error,
     failedVersion,
+    ...(otherFailures !== undefined && { otherFailures }),
     ...(hold !== undefined && { hold }),
     ...(retryAfterMs !== undefined && { retryAtMs: nowMs + retryAfterMs }),
     ...versionsOf({ imageId }, image, verdict, images),
+    ...candidateOf(verdict, image),
+    ...(kind !== undefined && { kind }),
   };
 }
 
+function referencesOf(reference: string, candidate: TagOfCandidate | undefined) {
+  const successorReference = candidate === undefined ? reference : withTagOf(reference, candidate.reference);
+  return { reference, successorReference };
+}
+
+function candidateOf({ status, candidate }: Verdict, image: string) {
+  if (status !== 'stale' && status !== 'held') return {};
+  if (candidate === undefined) return { candidate: image, candidateKind: 'digest' } as const;
+  return { candidate: familiarReference(candidate.reference), candidateKind: candidate.kind };
+}
+
 type DescribeFacts = {
+  readonly kind: EntryKind | undefined;
   readonly read: ReadReference | undefined;
   readonly verdict: Verdict;
   readonly noPull: boolean;
@@ -84,8 +110,11 @@ type DescribeFacts = {
 };
 
 /** What an event says of a check besides its verdict. */
-export function checkedFacts({ hold, version, latestVersion, change }: CheckedContainer): CheckedFacts {
+export function checkedFacts({ hold, version, latestVersion, change, ...more }: CheckedContainer): CheckedFacts {
+  const { candidate, candidateKind } = more;
   return {
+    ...(candidate !== undefined && { candidate }),
+    ...(candidateKind !== undefined && { candidateKind }),
     ...(hold !== undefined && { hold }),
     ...(version !== undefined && { version }),
     ...(latestVersion !== undefined && { latestVersion }),
