@@ -11,11 +11,11 @@ import { ageOf } from '../../domain/check/sightings.ts';
 import { type Content, judgeContent, judgeDigest, ownDigest } from '../../domain/check/staleness.ts';
 import type { Subject, Verdict } from '../../domain/check/verdict.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
-import type { FindCandidate } from './find-candidate.ts';
-import { judgeHigherTags } from './judge-candidate.ts';
-import { judgeMovingTag } from './moving-tag.ts';
-import { requireSignature } from './require-signature.ts';
-import type { TagWatch } from './tag-watch.ts';
+import type { FindCandidate } from './newer/find-candidate.ts';
+import { judgeHigherTags } from './newer/judge-candidate.ts';
+import { judgeMovingTag } from './newer/moving-tag.ts';
+import { requireSignature } from './newer/require-signature.ts';
+import type { TagWatch } from './newer/tag-watch.ts';
 
 export type Question = {
   readonly subject: Subject;
