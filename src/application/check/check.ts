@@ -11,11 +11,11 @@ import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import { askRegistries, type Question } from './ask-registry.ts';
 import { questionsAbout } from './judge-services.ts';
 import type { ContainerReferences, ReadReference } from './container-references.ts';
-import { createCandidateFinder } from './find-candidate.ts';
+import { createCandidateFinder } from './newer/find-candidate.ts';
 import { type Listing, listAll } from '../engine/list-all.ts';
 import { type CheckedContainer, checkedFacts, describeChecked, imageIn } from './checked-container.ts';
-import { refuseUnproven } from './require-signature.ts';
-import { createTagWatch } from './tag-watch.ts';
+import { refuseUnproven } from './newer/require-signature.ts';
+import { createTagWatch } from './newer/tag-watch.ts';
 import { stopCode } from '../async/stopped.ts';
 import {
   createSelectContainers,
