@@ -18,6 +18,7 @@ import { createInventory } from './inventory/inventory.ts';
 import { createUnwatched } from './inventory/unwatched.ts';
 import { createLastChecks } from './inventory/last-checks.ts';
 import { createLastOutcomes } from './inventory/last-outcomes.ts';
+import { planServices } from './swarm/plan-services.ts';
 import { createPlanner, staleIn } from './plan/make-plan.ts';
 import { createPublisher } from './events/publisher.ts';
 import { createReadiness } from './inventory/readiness.ts';
@@ -141,7 +142,9 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
     const listing = await listAll(outside, signal);
     const selected = await select(listing, { ...filtersOf(request), runId }, signal);
     const report = await judge(selected, { runId, applyCooldown: true, retryFailed }, signal);
-    return { report, plan: (await planner(staleIn(report), listing, signal)).plan };
+    const { plan: made } = await planner(staleIn(report), listing, signal);
+    const services = planServices(report, listing, world.instance);
+    return { report, plan: { ...made, ...(services.length > 0 && { services }) } };
   }
 
   function notingChecks(ask: Judge): Judge {

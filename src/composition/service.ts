@@ -1,3 +1,4 @@
+import type { DockerEngine } from '../adapters/docker/engine.ts';
 import type { Application } from '../application/application.ts';
 import type { Settings, StateSettings } from '../config/read/settings.ts';
 import type { Engine } from '../domain/outside/engine.ts';
@@ -22,10 +23,15 @@ export async function openService(
   const cli = await import('../interfaces/cli/cli.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
   const { engine, registry } = await reachEngineAndRegistries(settings, { clock, log, program });
+  const swarm = settings.service.swarm && { swarm: engine.swarm };
   const prober = createProber();
   return {
     engine,
-    application: await createService({ engine, registry, prober, clock, log }, settings.service, settings.state),
+    application: await createService(
+      { engine, ...swarm, registry, prober, clock, log },
+      settings.service,
+      settings.state,
+    ),
     command: cli.commandFunctions[command],
     close: async () => {
       await Promise.all([engine.close(), registry.close()]);
@@ -47,7 +53,7 @@ export async function openDemo({ clock, log }: Surroundings): Promise<Service> {
   };
 }
 
-type World = Pick<Outside, 'engine' | 'registry' | 'prober' | 'clock' | 'log'>;
+type World = Pick<Outside, 'engine' | 'swarm' | 'registry' | 'prober' | 'clock' | 'log'>;
 
 async function createService(
   world: World,
@@ -66,7 +72,7 @@ async function createService(
 async function reachEngineAndRegistries(
   { engine: { apiVersion, tls, ...where }, registry: registries }: Settings,
   { clock, log, program }: Omit<Surroundings, 'terminal'>,
-): Promise<Pick<Outside, 'engine' | 'registry'>> {
+): Promise<Pick<Outside, 'registry'> & { readonly engine: DockerEngine }> {
   const { findEngineHost } = await import('../config/read/engine-host.ts');
   const { createDockerEngine } = await import('../adapters/docker/engine.ts');
   const { createOciRegistry } = await import('../adapters/oci/registry.ts');

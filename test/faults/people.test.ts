@@ -67,7 +67,8 @@ async function meet(stage: Stage, story: Story, shape: Shape, meanwhile = async 
   const now = await hands.look();
   const again = await startOnce(stage);
   stage.scene.sandbox.control.close();
-  const scene = { before, done, now, name: 'web', oldId, progress: progressOf(before, 'web', oldId) };
+  const progress = progressOf(before, 'web', oldId);
+  const scene = { before, done, now, name: 'web', oldId, progress, engineDied: false };
   return [
     ...story.wrong(scene),
     ...wrongInAnyCase(scene, report.said).filter((fault) => !(shape.keeps === true && fault.includes('upkeep-kept'))),

@@ -7,7 +7,10 @@ import { runInNewContext } from 'node:vm';
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc');
 
-process.on('SIGUSR2', () => {
+process.on('SIGUSR2', async () => {
+  // Handles of closed connections go with the second collection.
+  collect();
+  await new Promise((resolve) => setTimeout(resolve, 500));
   collect();
   const { heapUsed, external } = process.memoryUsage();
   writeFileSync(process.env.UPKEEP_MEMORY_FILE ?? '', String((heapUsed + external) / 2 ** 20));

@@ -116,6 +116,7 @@ export function checkedContainer(name: string, parts: Partial<CheckedContainer> 
     name,
     image: `${name}:1`,
     reference: `${name}:1`,
+    successorReference: `${name}:1`,
     imageId: digestOf(`image ${name}`),
     digest: digestOf(`manifest ${name}`),
     status: 'fresh',

@@ -14,7 +14,12 @@ import { mapConcurrently } from '../async/concurrency.ts';
 import { judgeMovingTag } from './moving-tag.ts';
 import type { TagWatch } from './tag-watch.ts';
 
-export type Question = { readonly subject: Subject; readonly settle: (verdict: Verdict) => void };
+export type Question = {
+  readonly subject: Subject;
+  /** Absent: the engine's, or that of the image that runs. */
+  readonly platform?: Platform;
+  readonly settle: (verdict: Verdict) => void;
+};
 
 export type AskOptions = {
   readonly outside: ReadOnlyOutside;
@@ -58,7 +63,7 @@ async function askAbout(group: readonly Question[], platformOf: PlatformReader, 
   const seen =
     cooldownMs === 0 ? [] : options.tags.see(formatReference(reference), digest, { monotonicMs, cooldownMs });
   const sighting = seen.at(-1) ?? { digest, atMs: monotonicMs, sawItCome: false };
-  for (const { subject, settle } of group) {
+  for (const { subject, platform: wanted, settle } of group) {
     const known = judgeDigest(subject, digest);
     if (known !== undefined) {
       settle(known);
@@ -66,7 +71,7 @@ async function askAbout(group: readonly Question[], platformOf: PlatformReader, 
     }
     let platform: Platform | undefined;
     try {
-      platform = await platformOf(subject.imageId);
+      platform = wanted ?? (await platformOf(subject.imageId));
       const latest = await describe(digest, platform);
       const age = ageOf(sighting, latest.createdAtMs, { nowMs, monotonicMs });
       const content = { latest, own: undefined, platform, nowMs, age };

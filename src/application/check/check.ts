@@ -9,6 +9,7 @@ import { type Subject, undecided, type Verdict } from '../../domain/check/verdic
 import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import { askRegistries, type Question } from './ask-registry.ts';
+import { questionsAbout } from './judge-services.ts';
 import type { ContainerReferences, ReadReference } from './container-references.ts';
 import { type Listing, listAll } from '../engine/list-all.ts';
 import { type CheckedContainer, checkedFacts, describeChecked, imageIn } from './checked-container.ts';
@@ -82,11 +83,21 @@ export function createJudge(outside: ReadOnlyOutside, settings: ServiceSettings)
   return async ({ listing, references, watched: named, ...selected }, order, signal) => {
     const { runId, applyCooldown, retryFailed = false } = order;
     const { containers, images, failedVersions, begunAt } = listing;
+    const services = new Map(listing.services?.services.map((service) => [service.id, service]));
     const verdicts = new Map<string, CheckedContainer>();
     const settle = (watched: WatchedContainer, verdict: Verdict): void => {
       const { noPull } = effectiveSettings(settings, watched.wishes);
       const read = references.get(watched.container.id);
-      const checked = describeChecked(watched.container, { read, verdict, noPull, images, nowMs: clock.nowMs() });
+      const isService = services.has(watched.container.id);
+      const kind = isService ? 'service' : listing.services && 'container';
+      const checked = describeChecked(watched.container, {
+        kind,
+        read,
+        verdict,
+        noPull: noPull && !isService,
+        images,
+        nowMs: clock.nowMs(),
+      });
       verdicts.set(checked.id, checked);
       const { name: container, image, status, reason, error } = checked;
       publish({
@@ -101,7 +112,12 @@ export function createJudge(outside: ReadOnlyOutside, settings: ServiceSettings)
     };
     const known = { references, images, failedVersions };
     const manner = { ...settings, applyCooldown, retryFailed };
-    const questions = named.flatMap((watched): Question[] => {
+    const questions = named.flatMap((watched): readonly Question[] => {
+      const service = services.get(watched.container.id);
+      if (service !== undefined && listing.services !== undefined) {
+        const judgement = { settle, applyCooldown, retryFailed };
+        return questionsAbout(watched, service, listing.services, settings, judgement);
+      }
       const subject = subjectOf(watched, known, manner);
       const verdict = 'status' in subject ? subject : judgeAlone(subject, images);
       if (verdict !== undefined) settle(watched, verdict);
@@ -118,7 +134,11 @@ export function createJudge(outside: ReadOnlyOutside, settings: ServiceSettings)
       unmatched: selected.unmatched,
       unfinished: selected.unfinished.map((update) => describeUnfinished(update, references.get(update.container.id))),
       unwatched: selected.unwatched,
-      obsoleteFailures: obsoleteFailures(failedVersions, containers, checked),
+      obsoleteFailures: obsoleteFailures(
+        failedVersions,
+        containers,
+        checked.filter(({ kind }) => kind !== 'service'),
+      ),
       startedAtMs: begunAt.wallMs,
       durationMs: clock.monotonicMs() - begunAt.monotonicMs,
     };

@@ -5,8 +5,9 @@ import type { Cooldown } from '../../domain/run/session.ts';
 import type { Hold } from '../../domain/check/hold.ts';
 import type { FailedVersion } from '../../domain/check/failed-version.ts';
 import type { ImageIndex } from '../../domain/container/image-index.ts';
-import { familiarReference } from '../../domain/reference/image-reference.ts';
-import type { Staleness, Verdict } from '../../domain/check/verdict.ts';
+import type { CandidateKind } from '../../domain/decision/approval.ts';
+import { familiarReference, withTagOf } from '../../domain/reference/image-reference.ts';
+import type { Staleness, TagOfCandidate, Verdict } from '../../domain/check/verdict.ts';
 import type { ReadReference } from './container-references.ts';
 import { type ImageVersions, versionsOf } from './newer-image.ts';
 
@@ -15,8 +16,10 @@ export type CheckedContainer = ImageVersions & {
   readonly name: string;
   /** The reference it was created from, as people write it. */
   readonly image: string;
-  /** The same reference verbatim; the successor is created from it. */
+  /** The same reference verbatim. */
   readonly reference: string;
+  /** The reference that its successor is created from: the same, or that with the tag of a candidate. */
+  readonly successorReference: string;
   readonly imageId: string;
   /** The registry digest of its image; undefined for a local build. */
   readonly digest: Digest | undefined;
@@ -28,6 +31,10 @@ export type CheckedContainer = ImageVersions & {
   readonly latestDigest: Digest | undefined;
   /** The newer image's id when the engine holds it already. */
   readonly latestImageId: string | undefined;
+  /** With `stale` and `held`: what the newer image goes by, as people write it; the container's own reference for `digest`. */
+  readonly candidate?: string;
+  /** How it differs from the container's own tag: `digest` is the same tag with another content. */
+  readonly candidateKind?: CandidateKind;
   /** Digest that an update pulls; undefined when it pulls nothing (`no-pull` uses the engine's image). */
   readonly pullDigest: Digest | undefined;
   /** End of the cooldown, milliseconds since the epoch; undefined without a cooldown. */
@@ -42,12 +49,16 @@ export type CheckedContainer = ImageVersions & {
   readonly hold?: Hold;
   /** When the registry may be asked again, milliseconds since the epoch; absent where it has not said. */
   readonly retryAtMs?: number;
+  /** Present where services of a swarm are watched too. */
+  readonly kind?: EntryKind;
 };
+
+export type EntryKind = 'container' | 'service';
 
 /** The verdict on a container with all that is known of it. */
 export function describeChecked(
   { id, name, image: listed, imageId }: ContainerSummary,
-  { read, verdict, noPull, images, nowMs }: DescribeFacts,
+  { kind, read, verdict, noPull, images, nowMs }: DescribeFacts,
 ): CheckedContainer {
   const { status, reason, digest, latestDigest, latestImageId, error, eligibleAtMs, failedVersion } = verdict;
   const { insteadDigest = latestDigest, cooldown, hold, retryAfterMs } = verdict;
@@ -56,7 +67,7 @@ export function describeChecked(
     id,
     name,
     image,
-    reference: read?.kind === 'known' ? read.text : listed,
+    ...referencesOf(read?.kind === 'known' ? read.text : listed, verdict.candidate),
     imageId,
     digest,
     status,
@@ -72,10 +83,24 @@ export function describeChecked(
     ...(hold !== undefined && { hold }),
     ...(retryAfterMs !== undefined && { retryAtMs: nowMs + retryAfterMs }),
     ...versionsOf({ imageId }, image, verdict, images),
+    ...candidateOf(verdict, image),
+    ...(kind !== undefined && { kind }),
   };
 }
 
+function referencesOf(reference: string, candidate: TagOfCandidate | undefined) {
+  const successorReference = candidate === undefined ? reference : withTagOf(reference, candidate.reference);
+  return { reference, successorReference };
+}
+
+function candidateOf({ status, candidate }: Verdict, image: string) {
+  if (status !== 'stale' && status !== 'held') return {};
+  if (candidate === undefined) return { candidate: image, candidateKind: 'digest' } as const;
+  return { candidate: familiarReference(candidate.reference), candidateKind: candidate.kind };
+}
+
 type DescribeFacts = {
+  readonly kind: EntryKind | undefined;
   readonly read: ReadReference | undefined;
   readonly verdict: Verdict;
   readonly noPull: boolean;

@@ -18,8 +18,13 @@ export type MadePlan = {
 
 export function staleIn({ containers }: CheckReport): readonly StaleContainer[] {
   return containers
-    .filter(({ status }) => status === 'stale')
-    .map(({ id, name, reference, pullDigest }) => ({ id, name, reference, digest: pullDigest }));
+    .filter(({ status, kind }) => status === 'stale' && kind !== 'service')
+    .map(({ id, name, successorReference, pullDigest }) => ({
+      id,
+      name,
+      reference: successorReference,
+      digest: pullDigest,
+    }));
 }
 
 /** Plans the replacement of stale containers. Where nothing is stale it asks the engine for nothing. */

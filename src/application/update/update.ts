@@ -18,6 +18,7 @@ import { tidy } from './tidy.ts';
 import type { TransactionRun } from '../transaction/run-transaction.ts';
 import { namingVersions } from './outcome-versions.ts';
 import type { UpdateLock } from './update-lock.ts';
+import { updateServices, withoutServices } from '../swarm/update-services.ts';
 
 export type Update = (request: UpdateRequest, signal?: AbortSignal) => Promise<Session>;
 
@@ -56,8 +57,9 @@ export function createUpdate(parts: UpdateParts): Update {
         for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
         const { made, outcomes } = await replaceBetweenHooks({ report, listing, runId }, signal);
         const onHandedOver = () => (isHandedOver = true);
+        const services = await updateServices(outside, settings, { report, listing, runId }, signal);
         const own = await replaceItself(made.plan, { runId, onHandedOver }, signal);
-        return inListingOrder(report, made, new Map([...outcomes, ...own]));
+        return inListingOrder(report, made, new Map([...outcomes, ...services, ...own]));
       });
     } finally {
       if (isHandedOver) void afterHandOver().finally(leave);
@@ -86,10 +88,11 @@ export function createUpdate(parts: UpdateParts): Update {
       const made = await planUnlessStopped(checked, signal);
       const named = namingVersions(outside, checked.report);
       const outcomes = await runPlan(named, settings, made.plan, { runId: checked.runId }, signal);
-      await tidy(outside, settings, { ...checked, plan: made.plan, outcomes }, signal);
+      const report = withoutServices(checked.report);
+      await tidy(outside, settings, { ...checked, report, plan: made.plan, outcomes }, signal);
       return { made, outcomes };
     } finally {
-      const names = checked.report.containers.map(({ name }) => name);
+      const names = withoutServices(checked.report).containers.map(({ name }) => name);
       await runPostCheckHooks(outside, settings, names, signal);
     }
   }

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../errors.ts';
 
 /**
- * The kind of reason why a newer image waits (the first three), or why nothing is known (the others).
+ * The kind of reason why a newer image waits (the first four), or why nothing is known (the others).
  * `failed`: this version was taken back in this container. `no-pull`: the engine has no image of the tag, and no
  * registry may be asked.
  */
@@ -11,6 +11,7 @@ export const holds = [
   'failed',
   'cooldown',
   'monitor-only',
+  'unsigned',
   'no-pull',
   'rate-limited',
   'unreachable',

@@ -1,4 +1,5 @@
 import type { ImageSummary } from '../container/container.ts';
+import type { VersionKind } from '../tags/tag-policy.ts';
 import type { Digest } from '../reference/digest.ts';
 import type { Cooldown } from '../run/session.ts';
 import type { FailedVersion } from './failed-version.ts';
@@ -40,7 +41,12 @@ export type Verdict = {
   readonly retryAfterMs?: number;
   /** The newest image where the registry described it. */
   readonly newest?: RemoteImage;
+  /** With `stale` and `held`: the higher tag that the newer image has. Absent: the newer image has the container's own tag. */
+  readonly candidate?: TagOfCandidate;
 };
+
+/** Another tag of the container's repository, and how far it goes beyond the container's own. */
+export type TagOfCandidate = { readonly reference: ImageReference; readonly kind: VersionKind };
 
 /** The container's image before any registry request. */
 export type Subject = {

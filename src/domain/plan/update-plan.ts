@@ -3,6 +3,7 @@ import type { ComposeCondition } from '../container/compose-identity.ts';
 import type { Container } from '../container/container.ts';
 import { awaitedJobs, conditionalOn, type DependencyGraph, heldBy, movedWith, neededBy } from './dependency-graph.ts';
 import type { Digest } from '../reference/digest.ts';
+import type { PlannedService } from '../swarm/planned-service.ts';
 import { type PlannedRestart, planRestarts } from './planned-restarts.ts';
 import { quoted } from '../text/printable.ts';
 import { type ReplacementContext, whyNotReplaceable } from './replaceable.ts';
@@ -16,6 +17,8 @@ export type UpdatePlan = {
   readonly self?: PlannedTransaction;
   /** Stale containers that must not be touched, each with the reason. */
   readonly refused: readonly { readonly name: string; readonly id: string; readonly reason: string }[];
+  /** Updates of a swarm's services, beside the transactions: the swarm executes them. Absent: none. */
+  readonly services?: readonly PlannedService[];
   /** Restarts after the transactions, in order. */
   readonly restarts: readonly PlannedRestart[];
 };
@@ -39,7 +42,7 @@ export type PlannedMember = {
   readonly container: Container;
   /** `stale`: a newer image; `linked`: same image, re-created because it holds on to a member that is replaced. */
   readonly cause: 'stale' | 'linked';
-  /** `Config.Image` of old and new alike, e.g. `nginx:1.27`. */
+  /** `Config.Image` of the new one, e.g. `nginx:1.27`; the old one's, unless the update goes to another tag. */
   readonly reference: string;
   /** Digest to pull; undefined when the engine has the image (`linked`, or `no-pull`). */
   readonly digest: Digest | undefined;
@@ -55,7 +58,7 @@ export type PlannedMember = {
 export type StaleContainer = {
   readonly id: string;
   readonly name: string;
-  /** The container's reference, verbatim; the one from an inspection if the list showed a bare id. */
+  /** Of the successor: the container's own, verbatim (from an inspection if the list showed a bare id), or another tag. */
   readonly reference: string;
   /** Undefined: use the engine's image for the tag. */
   readonly digest: Digest | undefined;

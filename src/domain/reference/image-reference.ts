@@ -60,6 +60,13 @@ export function withDigest(reference: ImageReference, digest: Digest): ImageRefe
   return { ...reference, tag: undefined, digest };
 }
 
+/** A text with a tag, in its own spelling, but for the tag; the tag of `next` takes its place. */
+export function withTagOf(text: string, next: ImageReference): string {
+  const tag = tryParseImageReference(text)?.tag ?? '';
+  const isWritten = tag !== '' && text.endsWith(`:${tag}`) && next.tag !== undefined;
+  return isWritten ? text.slice(0, -tag.length) + next.tag : formatReference(next);
+}
+
 /** Whether both name the same repository; the case of host names does not matter. */
 export function sameRepository(a: ImageReference, b: ImageReference): boolean {
   return repositoryKey(a) === repositoryKey(b);

@@ -1,6 +1,7 @@
 import type { RecoveredTransaction } from './recovery-report.ts';
 import { type UpdatePhase } from './session.ts';
 import type { ContainerOutcome, Session, Trigger } from './session.ts';
+import type { TaskProgress } from '../swarm/service-update.ts';
 
 /** Everything the service announces. Log, live table, metrics, history and streams listen; updating code knows none of them. */
 export type ServiceEvent =
@@ -45,7 +46,14 @@ export type ServiceEvent =
       readonly to: string;
       readonly atMs: number;
     }
-  | { readonly kind: 'phase_entered'; readonly runId: string; readonly container: string; readonly phase: UpdatePhase }
+  | {
+      readonly kind: 'phase_entered';
+      readonly runId: string;
+      readonly container: string;
+      readonly phase: UpdatePhase;
+      /** Of a service of a swarm, which is said again whenever more of them run. */
+      readonly tasks?: TaskProgress;
+    }
   | {
       readonly kind: 'update_completed';
       readonly runId: string;

@@ -46,6 +46,8 @@ export type ContainerOutcome = {
   readonly phases?: PhaseTimes;
   /** Undefined: its image has none, or there is nothing newer. */
   readonly cooldown?: Cooldown;
+  /** Present for a service of a swarm; the ids are then of the service. */
+  readonly kind?: 'service';
 };
 
 /** How long a newer image has been out, by its date or since we saw it first, and how long it has to be before it is used. */

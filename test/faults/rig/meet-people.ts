@@ -14,26 +14,25 @@ export type PeoplePoint = {
   readonly name: string;
   readonly story: Story;
   readonly change: number | undefined;
-  /** Between that and the next start. */
-  readonly meanwhile: (engine: LabEngine) => Promise<unknown>;
+  /** Happens to the engine between that and the next start. */
+  readonly disaster: ((engine: LabEngine) => Promise<unknown>) | undefined;
 };
 
 export function peoplePoints(calls: readonly Call[], shape: Shape): readonly PeoplePoint[] {
   const told = stories.filter(({ removes = false }) => shape.good || !removes);
-  const nothing = () => Promise.resolve();
   return told.flatMap((story): PeoplePoint[] => [
-    ...calls.map(({ change }) => ({ name: `${story.name} after ${change}`, story, change, meanwhile: nothing })),
-    { name: `${story.name} after the end`, story, change: undefined, meanwhile: nothing },
+    ...calls.map(({ change }) => ({ name: `${story.name} after ${change}`, story, change, disaster: undefined })),
+    { name: `${story.name} after the end`, story, change: undefined, disaster: undefined },
     ...[calls.length, undefined].flatMap((change) =>
-      disasters.map(([what, meanwhile]) => ({
-        ...{ story, change, meanwhile },
+      disasters.map(([what, disaster]) => ({
+        ...{ story, change, disaster },
         name: `${story.name} after ${change === undefined ? 'the end' : String(change)}, then ${what}`,
       })),
     ),
   ]);
 }
 
-const disasters: readonly (readonly [string, PeoplePoint['meanwhile']])[] = [
+const disasters: readonly (readonly [string, NonNullable<PeoplePoint['disaster']>])[] = [
   ['the engine is killed', (engine) => engine.kill().then(() => engine.start())],
   ['the power is cut', (engine) => engine.powerCut().then(() => engine.start())],
 ];
@@ -44,7 +43,7 @@ export async function meetPeople(
   engine: LabEngine,
   { shape, point }: { readonly shape: Shape; readonly point: PeoplePoint },
 ): Promise<readonly string[]> {
-  const { story, change, meanwhile } = point;
+  const { story, change, disaster } = point;
   const stage = await setStage(lab, engine, shape);
   const original = (await lookBefore(stage, shape)).containers.get('web');
   if (original === undefined) throw new Error(`campaign M is about "web", which "${shape.name}" has not`);
@@ -56,13 +55,13 @@ export async function meetPeople(
   const web = before.find(({ name }) => name === 'web');
   if (web === undefined) return [];
   await story.act(hands, web, before);
-  await meanwhile(engine);
+  await disaster?.(engine);
   const done = await hands.look();
   const next = await stage.startAgain();
   const now = await hands.look();
   const third = await stage.startAgain();
   const progress = progressOf(before, 'web', original.Id);
-  const scene = { before, done, now, name: 'web', oldId: original.Id, progress };
+  const scene = { before, done, now, name: 'web', oldId: original.Id, progress, engineDied: disaster !== undefined };
   const repairs = third.changes.filter(({ path }) => !path.includes('/images/create'));
   const faults = [
     ...story.wrong(scene),

@@ -51,6 +51,8 @@ export type AfterStory = {
   readonly oldId: string;
   /** How far the update had come when somebody acted. */
   readonly progress: Progress;
+  /** Between the act and the next start. */
+  readonly engineDied: boolean;
 };
 
 /**
@@ -71,11 +73,18 @@ export function progressOf(all: readonly Resident[], name: string, oldId: string
 /** Where what is found can only be a person's doing. */
 const isCertain = ({ progress }: AfterStory): boolean => progress === 'untouched' || progress === 'over';
 
+/** A stop by hand lasts until then: https://docs.docker.com/engine/containers/start-containers-automatically/ */
+const startsWithEngine = (one: Resident | undefined): boolean => one?.policy === 'always';
+
 export const stories: readonly Story[] = [
   {
     name: 'stopped',
     act: (hands, web) => hands.stop(web.id).then(() => undefined),
-    wrong: (scene) => (isCertain(scene) && holder(scene)?.running !== false ? [`${tell(scene)}, and was stopped`] : []),
+    wrong: (scene) => {
+      const now = holder(scene);
+      const isKept = now?.running === false || (scene.engineDied && startsWithEngine(now));
+      return !isCertain(scene) || isKept ? [] : [`${tell(scene)}, and was stopped`];
+    },
   },
   {
     name: 'never to be restarted, and stopped',
