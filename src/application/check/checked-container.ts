@@ -1,7 +1,7 @@
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { CheckedFacts } from '../../domain/run/event.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
-import type { Cooldown } from '../../domain/run/session.ts';
+import type { Cooldown, EntryKind } from '../../domain/run/session.ts';
 import type { Hold } from '../../domain/check/hold.ts';
 import type { FailedVersion } from '../../domain/check/failed-version.ts';
 import type { ImageIndex } from '../../domain/container/image-index.ts';
@@ -52,8 +52,6 @@ export type CheckedContainer = ImageVersions & {
   /** Present where services of a swarm are watched too. */
   readonly kind?: EntryKind;
 };
-
-export type EntryKind = 'container' | 'service';
 
 /** The verdict on a container with all that is known of it. */
 export function describeChecked(

@@ -30,6 +30,7 @@ const effects: Readonly<
   includeStopped: ['T', true, (s) => s.service.includeStopped],
   includeRestarting: ['1', true, (s) => s.service.includeRestarting],
   reviveStopped: ['true', true, (s) => s.service.reviveStopped],
+  swarm: ['true', true, (s) => s.service.swarm],
   scope: ['staging', 'staging', (s) => s.service.scope],
   stateDir: ['/data', '/data', (s) => s.state.folder],
   journalKeyFile: ['/run/key', '/run/key', (s) => s.state.journalKeyFile],

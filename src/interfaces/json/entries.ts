@@ -16,6 +16,7 @@ export function checkedEntry(container: CheckedContainer, atMs: number) {
     ...known(container.hold, (hold) => ({ hold })),
     ...known(container.eligibleAtMs, (ms) => ({ eligible_at: toTimestamp(ms) })),
     ...known(container.retryAtMs, (ms) => ({ retry_at: toTimestamp(ms) })),
+    ...known(container.kind, (kind) => ({ kind })),
   };
   const entry = { name, image, image_id: imageId, digest, status, reason, timestamp: toTimestamp(atMs) };
   return error === undefined
@@ -67,6 +68,7 @@ export function outcomeEntry(container: ContainerOutcome) {
     ...(phases === undefined ? {} : { phases_ms: phasesEntry(phases) }),
     ...(log === undefined ? {} : { log }),
     ...versionsEntry(container),
+    ...known(container.kind, (kind) => ({ kind })),
   };
 }
 
