@@ -23,6 +23,8 @@ export type ContainerOutcome = {
   readonly newContainerId?: string;
   /** The image reference it runs, as people write it. */
   readonly image: string;
+  /** Of an update to another tag: the references before and after it, or that was to come, as the containers have them. */
+  readonly tagChange?: { readonly from: string; readonly to: string };
   readonly outcome: OutcomeKind;
   /** A sentence without a final period; empty only for `updated`, `restarted` and `fresh`. */
   readonly reason: string;

@@ -40,6 +40,7 @@ export function subjectOfService(
     imageId: image.digest ?? '',
     reference: image.reference,
     image: undefined,
+    isNamedByLabel: false,
     failedVersions: failures.map(asFailedVersion),
     ...settings,
     // No engine pulls here: whatever is said about this one's images has no effect on those of the nodes.
