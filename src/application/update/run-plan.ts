@@ -19,7 +19,7 @@ export async function runPlan(
   outside: Outside,
   settings: ServiceSettings,
   plan: UpdatePlan,
-  { perform = runTransaction, ...run }: TransactionRun & { readonly perform?: RunTransaction },
+  { perform = runTransaction, whyNotNow, ...run }: PlanRun,
   signal?: AbortSignal,
 ): Promise<Outcomes> {
   const slots = createSlots(settings.rollingRestart ? 1 : settings.updateConcurrency);
@@ -33,7 +33,8 @@ export async function runPlan(
     return slots.run(async () => {
       if (signal?.aborted) return left(transaction, cancelledBeforeTurn);
       try {
-        const notReady = await whyNotReady(outside, settings, transaction.requires, signal);
+        const why = await whyNotNow?.(transaction.members.map(({ container }) => container.id));
+        const notReady = why ?? (await whyNotReady(outside, settings, transaction.requires, signal));
         if (notReady !== undefined) return left(transaction, notReady, 'deferred');
         return await perform(outside, settings, transaction, run, signal);
       } catch (error) {
@@ -59,6 +60,12 @@ export async function runPlan(
   await restartDependents(outside, settings, plan.restarts, { runId: run.runId, outcomes }, signal);
   return outcomes;
 }
+
+export type PlanRun = TransactionRun & {
+  readonly perform?: RunTransaction;
+  /** Asked right before a transaction is begun: why containers of it, by their ids, must not be updated any more. */
+  readonly whyNotNow?: (ids: readonly string[]) => Promise<string | undefined>;
+};
 
 export const cancelledBeforeTurn = 'The run was cancelled before its turn';
 

@@ -20,6 +20,8 @@ const nothing: LabelWishes = {
   scope: undefined,
   stopSignal: undefined,
   stopTimeoutMs: undefined,
+  approve: undefined,
+  window: undefined,
   cooldownMs: undefined,
   tagPolicy: undefined,
   tagInclude: undefined,
