@@ -3,6 +3,7 @@ import type { Application } from '../application/application.ts';
 import type { Settings, StateSettings } from '../config/read/settings.ts';
 import type { Engine } from '../domain/outside/engine.ts';
 import type { Memory } from '../application/create-application.ts';
+import type { Swarm } from '../domain/outside/swarm.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import type { VerificationKey } from '../domain/signature/signature.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings/settings.ts';
@@ -13,6 +14,8 @@ import type { Surroundings } from './surroundings.ts';
 export type Service = {
   readonly application: Application;
   readonly engine: Engine;
+  /** Of which the engine may be a manager; absent in the demonstration. */
+  readonly swarm?: Swarm;
   readonly command: CommandFunction;
   readonly close: () => Promise<void>;
 };
@@ -29,6 +32,7 @@ export async function openService(
   const prober = createProber();
   return {
     engine,
+    swarm: engine.swarm,
     application: await createService(
       { engine, ...swarm, registry, prober, clock, log, verificationKeys: await readKeys(settings) },
       settings.service,
@@ -80,7 +84,7 @@ async function createService(
 }
 
 async function reachEngineAndRegistries(
-  { engine: { apiVersion, tls, ...where }, registry: registries }: Settings,
+  { engine: { apiVersion, tls, ...where }, registry: registries, service }: Settings,
   { clock, log, program }: Omit<Surroundings, 'terminal'>,
 ): Promise<Pick<Outside, 'registry'> & { readonly engine: DockerEngine }> {
   const { findEngineHost } = await import('../config/read/engine-host.ts');
@@ -92,6 +96,7 @@ async function reachEngineAndRegistries(
     log,
     ...(apiVersion === undefined ? {} : { apiVersion }),
     ...(tls === undefined ? {} : { tls }),
+    followsServices: service.swarm,
   });
   const registry = createOciRegistry({
     clock,
