@@ -18,6 +18,7 @@ import { createInventory } from './inventory/inventory.ts';
 import { createUnwatched } from './inventory/unwatched.ts';
 import { createLastChecks } from './inventory/last-checks.ts';
 import { createLastOutcomes } from './inventory/last-outcomes.ts';
+import { createServiceRecovery } from './swarm/recover-services.ts';
 import { planServices } from './swarm/plan-services.ts';
 import { createPlanner, staleIn } from './plan/make-plan.ts';
 import { createPublisher } from './events/publisher.ts';
@@ -49,10 +50,11 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
   const check = checkWith({ outside, select, judge });
   const planner = createPlanner(outside, settings);
   const closing = new AbortController();
+  const recoverServices = createServiceRecovery(outside, settings);
   const update = createUpdate({
     outside,
     settings,
-    listRepaired: createListRepaired({ outside, settings, onRepair: repairs.begin, leftAlone }),
+    listRepaired: createListRepaired({ outside, settings, onRepair: repairs.begin, leftAlone, recoverServices }),
     select,
     judge,
     plan: planner,
@@ -103,10 +105,10 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
           ...order,
         });
         leftAlone.note(report);
-        const { transactions } = report;
+        const transactions = [...report.transactions, ...(await recoverServices(signal))];
         if (transactions.length > 0) publish({ kind: 'earlier_updates_settled', transactions });
         await self.look(signal);
-        return report;
+        return { ...report, transactions };
       } finally {
         leave();
       }

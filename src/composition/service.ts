@@ -3,6 +3,7 @@ import type { Application } from '../application/application.ts';
 import type { Settings, StateSettings } from '../config/read/settings.ts';
 import type { Engine } from '../domain/outside/engine.ts';
 import type { Outside } from '../domain/outside/outside.ts';
+import type { VerificationKey } from '../domain/signature/signature.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings/settings.ts';
 import type { commandFunctions } from '../interfaces/cli/cli.ts';
 import type { CommandFunction } from '../interfaces/cli/context/context.ts';
@@ -28,7 +29,7 @@ export async function openService(
   return {
     engine,
     application: await createService(
-      { engine, ...swarm, registry, prober, clock, log },
+      { engine, ...swarm, registry, prober, clock, log, verificationKeys: await readKeys(settings) },
       settings.service,
       settings.state,
     ),
@@ -53,7 +54,13 @@ export async function openDemo({ clock, log }: Surroundings): Promise<Service> {
   };
 }
 
-type World = Pick<Outside, 'engine' | 'swarm' | 'registry' | 'prober' | 'clock' | 'log'>;
+async function readKeys({ registry: { verifyKeys } }: Settings): Promise<readonly VerificationKey[]> {
+  if (verifyKeys.length === 0) return [];
+  const { readVerificationKeys } = await import('../adapters/process/verification-keys.ts');
+  return readVerificationKeys(verifyKeys);
+}
+
+type World = Pick<Outside, 'engine' | 'swarm' | 'registry' | 'prober' | 'clock' | 'log' | 'verificationKeys'>;
 
 async function createService(
   world: World,

@@ -11,8 +11,11 @@ import { ageOf } from '../../domain/check/sightings.ts';
 import { type Content, judgeContent, judgeDigest, ownDigest } from '../../domain/check/staleness.ts';
 import type { Subject, Verdict } from '../../domain/check/verdict.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
-import { judgeMovingTag } from './moving-tag.ts';
-import type { TagWatch } from './tag-watch.ts';
+import type { FindCandidate } from './newer/find-candidate.ts';
+import { judgeHigherTags } from './newer/judge-candidate.ts';
+import { judgeMovingTag } from './newer/moving-tag.ts';
+import { requireSignature } from './newer/require-signature.ts';
+import type { TagWatch } from './newer/tag-watch.ts';
 
 export type Question = {
   readonly subject: Subject;
@@ -25,6 +28,7 @@ export type AskOptions = {
   readonly outside: ReadOnlyOutside;
   readonly images: ImageIndex;
   readonly tags: TagWatch;
+  readonly find: FindCandidate;
   /** References asked about at once. */
   readonly limit: number;
   readonly signal?: AbortSignal | undefined;
@@ -32,8 +36,8 @@ export type AskOptions = {
 
 /**
  * Asks the registries: each distinct reference once for its digest; for a new digest, once per platform
- * for its manifest and config. A failure becomes the verdict of every question about that reference. After
- * an abort the rest stay unsettled.
+ * for its manifest and config. A failure becomes the verdict of every question about that reference. Then, where a
+ * policy asks for it, higher tags. After an abort the rest stay unsettled.
  */
 export async function askRegistries(questions: readonly Question[], options: AskOptions): Promise<void> {
   const groups = new Map<string, Question[]>();
@@ -42,7 +46,32 @@ export async function askRegistries(questions: readonly Question[], options: Ask
     groups.set(key, [...(groups.get(key) ?? []), question]);
   }
   const platformOf = createPlatformReader(options);
-  await mapConcurrently([...groups.values()], options.limit, (group) => askAbout(group, platformOf, options));
+  await mapConcurrently([...groups.values()], options.limit, async (group) => {
+    const own = new Map<Question, Verdict>();
+    const asked = group.map((question) => ({
+      ...question,
+      settle: (verdict: Verdict) => void own.set(question, verdict),
+    }));
+    await askAbout(asked, platformOf, options);
+    for (const [question, verdict] of own) {
+      const concluded = await conclude(question, verdict, { ...options, platformOf });
+      if (concluded !== undefined) question.settle(concluded);
+    }
+  });
+}
+
+/** The verdict on the own tag, completed by signatures and higher tags; undefined after an abort. */
+async function conclude(
+  { subject, platform }: Question,
+  own: Verdict,
+  { signal, ...options }: AskOptions & { readonly platformOf: PlatformReader },
+): Promise<Verdict | undefined> {
+  const { outside } = options;
+  const signed = await requireSignature(outside, subject, own, signal).catch((error) => judgeFailure(subject, error));
+  // A service of a swarm stays with its tag.
+  const isOfService = platform !== undefined;
+  const verdict = isOfService ? signed : await judgeHigherTags(subject, signed, { ...options, signal });
+  return signal?.aborted ? undefined : verdict;
 }
 
 async function askAbout(group: readonly Question[], platformOf: PlatformReader, options: AskOptions): Promise<void> {

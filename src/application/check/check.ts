@@ -11,9 +11,11 @@ import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import { askRegistries, type Question } from './ask-registry.ts';
 import { questionsAbout } from './judge-services.ts';
 import type { ContainerReferences, ReadReference } from './container-references.ts';
+import { createCandidateFinder } from './newer/find-candidate.ts';
 import { type Listing, listAll } from '../engine/list-all.ts';
 import { type CheckedContainer, checkedFacts, describeChecked, imageIn } from './checked-container.ts';
-import { createTagWatch } from './tag-watch.ts';
+import { refuseUnproven } from './newer/require-signature.ts';
+import { createTagWatch } from './newer/tag-watch.ts';
 import { stopCode } from '../async/stopped.ts';
 import {
   createSelectContainers,
@@ -119,11 +121,12 @@ export function createJudge(outside: ReadOnlyOutside, settings: ServiceSettings)
         return questionsAbout(watched, service, listing.services, settings, judgement);
       }
       const subject = subjectOf(watched, known, manner);
-      const verdict = 'status' in subject ? subject : judgeAlone(subject, images);
+      const verdict = 'status' in subject ? subject : refuseUnproven(outside, subject, judgeAlone(subject, images));
       if (verdict !== undefined) settle(watched, verdict);
       return 'status' in subject || verdict !== undefined ? [] : [{ subject, settle: (said) => settle(watched, said) }];
     });
-    await askRegistries(questions, { outside, images, tags, limit: settings.checkConcurrency, signal });
+    const find = createCandidateFinder(outside.registry);
+    await askRegistries(questions, { outside, images, tags, find, limit: settings.checkConcurrency, signal });
     for (const watched of named) {
       if (!verdicts.has(watched.container.id)) settle(watched, unanswered(watched, images, signal));
     }
@@ -161,6 +164,7 @@ function subjectOf(
         imageId,
         image,
         reference: read.reference,
+        isNamedByLabel: read.isNamedByLabel === true,
         inForce: settings.applyCooldown ? inForce : { ...inForce, cooldownMs: 0 },
         failedVersions: failedVersionsIn(failedVersions, name),
         retryFailed: settings.retryFailed,

@@ -96,10 +96,13 @@ function checkOf(container: CheckedContainer, before: LastCheck, checkedAtMs: nu
 }
 
 function newerOf(container: CheckedContainer): Partial<LastCheck> {
-  const { eligibleAtMs, latestVersion, change, releasedAtMs, downloadBytes, sourceUrl } = container;
+  const { candidate, candidateKind, eligibleAtMs, latestVersion, change, releasedAtMs, downloadBytes, sourceUrl } =
+    container;
   return {
     ...(eligibleAtMs !== undefined && { eligibleAtMs }),
     ...(latestVersion !== undefined && { latestVersion }),
+    ...(candidate !== undefined && { candidate }),
+    ...(candidateKind !== undefined && { candidateKind }),
     ...(change !== undefined && { change }),
     ...(releasedAtMs !== undefined && { releasedAtMs }),
     ...(downloadBytes !== undefined && { downloadBytes }),

@@ -20,10 +20,11 @@ export type MadePlan = {
 export function staleIn({ containers }: CheckReport): readonly StaleContainer[] {
   return containers
     .filter(({ status, kind }) => status === 'stale' && kind !== 'service')
-    .map(({ id, name, successorReference, pullDigest }) => ({
+    .map(({ id, name, reference, successorReference, pullDigest }) => ({
       id,
       name,
       reference: successorReference,
+      ...(successorReference !== reference && { formerReference: reference }),
       digest: pullDigest,
     }));
 }

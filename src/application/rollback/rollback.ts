@@ -150,7 +150,7 @@ async function movedTogether(
 async function previousOf(
   { engine }: Outside,
   { id, name, imageId }: Container,
-  { oldImageId, oldDigest, reference }: Journal,
+  { oldImageId, oldDigest, reference, formerReference }: Journal,
   signal: AbortSignal | undefined,
 ): Promise<StaleContainer> {
   if (oldImageId === '' || oldImageId === imageId)
@@ -159,7 +159,9 @@ async function previousOf(
   const held = await engine.inspectImage(oldImageId, signal);
   if (held === undefined && digest === undefined)
     throw refuse(name, 'the engine no longer has its former image, and no registry can supply that image');
-  return { id, name, reference, digest, imageId: oldImageId };
+  const references =
+    formerReference === undefined ? { reference } : { reference: formerReference, formerReference: reference };
+  return { id, name, ...references, digest, imageId: oldImageId };
 }
 
 function refuse(name: string, why: string): ServiceError {

@@ -6,6 +6,7 @@ import { outageOf } from '../../domain/run/outage.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, OutcomeKind, UpdatePhase } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import { composeFileRemark } from '../../domain/plan/compose-file.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { rememberFailures } from './failed-versions.ts';
 import type { OpenTransaction } from './facts/facts.ts';
@@ -35,12 +36,13 @@ export async function runTransaction(
   signal?: AbortSignal,
 ): Promise<readonly ContainerOutcome[]> {
   const { publish, clock } = outside;
-  for (const { container, reference, digest } of planned.members) {
+  for (const { container, reference, formerReference, digest } of planned.members) {
     publish({
       kind: 'update_started',
       runId,
       container: container.name,
       image: reference,
+      ...(formerReference !== undefined && { formerImage: formerReference }),
       from: container.imageId,
       to: digest ?? '',
       atMs: clock.nowMs(),
@@ -164,11 +166,11 @@ function unprepared(
   error: unknown,
   signal: AbortSignal | undefined,
 ): ContainerOutcome {
-  const { container, reference, digest } = member;
+  const { container, digest } = member;
   const base = {
     name: container.name,
     containerId: container.id,
-    image: reference,
+    ...referencesOf(member),
     oldImageId: container.imageId,
     newImageId: '',
     oldDigest: '',
@@ -189,9 +191,15 @@ function unprepared(
 }
 
 function describe({ planned, oldDigest }: PreparedMember): Omit<ContainerOutcome, 'outcome' | 'reason' | 'newImageId'> {
-  const { container, reference, digest } = planned;
+  const { container, digest } = planned;
   const { id: containerId, name, imageId: oldImageId } = container;
-  return { name, containerId, image: reference, oldImageId, oldDigest, newDigest: digest ?? '' };
+  return { name, containerId, ...referencesOf(planned), oldImageId, oldDigest, newDigest: digest ?? '' };
+}
+
+/** Of a container that is not updated. */
+export function referencesOf({ reference, formerReference }: PlannedMember) {
+  if (formerReference === undefined) return { image: reference };
+  return { image: formerReference, tagChange: { from: formerReference, to: reference } };
 }
 
 /**
@@ -222,11 +230,13 @@ function outcomeOf(member: PreparedMember, { result, index, transaction }: Reach
   const isGone = facts !== undefined && facts.new === undefined && !facts.vanishes;
   if (result.result === 'committed' && !isGone) {
     const outcome: OutcomeKind = member.planned.cause === 'stale' ? 'updated' : 'restarted';
-    const reason = result.warnings.get(id) ?? leftStopped(member.planned);
+    const remarks = [result.warnings.get(id) ?? leftStopped(member.planned), composeFileRemark(member.planned)];
+    const reason = remarks.filter((remark) => remark !== '').join('; ');
     const time = outage(result.startedAt.get(id));
     const newContainerId = facts?.new?.id;
     const taken = newContainerId === undefined ? {} : { newContainerId };
-    return { ...base, ...taken, outcome, reason, ...(facts?.startsFirst ? { downtimeMs: 0 } : time) };
+    const { reference: image } = member.planned;
+    return { ...base, ...taken, image, outcome, reason, ...(facts?.startsFirst ? { downtimeMs: 0 } : time) };
   }
   const reason = `${result.reason}${copied(facts)}`;
   if (result.result === 'undone' && result.parked !== 'any' && !result.parked.has(id)) {

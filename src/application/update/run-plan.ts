@@ -114,9 +114,9 @@ function left(
   reason: string,
   outcome: OutcomeKind = 'skipped',
 ): readonly ContainerOutcome[] {
-  return members.map(({ container, reference }: PlannedMember) =>
+  return members.map(({ container, reference, formerReference = reference }: PlannedMember) =>
     untouched(
-      { id: container.id, name: container.name, image: reference, imageId: container.imageId },
+      { id: container.id, name: container.name, image: formerReference, imageId: container.imageId },
       outcome,
       reason,
     ),

@@ -1,3 +1,4 @@
+import type { CandidateKind } from '../decision/approval.ts';
 import type { LabelledSetting } from '../settings/labelled-settings.ts';
 import type { ContainerStatus, HealthStatus } from '../container/container.ts';
 import type { UnfinishedUpdate } from '../recovery/unfinished-update.ts';
@@ -92,6 +93,9 @@ export type LastCheck = {
   readonly retryAtMs?: number;
   /** Facts of the newer image, where there is one: see `ImageVersions`. */
   readonly latestVersion?: string;
+  /** See `CheckedContainer`. */
+  readonly candidate?: string;
+  readonly candidateKind?: CandidateKind;
   readonly change?: VersionChange;
   readonly releasedAtMs?: number;
   readonly downloadBytes?: number;

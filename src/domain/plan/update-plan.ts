@@ -47,6 +47,8 @@ export type PlannedMember = {
   readonly cause: 'stale' | 'linked';
   /** `Config.Image` of the new one, e.g. `nginx:1.27`; the old one's, unless the update goes to another tag. */
   readonly reference: string;
+  /** `Config.Image` of the old one, verbatim; only where the update goes to another tag. */
+  readonly formerReference?: string;
   /** Digest to pull; undefined when the engine has the image (`linked`, or `no-pull`). */
   readonly digest: Digest | undefined;
   /** Taken before all else, where the engine holds it: an image by its id. */
@@ -63,6 +65,8 @@ export type StaleContainer = {
   readonly name: string;
   /** Of the successor: the container's own, verbatim (from an inspection if the list showed a bare id), or another tag. */
   readonly reference: string;
+  /** Its own, verbatim, where the successor gets another tag. */
+  readonly formerReference?: string;
   /** Undefined: use the engine's image for the tag. */
   readonly digest: Digest | undefined;
   /** Taken before all else, where the engine holds it: an image by its id. */
@@ -188,6 +192,7 @@ function transactionOf(
       cause: update === undefined ? 'linked' : 'stale',
       reference: update?.reference ?? container.settings.Config.Image,
       digest: update?.digest,
+      ...(update?.formerReference !== undefined && { formerReference: update.formerReference }),
       ...(update?.imageId === undefined ? {} : { imageId: update.imageId }),
       holdsOnTo: heldBy(graph, container.id).filter((id) => endings.has(id)),
       afterwards: endings.get(container.id) ?? 'stopped',

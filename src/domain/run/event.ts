@@ -42,6 +42,8 @@ export type ServiceEvent =
       readonly runId: string;
       readonly container: string;
       readonly image: string;
+      /** Of an update to another tag: the reference before it. */
+      readonly formerImage?: string;
       readonly from: string;
       readonly to: string;
       readonly atMs: number;
@@ -106,6 +108,9 @@ export type ServiceEvent =
 /** The kind of reason of a verdict, and the versions it is about; absent values are not known. */
 export type CheckedFacts = {
   readonly hold?: string;
+  /** What the newer image goes by, as people write it, and how its tag differs from the container's: `digest` is the same tag. */
+  readonly candidate?: string;
+  readonly candidateKind?: string;
   readonly version?: string;
   readonly latestVersion?: string;
   readonly change?: string;

@@ -16,6 +16,11 @@ type Row = {
 const command: Pick<Row, 'text' | 'expected' | 'bad'> = { text: ' /run.sh ', expected: '/run.sh', bad: '' };
 const timeout: Pick<Row, 'text' | 'expected' | 'bad'> = { text: '2', expected: 120_000, bad: 'soon' };
 
+/** A shorter text that cannot be read is a rule of its own: see `tag-rules.test.ts`. */
+const tooLong = 'x'.repeat(40_000);
+
+const pattern = (text: string): unknown => expect.objectContaining({ kind: 'pattern', text });
+
 const rows: Readonly<Record<LabelName, Row>> = {
   enable: { text: 'FALSE', expected: false, of: (wishes) => wishes.enable, bad: 'no' },
   'monitor-only': { text: '', expected: false, of: (wishes) => wishes.monitorOnly, bad: 'yes' },
@@ -29,6 +34,15 @@ const rows: Readonly<Record<LabelName, Row>> = {
   'stop-signal': { text: 'sighup', expected: 'SIGHUP', of: (wishes) => wishes.stopSignal, bad: 'SIGNONE' },
   'stop-timeout': { text: '1m30s', expected: 90_000, of: (wishes) => wishes.stopTimeoutMs, bad: '-1' },
   'cooldown-delay': { text: '0', expected: 0, of: (wishes) => wishes.cooldownMs, bad: '3 days' },
+  policy: { text: 'Minor', expected: { kind: 'minor' }, of: (wishes) => wishes.tagPolicy, bad: tooLong },
+  'tag-include': { text: ' ^v ', expected: pattern('^v'), of: (wishes) => wishes.tagInclude, bad: tooLong },
+  'tag-exclude': { text: '-rc', expected: pattern('-rc'), of: (wishes) => wishes.tagExclude, bad: tooLong },
+  verify: {
+    text: 'team, ops',
+    expected: { kind: 'keys', names: ['team', 'ops'] },
+    of: (wishes) => wishes.verifyWith,
+    bad: 'team,,ops',
+  },
   'health-window': { text: '20', expected: 20_000, of: (wishes) => wishes.gateWindowMs, bad: 'long' },
   'health-timeout': { text: '5m', expected: 300_000, of: (wishes) => wishes.gateTimeoutMs, bad: 'long' },
   'health-probe': {

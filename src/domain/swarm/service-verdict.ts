@@ -40,6 +40,7 @@ export function subjectOfService(
     imageId: image.digest ?? '',
     reference: image.reference,
     image: undefined,
+    isNamedByLabel: false,
     failedVersions: failures.map(asFailedVersion),
     ...settings,
     // No engine pulls here: whatever is said about this one's images has no effect on those of the nodes.
@@ -52,7 +53,7 @@ export function joinVerdicts(
   service: SwarmService,
   image: TaggedImage,
   verdicts: readonly Verdict[],
-  retryFailed: boolean,
+  { failures, retryFailed }: Known,
 ): Verdict {
   const told = verdicts.filter(({ hold }) => hold !== 'not-found');
   const [first] = told.length > 0 ? told : verdicts;
@@ -68,7 +69,7 @@ export function joinVerdicts(
       reason: `${joined.reason}, but an update would run the job again`,
     };
   }
-  if (!retryFailed && isTakenBack(service, joined)) {
+  if (!retryFailed && !isRemembered(service, failures) && isTakenBack(service, joined)) {
     const reason = `${joined.reason}, but the swarm has taken its last update back: ${service.update?.message}`;
     return { ...joined, status: 'held', hold: 'failed', reason };
   }
@@ -76,6 +77,19 @@ export function joinVerdicts(
   const reason = `${quoted(image.text)} is not pinned to a digest, so its nodes may run different images`;
   return { ...joined, reason };
 }
+
+type Known = {
+  /** Of the service. */
+  readonly failures: readonly FailedServiceVersion[];
+  readonly retryFailed: boolean;
+};
+
+/** The version of the last way back is among those that are remembered; a failure is noted after it. */
+function isRemembered({ update }: SwarmService, failures: readonly FailedServiceVersion[]): boolean {
+  return failures.some(({ atMs }) => atMs + clockSkewMs >= (update?.startedAtMs ?? 0));
+}
+
+const clockSkewMs = 60_000;
 
 type TaggedImage = Extract<ServiceImage, { kind: 'tagged' }>;
 

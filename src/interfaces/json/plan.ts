@@ -41,7 +41,7 @@ function memberEntries(
   checked: ReadonlyMap<string, PlanReport['report']['containers'][number]>,
 ) {
   const names = new Map(members.map(({ container }) => [container.id, container.name]));
-  return members.map(({ container, cause, reference, holdsOnTo }) => {
+  return members.map(({ container, cause, reference, formerReference, holdsOnTo }) => {
     const { image = reference, version, latestVersion, reason = '' } = checked.get(container.id) ?? {};
     const held = holdsOnTo.flatMap((id) => names.get(id) ?? []);
     const isStale = cause === 'stale';
@@ -50,6 +50,7 @@ function memberEntries(
       image,
       ...known(version, (from) => ({ from })),
       ...known(isStale ? latestVersion : version, (to) => ({ to })),
+      ...known(formerReference, () => ({ to_image: reference })),
       action: isStale ? 'update' : 'restart',
       because: isStale ? 'a newer image' : `it holds on to ${held.join(', ')}`,
       depends_on: [...new Set([...after.flatMap((id) => leaders.get(id) ?? []), ...held])],

@@ -24,6 +24,9 @@ const cooldown = testsOf('integration/effects/cooldown.test.ts');
 const when = testsOf('integration/effects/when.test.ts');
 const registries = testsOf('integration/effects/registries.test.ts');
 const http = testsOf('integration/effects/http.test.ts');
+const tagPolicies = testsOf('integration/tags/tag-policies.test.ts');
+const chosenTags = testsOf('integration/tags/chosen-tags.test.ts');
+const signedImages = testsOf('integration/tags/signed-images.test.ts');
 const update = testsOf('integration/update.test.ts');
 const hooks = testsOf('integration/hooks.test.ts');
 const keepOld = testsOf('integration/keep-old.test.ts');
@@ -36,6 +39,8 @@ const httpOnAnEngine = testsOf('conformance/on-an-engine.test.ts');
 const journalKeys = testsOf('integration/sealed-journals.test.ts');
 const realDeaths = testsOf('failures/real-deaths.test.ts');
 const realRefusals = testsOf('failures/real-refusals.test.ts');
+
+const services = testsOf('swarm/table.test.ts');
 
 const chosen = options('containers are chosen by name, image, label and scope');
 const enabled = choosing('what the label enable forbids is never touched, and with --label-enable only what it allows');
@@ -57,6 +62,13 @@ const limits = resources(
   'are those of the old one, but for what --cpu-copy-mode and --disable-memory-swappiness leave out',
 );
 const removed = autoRemove('is updated with --update-auto-remove or its label only, and is one with --rm again');
+const moved = tagPolicies(
+  '%s: a container moves to the highest tag of its policy, and a second run finds nothing to do',
+);
+const included = chosenTags(
+  'only tags of --tag-include, and none of --tag-exclude, are moved to; labels override them',
+);
+const signed = signedImages('only what a key of --verify-key has signed is applied, and the label names the key');
 const rehearsed = update('update --dry-run --verify creates each new container aside, compares it and takes it back');
 const users = hooks('run as the user that label, option or container say; 0 is root');
 const moments = hooks('are run at the four moments, before the update in the old container and after it in the new');
@@ -94,6 +106,7 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   includeStopped: stopped,
   includeRestarting: starting('a container that crashes over and over is updated with --include-restarting'),
   reviveStopped: stopped,
+  swarm: services('is proven or taken back, and told as it is ($title)'),
   scope: scopes,
   stateDir: sealed,
   journalKeyFile: sealed,
@@ -104,6 +117,11 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   noPull: unpulled,
   labelTakesPrecedence: monitored,
   cooldownMs: restraint('--cooldown-delay leaves an image that is too young for later'),
+  tagPolicy: moved,
+  tagInclude: included,
+  tagExclude: included,
+  verifyWith: signed,
+  verifyKeys: signed,
   useComposeDependsOn: compose(
     'with restart: true nothing is restarted after an update that was rolled back, nor without --use-compose-depends-on',
   ),
@@ -218,6 +236,10 @@ export const effectsOfLabels: Readonly<Record<LabelName, Effect>> = {
   'stop-signal': starting('the label stop-signal is heard where the engine can be told a signal; else that is said'),
   'stop-timeout': starting('the label stop-timeout decides when a container is killed'),
   'cooldown-delay': cooldown('counts from when an image was seen to come, and the label overrides the option'),
+  policy: moved,
+  'tag-include': included,
+  'tag-exclude': included,
+  verify: signed,
   'health-window': window,
   'health-timeout': starting('the label health-timeout decides how long healthy may take'),
   'health-probe': starting('nothing is begun where the probe of a label cannot be asked'),

@@ -3,7 +3,7 @@ import { printable } from '../../../domain/text/printable.ts';
 import type { PlannedMember, PlannedTransaction, UpdatePlan } from '../../../domain/plan/update-plan.ts';
 import type { CheckedContainer, PlanReport, RehearsalReport } from '../context/application-types.ts';
 import type { Style } from '../terminal/style.ts';
-import { versionCell } from '../words/version-cell.ts';
+import { imageChange, versionCell } from '../words/version-cell.ts';
 
 /** Steps of an update, in order and with the reasons. */
 export function planLines({ report, plan }: PlanReport, style: Style): readonly string[] {
@@ -71,7 +71,7 @@ function transactionLines(
 }
 
 function memberLine(
-  { container, cause, reference, digest, holdsOnTo, afterwards }: PlannedMember,
+  { container, cause, reference, formerReference, digest, holdsOnTo, afterwards }: PlannedMember,
   members: readonly PlannedMember[],
   checked: ReadonlyMap<string, CheckedContainer>,
   style: Style,
@@ -85,7 +85,8 @@ function memberLine(
   const change = latestVersion === undefined ? '' : versionCell({ from: version, to: latestVersion }).text;
   const to = digest === undefined ? '' : ` to ${shortDigest(digest)}`;
   const how = afterwards === 'stopped' ? ', left stopped' : '';
-  const what = `${shown(reference)}${change === '' ? to : ` ${change}`}`;
+  const image = imageChange(formerReference ?? reference, reference);
+  const what = `${shown(image)}${change === '' ? to : ` ${change}`}`;
   return `   ${name}: ${what}${how}${reason === '' ? '' : style.grey(` (${shown(reason)})`)}`;
 }
 

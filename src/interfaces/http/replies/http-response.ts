@@ -7,14 +7,14 @@ type Given = OutgoingHttpHeaders | OutgoingHttpHeader[];
  * A reply that carries the security headers and those of the front besides its route's own. Node checks
  * a header when it is set and once more when the head is written; these wait for the head.
  */
-export class FrontResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+export class HttpResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   /** Names and values in turn. */
-  readonly frontHeaders: string[] = [];
+  readonly commonHeaders: string[] = [];
 
   override writeHead(status: number, reason?: string | Given, given?: Given): this {
     const own = (typeof reason === 'string' ? given : reason) ?? {};
-    if (Array.isArray(own)) return super.writeHead(status, [...securityHeaders({}), ...this.frontHeaders, ...own]);
-    const head = [...securityHeaders(own), ...this.frontHeaders];
+    if (Array.isArray(own)) return super.writeHead(status, [...securityHeaders({}), ...this.commonHeaders, ...own]);
+    const head = [...securityHeaders(own), ...this.commonHeaders];
     for (const name in own) head.push(name, String(own[name]));
     return super.writeHead(status, head);
   }
