@@ -69,6 +69,8 @@ const effects: Readonly<
   cpuCopyMode: ['None', 'none', (s) => s.service.cpuCopyMode],
   warnOnHeadFailure: ['NEVER', 'info', (s) => s.log.failedChecks],
   updateConcurrency: ['1', 1, (s) => s.service.updateConcurrency],
+  unproven: ['8', 8, (s) => s.service.unproven],
+  canary: ['false', false, (s) => s.service.canary],
   dryRun: ['true', true, (s) => s.request.dryRun],
   retryFailed: ['true', true, (s) => s.request.retryFailed],
   verify: ['true', true, (s) => s.request.verify && s.request.dryRun],

@@ -58,6 +58,7 @@ const rows: Readonly<Record<LabelName, Row>> = {
     of: (wishes) => wishes.healthProbe,
     bad: 'http://other.test:80/',
   },
+  canary: { text: 'true', expected: true, of: (wishes) => wishes.canary, bad: 'first' },
   notify: { text: 'ops, mail', expected: ['ops', 'mail'], of: (wishes) => wishes.notify, bad: '' },
   'lifecycle.pre-check': { ...command, of: ({ hooks }) => hooks.preCheck?.command },
   'lifecycle.pre-update': { ...command, of: ({ hooks }) => hooks.preUpdate?.command },

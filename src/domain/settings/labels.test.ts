@@ -19,6 +19,7 @@ const nothing: LabelWishes = {
   dependsOn: undefined,
   scope: undefined,
   stopSignal: undefined,
+  canary: undefined,
   stopTimeoutMs: undefined,
   approve: undefined,
   window: undefined,

@@ -13,6 +13,7 @@ const choosing = testsOf('integration/effects/choosing.test.ts');
 const restraint = testsOf('integration/effects/restraint.test.ts');
 const starting = testsOf('integration/effects/starting.test.ts');
 const startFirst = testsOf('integration/effects/start-first.test.ts');
+const canaries = testsOf('integration/effects/canary.test.ts');
 const healthTimes = testsOf('integration/effects/health-times.test.ts');
 const resources = testsOf('integration/effects/resources.test.ts');
 const autoRemove = testsOf('integration/effects/auto-remove.test.ts');
@@ -60,6 +61,7 @@ const stopped = starting(
 );
 const unstarted = starting('%s leaves the new container created, with name and policy, and the old one goes');
 const oneByOne = starting('%s begins one when the one before has been proven, also with dependencies');
+const canaryFirst = canaries('thirty containers of one image: a bad release touches the labelled one only, a good one all');
 const window = healthTimes('--health-window is how long a new container must run, and the label overrides it');
 const limits = resources(
   'are those of the old one, but for what --cpu-copy-mode and --disable-memory-swappiness leave out',
@@ -151,6 +153,8 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   disableMemorySwappiness: limits,
   cpuCopyMode: limits,
   updateConcurrency: oneByOne,
+  unproven: canaries('--unproven lets the wait for health of one be the start of others, and 0 does not'),
+  canary: canaryFirst,
   retryFailed: failedVersions('(it %s) is held back until a person or a newer version says otherwise'),
   dryRun: update('update --dry-run says what would move and changes nothing'),
   verify: rehearsed,
@@ -237,6 +241,7 @@ export const effectsOfLabels: Readonly<Record<LabelName, Effect>> = {
   'start-first': startFirst('with the label also where both write to the same volume, and with false never'),
   'depends-on': oneByOne,
   scope: scopes,
+  canary: canaryFirst,
   'stop-signal': starting('the label stop-signal is heard where the engine can be told a signal; else that is said'),
   'stop-timeout': starting('the label stop-timeout decides when a container is killed'),
   approve: approved,
