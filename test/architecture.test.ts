@@ -61,7 +61,7 @@ const floors: readonly Floor[] = [
   },
   {
     folder: 'src/interfaces/http',
-    mayImport: ['src/domain/', 'src/application/application.ts', 'src/interfaces/json/', 'node:', 'fastify'],
+    mayImport: ['src/domain/', 'src/application/application.ts', 'src/interfaces/json/', 'node:'],
     because: 'a route knows the table of contents of the service and nothing behind it',
   },
   {

@@ -16,16 +16,23 @@ import { createSandboxProber } from './prober.ts';
 import type { RegistryStore } from '../registry/registry-store.ts';
 import { amd64 } from '../registry/release.ts';
 import type { World } from '../world/world.ts';
+import type { Swarm } from '../../src/domain/outside/swarm.ts';
+import { createSwarmWorld } from '../swarm/create-swarm-world.ts';
+import { createSwarmConnection } from './swarm-connection.ts';
+import { createSwarmControl, type SwarmControl } from '../swarm/swarm-control.ts';
 
 /** A container engine in memory: Docker as far as an updater can see it, and under its control. */
 export type SandboxEngine = SandboxConnection & {
   /** Another caller, with calls and faults of its own: a second updater, or the next life of one that was killed. */
   readonly connect: (options?: ConnectionOptions) => SandboxConnection;
   readonly control: SandboxControl;
+  /** The swarm that it can be made a manager of. */
+  readonly swarmControl: SwarmControl;
 };
 
 export type SandboxConnection = {
   readonly engine: Engine;
+  readonly swarm: Swarm;
   /** Asks its containers at their addresses. */
   readonly prober: Prober;
   /** Changing calls of this caller, failed ones included. */
@@ -73,6 +80,10 @@ export const realisticLatencyMs: Readonly<Record<CallKind, number>> = {
   removeLink: 2,
   removeVolume: 6,
   runCommand: 80,
+  changeService: 20,
+  revertService: 20,
+  noteFailure: 15,
+  forgetFailure: 15,
 };
 
 /** A restarting engine is away for this time, so that callers meet its absence. */
@@ -80,7 +91,13 @@ const bootMs = 100;
 
 export function createSandboxEngine(options: SandboxEngineOptions): SandboxEngine {
   const world = createWorld(options);
+  const swarmWorld = createSwarmWorld({
+    clock: options.clock,
+    registries: options.registries,
+    seed: options.seed ?? '',
+  });
   const control = createControl(world);
+  const swarmControl = createSwarmControl(swarmWorld);
   const connect = ({ faults = [], latencyMs = {} }: ConnectionOptions = {}): SandboxConnection => {
     const calls = createCalls({
       world,
@@ -92,6 +109,7 @@ export function createSandboxEngine(options: SandboxEngineOptions): SandboxEngin
     const { made, plan, crash, isDead } = calls;
     return {
       engine: createConnection(world, calls),
+      swarm: createSwarmConnection(swarmWorld, calls),
       prober: createSandboxProber(world),
       calls: made,
       plan,
@@ -99,7 +117,11 @@ export function createSandboxEngine(options: SandboxEngineOptions): SandboxEngin
       isDead,
     };
   };
-  return { ...connect(options), connect, control };
+  const close = () => {
+    swarmWorld.later.callOffAll();
+    control.close();
+  };
+  return { ...connect(options), connect, control: { ...control, close }, swarmControl };
 }
 
 function createWorld(options: SandboxEngineOptions): World {

@@ -1,6 +1,6 @@
 import type { RestartKind } from '../containers/boot.ts';
 
-/** The calls of an engine that change something, by the names of `Engine`'s methods. */
+/** The calls of an engine or a swarm that change something, by the names of their methods. */
 export type CallKind =
   | 'pullImage'
   | 'tagImage'
@@ -15,7 +15,11 @@ export type CallKind =
   | 'removeContainer'
   | 'removeLink'
   | 'removeVolume'
-  | 'runCommand';
+  | 'runCommand'
+  | 'changeService'
+  | 'revertService'
+  | 'noteFailure'
+  | 'forgetFailure';
 
 export type SandboxCall = {
   /** From 1, per connection. */

@@ -9,6 +9,7 @@ export const suites = [
   { name: 'integration', folder: 'test/integration', lab: true, shards: 2, share: 1 / 5, always: ['update.test.ts'] },
   { name: 'faults', folder: 'test/faults', lab: true, shards: 2 },
   { name: 'failures', folder: 'test/failures', lab: true, share: 1 / 2 },
+  { name: 'swarm', folder: 'test/swarm', lab: true, share: 1 / 3, always: ['engine-facts.test.ts'] },
   { name: 'image', folder: 'test/image', lab: true, image: true },
   { name: 'contract', folder: 'test/contract', lab: true },
   { name: 'notify', folder: 'test/notify', receivers: true },

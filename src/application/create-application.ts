@@ -24,6 +24,8 @@ import { createInventory } from './inventory/inventory.ts';
 import { createUnwatched } from './inventory/unwatched.ts';
 import { createLastChecks } from './inventory/last-checks.ts';
 import { createLastOutcomes } from './inventory/last-outcomes.ts';
+import { createServiceRecovery } from './swarm/recover-services.ts';
+import { planServices } from './swarm/plan-services.ts';
 import { createPlanner, staleIn } from './plan/make-plan.ts';
 import { createPublisher } from './events/publisher.ts';
 import { createReadiness } from './inventory/readiness.ts';
@@ -62,10 +64,11 @@ export function createApplication(
   const check = checkWith({ outside, select, judge });
   const planner = createPlanner(outside, settings);
   const closing = new AbortController();
+  const recoverServices = createServiceRecovery(outside, settings);
   const update = createUpdate({
     outside,
     settings,
-    listRepaired: createListRepaired({ outside, settings, onRepair: repairs.begin, leftAlone }),
+    listRepaired: createListRepaired({ outside, settings, onRepair: repairs.begin, leftAlone, recoverServices }),
     select,
     judge,
     plan: planner,
@@ -119,10 +122,10 @@ export function createApplication(
           ...order,
         });
         leftAlone.note(report);
-        const { transactions } = report;
+        const transactions = [...report.transactions, ...(await recoverServices(signal))];
         if (transactions.length > 0) publish({ kind: 'earlier_updates_settled', transactions });
         await self.look(signal);
-        return report;
+        return { ...report, transactions };
       } finally {
         leave();
       }
@@ -159,7 +162,9 @@ export function createApplication(
     const listing = await listAll(outside, signal);
     const selected = await select(listing, { ...filtersOf(request), runId }, signal);
     const report = await judge(selected, { runId, applyCooldown: true, retryFailed, ignoreWindows }, signal);
-    return { report, plan: (await planner(staleIn(report), listing, signal)).plan };
+    const { plan: made } = await planner(staleIn(report), listing, signal);
+    const services = planServices(report, listing, world.instance);
+    return { report, plan: { ...made, ...(services.length > 0 && { services }) } };
   }
 
   function notingChecks(ask: Judge): Judge {

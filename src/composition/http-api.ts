@@ -21,7 +21,7 @@ export function apiOf(
     const metrics = createMetrics({ clock, updatesAvailable, version: program.version });
     application.subscribe(metrics.hear);
     const configuration = () => shownConfiguration(service, options, application.inventory().scope);
-    const { server, stop } = await createHttpServer({
+    const { server, stop } = createHttpServer({
       settings: http,
       service: application,
       clock,

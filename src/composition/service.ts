@@ -1,8 +1,11 @@
+import type { DockerEngine } from '../adapters/docker/engine.ts';
 import type { Application } from '../application/application.ts';
 import type { Settings, StateSettings } from '../config/read/settings.ts';
 import type { Engine } from '../domain/outside/engine.ts';
 import type { Memory } from '../application/create-application.ts';
+import type { Swarm } from '../domain/outside/swarm.ts';
 import type { Outside } from '../domain/outside/outside.ts';
+import type { VerificationKey } from '../domain/signature/signature.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings/settings.ts';
 import type { commandFunctions } from '../interfaces/cli/cli.ts';
 import type { CommandFunction } from '../interfaces/cli/context/context.ts';
@@ -11,6 +14,8 @@ import type { Surroundings } from './surroundings.ts';
 export type Service = {
   readonly application: Application;
   readonly engine: Engine;
+  /** Of which the engine may be a manager; absent in the demonstration. */
+  readonly swarm?: Swarm;
   readonly command: CommandFunction;
   readonly close: () => Promise<void>;
 };
@@ -23,13 +28,16 @@ export async function openService(
   const cli = await import('../interfaces/cli/cli.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
   const { engine, registry } = await reachEngineAndRegistries(settings, { clock, log, program });
+  const swarm = settings.service.swarm && { swarm: engine.swarm };
   const prober = createProber();
   return {
     engine,
-    application: await createService({ engine, registry, prober, clock, log }, settings.service, {
-      ...settings.state,
-      endsDecisions: command === 'run',
-    }),
+    swarm: engine.swarm,
+    application: await createService(
+      { engine, ...swarm, registry, prober, clock, log, verificationKeys: await readKeys(settings) },
+      settings.service,
+      { ...settings.state, endsDecisions: command === 'run' },
+    ),
     command: cli.commandFunctions[command],
     close: async () => {
       await Promise.all([engine.close(), registry.close()]);
@@ -51,7 +59,13 @@ export async function openDemo({ clock, log }: Surroundings): Promise<Service> {
   };
 }
 
-type World = Pick<Outside, 'engine' | 'registry' | 'prober' | 'clock' | 'log'>;
+async function readKeys({ registry: { verifyKeys } }: Settings): Promise<readonly VerificationKey[]> {
+  if (verifyKeys.length === 0) return [];
+  const { readVerificationKeys } = await import('../adapters/process/verification-keys.ts');
+  return readVerificationKeys(verifyKeys);
+}
+
+type World = Pick<Outside, 'engine' | 'swarm' | 'registry' | 'prober' | 'clock' | 'log' | 'verificationKeys'>;
 
 async function createService(
   world: World,
@@ -70,9 +84,9 @@ async function createService(
 }
 
 async function reachEngineAndRegistries(
-  { engine: { apiVersion, tls, ...where }, registry: registries }: Settings,
+  { engine: { apiVersion, tls, ...where }, registry: registries, service }: Settings,
   { clock, log, program }: Omit<Surroundings, 'terminal'>,
-): Promise<Pick<Outside, 'engine' | 'registry'>> {
+): Promise<Pick<Outside, 'registry'> & { readonly engine: DockerEngine }> {
   const { findEngineHost } = await import('../config/read/engine-host.ts');
   const { createDockerEngine } = await import('../adapters/docker/engine.ts');
   const { createOciRegistry } = await import('../adapters/oci/registry.ts');
@@ -82,6 +96,7 @@ async function reachEngineAndRegistries(
     log,
     ...(apiVersion === undefined ? {} : { apiVersion }),
     ...(tls === undefined ? {} : { tls }),
+    followsServices: service.swarm,
   });
   const registry = createOciRegistry({
     clock,

@@ -54,7 +54,7 @@ async function ours(containers) {
     })),
   };
   const none = () => Promise.reject(new Error('not here'));
-  const { server: made } = await createHttpServer({
+  const { server: made } = createHttpServer({
     settings: {
       groups: ['health', 'containers', 'events'],
       token: { kind: 'value', value: 'api-token' },
@@ -72,6 +72,7 @@ async function ours(containers) {
       update: none,
       ready: none,
       inventory: () => inventory,
+      inventoryFailure: () => undefined,
       history: () => [],
       status: () => ({ running: false, updatesAvailable: 0 }),
       eventLog: {

@@ -243,7 +243,7 @@ describe('all of it at once, against the executable', () => {
     demo.child.kill('SIGINT');
     const { code, stdout } = await demo.ended;
     expect(code).toBe(0);
-    expect(stdout).toMatch(/10 of 10 containers are running\n$/);
+    expect(stdout).toMatch(/14 of 14 containers are running\n$/);
   });
 });
 

@@ -20,6 +20,8 @@ export type EngineOptions = {
   readonly dataMiB?: number;
   /** An own bridge instead of docker0 and no iptables rules: for every engine but the first, which must not lose its own. */
   readonly beside?: boolean;
+  /** A command that dockerd is started by, and that becomes it: `nsenter` into another network, for example. */
+  readonly startedBy?: readonly [string, ...string[]];
 };
 
 /** A dockerd with its own data, socket, containerd, cgroup and, beside the first one, bridge. */
@@ -60,7 +62,13 @@ async function startDocker(labDir: string, options: EngineOptions): Promise<LabE
   const start = async (): Promise<void> => {
     rmSync(join(dir, 'pid'), { force: true });
     daemon = await startDaemon({
-      command: ['dockerd', ...commonArguments(dir, socket, cgroup, options), ...bridgeArguments(bridge), ...args],
+      command: [
+        ...(options.startedBy ?? (['env'] as const)),
+        'dockerd',
+        ...commonArguments(dir, socket, cgroup, options),
+        ...bridgeArguments(bridge),
+        ...args,
+      ],
       logFile: join(dir, 'dockerd.log'),
       env: { ...options.env },
       ready: async () => (await client.call('GET', '/_ping')).status === 200,

@@ -70,7 +70,7 @@ export type SceneOptions = Partial<Omit<HttpParts, 'settings' | 'service'>> & {
 export async function startHttp(service: Service, { settings, ...parts }: SceneOptions = {}): Promise<HttpScene> {
   const lines: LogLine[] = [];
   const effective = { ...testSettings, ...settings };
-  const http = await createHttpServer({
+  const http = createHttpServer({
     settings: effective,
     service,
     clock: createSystemClock(),

@@ -26,10 +26,16 @@ export type SandboxProcess = {
   readonly complaints: readonly string[];
 };
 
-export function createSandboxScene(options: Partial<SandboxEngineOptions> = {}): SandboxScene {
+export type SandboxSceneOptions = Partial<SandboxEngineOptions> & {
+  /** So many nodes are a swarm, of which the engine is the manager, and the service is to look after it. */
+  readonly swarmNodes?: number;
+};
+
+export function createSandboxScene({ swarmNodes = 0, ...options }: SandboxSceneOptions = {}): SandboxScene {
   const clock = createFakeClock({ auto: true });
   const registry = createSandboxRegistry({ clock });
   const sandbox = createSandboxEngine({ clock, registries: registry.store, ...options });
+  if (swarmNodes > 0) sandbox.swarmControl.form(swarmNodes);
   const owners = new Map<string, SandboxConnection>();
   let ids = 0;
   return {
@@ -59,6 +65,7 @@ export function createSandboxScene(options: Partial<SandboxEngineOptions> = {}):
       return {
         outside: {
           engine: connection.engine,
+          ...(swarmNodes > 0 && { swarm: connection.swarm }),
           registry: registry.registry,
           prober: connection.prober,
           clock,

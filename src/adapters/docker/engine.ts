@@ -1,4 +1,5 @@
 import type { Engine } from '../../domain/outside/engine.ts';
+import type { Swarm } from '../../domain/outside/swarm.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { parseAddress } from './transport/address.ts';
 import { createClient } from './transport/client.ts';
@@ -21,6 +22,8 @@ import { pullImage } from './calls/pull.ts';
 import { removeContainer, removeLink } from './calls/remove.ts';
 import { restartContainer, stopContainer, waitUntilStopped } from './calls/stop.ts';
 import { removeVolume } from './calls/volumes.ts';
+import { eventKinds } from './translate/translate.ts';
+import { createDockerSwarm } from './swarm/swarm.ts';
 
 export type DockerEngineOptions = {
   /** `unix:///path`, `tcp://host:port`, `http(s)://host:port` or `ssh://user@host:port`. */
@@ -34,13 +37,18 @@ export type DockerEngineOptions = {
   /** Kept connections for short reads; default 16. */
   readonly maxSockets?: number;
   readonly deadlines?: Partial<Deadlines>;
+  /** Events of a swarm's services come with the others. */
+  readonly followsServices?: boolean;
 };
+
+/** `swarm` is the one that the engine is a manager of, over the same connection. */
+export type DockerEngine = Engine & { readonly swarm: Swarm };
 
 /**
  * Docker and Podman, over the Docker Engine API. Connects with the first call; throws
  * `invalid-input` for an address that cannot be.
  */
-export function createDockerEngine(options: DockerEngineOptions): Engine {
+export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
   const { clock, tls, maxSockets = 16 } = options;
   const address = parseAddress(options.host, tls !== undefined);
   const connection = createConnection(address, { maxSockets, ...(tls && { tls }) });
@@ -53,6 +61,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
   });
   const imageLabels = createImageLabels(client);
   const closing = new AbortController();
+  const kinds = options.followsServices === true ? [...eventKinds, 'service'] : eventKinds;
 
   return {
     ping: (signal) => ping(client, signal),
@@ -73,7 +82,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     containerLogs: (id, { tail }, signal) => containerLogs(client, id, { tail }, signal),
     hasPruned: (time) => hasPruned(client, time),
     pastEvents: (query) => pastEvents(client, query),
-    events: (signal, onBreak) => engineEvents(client, AbortSignal.any([signal, closing.signal]), onBreak),
+    events: (signal, onBreak) => engineEvents(client, AbortSignal.any([signal, closing.signal]), onBreak, kinds),
 
     pullImage: (request, signal) => pullImage(client, request, signal),
     tagImage: (imageId, reference) => tagImage(client, imageId, reference),
@@ -91,6 +100,8 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     removeLink: (name, alias) => removeLink(client, name, alias),
     removeVolume: (name) => removeVolume(client, name),
     runCommand: (id, command, signal) => runCommand(client, id, command, signal),
+
+    swarm: createDockerSwarm(client),
 
     close: async () => {
       closing.abort();

@@ -11,15 +11,24 @@ import { ageOf } from '../../domain/check/sightings.ts';
 import { type Content, judgeContent, judgeDigest, ownDigest } from '../../domain/check/staleness.ts';
 import type { Subject, Verdict } from '../../domain/check/verdict.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
-import { judgeMovingTag } from './moving-tag.ts';
-import type { TagWatch } from './tag-watch.ts';
+import type { FindCandidate } from './newer/find-candidate.ts';
+import { judgeHigherTags } from './newer/judge-candidate.ts';
+import { judgeMovingTag } from './newer/moving-tag.ts';
+import { requireSignature } from './newer/require-signature.ts';
+import type { TagWatch } from './newer/tag-watch.ts';
 
-export type Question = { readonly subject: Subject; readonly settle: (verdict: Verdict) => void };
+export type Question = {
+  readonly subject: Subject;
+  /** Absent: the engine's, or that of the image that runs. */
+  readonly platform?: Platform;
+  readonly settle: (verdict: Verdict) => void;
+};
 
 export type AskOptions = {
   readonly outside: ReadOnlyOutside;
   readonly images: ImageIndex;
   readonly tags: TagWatch;
+  readonly find: FindCandidate;
   /** References asked about at once. */
   readonly limit: number;
   readonly signal?: AbortSignal | undefined;
@@ -27,8 +36,8 @@ export type AskOptions = {
 
 /**
  * Asks the registries: each distinct reference once for its digest; for a new digest, once per platform
- * for its manifest and config. A failure becomes the verdict of every question about that reference. After
- * an abort the rest stay unsettled.
+ * for its manifest and config. A failure becomes the verdict of every question about that reference. Then, where a
+ * policy asks for it, higher tags. After an abort the rest stay unsettled.
  */
 export async function askRegistries(questions: readonly Question[], options: AskOptions): Promise<void> {
   const groups = new Map<string, Question[]>();
@@ -37,7 +46,32 @@ export async function askRegistries(questions: readonly Question[], options: Ask
     groups.set(key, [...(groups.get(key) ?? []), question]);
   }
   const platformOf = createPlatformReader(options);
-  await mapConcurrently([...groups.values()], options.limit, (group) => askAbout(group, platformOf, options));
+  await mapConcurrently([...groups.values()], options.limit, async (group) => {
+    const own = new Map<Question, Verdict>();
+    const asked = group.map((question): Question => ({
+      ...question,
+      settle: (verdict: Verdict) => void own.set(question, verdict),
+    }));
+    await askAbout(asked, platformOf, options);
+    for (const [question, verdict] of own) {
+      const concluded = await conclude(question, verdict, { ...options, platformOf });
+      if (concluded !== undefined) question.settle(concluded);
+    }
+  });
+}
+
+/** The verdict on the own tag, completed by signatures and higher tags; undefined after an abort. */
+async function conclude(
+  { subject, platform }: Question,
+  own: Verdict,
+  { signal, ...options }: AskOptions & { readonly platformOf: PlatformReader },
+): Promise<Verdict | undefined> {
+  const { outside } = options;
+  const signed = await requireSignature(outside, subject, own, signal).catch((error) => judgeFailure(subject, error));
+  // A service of a swarm stays with its tag.
+  const isOfService = platform !== undefined;
+  const verdict = isOfService ? signed : await judgeHigherTags(subject, signed, { ...options, signal });
+  return signal?.aborted ? undefined : verdict;
 }
 
 async function askAbout(group: readonly Question[], platformOf: PlatformReader, options: AskOptions): Promise<void> {
@@ -58,7 +92,7 @@ async function askAbout(group: readonly Question[], platformOf: PlatformReader, 
   const seen =
     cooldownMs === 0 ? [] : options.tags.see(formatReference(reference), digest, { monotonicMs, cooldownMs });
   const sighting = seen.at(-1) ?? { digest, atMs: monotonicMs, sawItCome: false };
-  for (const { subject, settle } of group) {
+  for (const { subject, platform: wanted, settle } of group) {
     const known = judgeDigest(subject, digest);
     if (known !== undefined) {
       settle(known);
@@ -66,7 +100,7 @@ async function askAbout(group: readonly Question[], platformOf: PlatformReader, 
     }
     let platform: Platform | undefined;
     try {
-      platform = await platformOf(subject.imageId);
+      platform = wanted ?? (await platformOf(subject.imageId));
       const latest = await describe(digest, platform);
       const age = ageOf(sighting, latest.createdAtMs, { nowMs, monotonicMs });
       const content = { latest, own: undefined, platform, nowMs, age };

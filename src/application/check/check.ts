@@ -9,12 +9,15 @@ import { type Subject, undecided, type Verdict } from '../../domain/check/verdic
 import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import { askRegistries, type Question } from './ask-registry.ts';
+import { questionsAbout } from './judge-services.ts';
 import type { ContainerReferences, ReadReference } from './container-references.ts';
+import { createCandidateFinder } from './newer/find-candidate.ts';
 import { createDecisionBook, type DecisionBook } from '../hold/decision-book.ts';
 import { createHoldBack, type HoldBack } from '../hold/hold-back.ts';
 import { type Listing, listAll } from '../engine/list-all.ts';
 import { type CheckedContainer, checkedFacts, describeChecked, imageIn } from './checked-container.ts';
-import { createTagWatch } from './tag-watch.ts';
+import { refuseUnproven } from './newer/require-signature.ts';
+import { createTagWatch } from './newer/tag-watch.ts';
 import { stopCode } from '../async/stopped.ts';
 import {
   createSelectContainers,
@@ -94,12 +97,18 @@ export function createJudge(
     const { runId, applyCooldown, retryFailed = false, ignoreWindows = false } = order;
     const decided = await decisions.refresh();
     const { containers, images, failedVersions, begunAt } = listing;
+    const services = new Map(listing.services?.services.map((service) => [service.id, service]));
     const verdicts = new Map<string, CheckedContainer>();
     const settle = (watched: WatchedContainer, verdict: Verdict): void => {
       const { noPull, approve: approval, window } = effectiveSettings(settings, watched.wishes);
       const read = references.get(watched.container.id);
+      const isService = services.has(watched.container.id);
+      const kind = isService ? ('service' as const) : listing.services && ('container' as const);
       const nowMs = clock.nowMs();
-      const judged = describeChecked(watched.container, { read, verdict, noPull, images, nowMs });
+      const judged = describeChecked(watched.container, {
+        ...{ kind, read, verdict, images, nowMs },
+        noPull: noPull && !isService,
+      });
       const restraints = { approval, window: ignoreWindows ? undefined : window };
       const checked = holdBack.judge(judged, restraints, decided, nowMs);
       verdicts.set(checked.id, checked);
@@ -116,13 +125,19 @@ export function createJudge(
     };
     const known = { references, images, failedVersions };
     const manner = { ...settings, applyCooldown, retryFailed };
-    const questions = named.flatMap((watched): Question[] => {
+    const questions = named.flatMap((watched): readonly Question[] => {
+      const service = services.get(watched.container.id);
+      if (service !== undefined && listing.services !== undefined) {
+        const judgement = { settle, applyCooldown, retryFailed };
+        return questionsAbout(watched, service, listing.services, settings, judgement);
+      }
       const subject = subjectOf(watched, known, manner);
-      const verdict = 'status' in subject ? subject : judgeAlone(subject, images);
+      const verdict = 'status' in subject ? subject : refuseUnproven(outside, subject, judgeAlone(subject, images));
       if (verdict !== undefined) settle(watched, verdict);
       return 'status' in subject || verdict !== undefined ? [] : [{ subject, settle: (said) => settle(watched, said) }];
     });
-    await askRegistries(questions, { outside, images, tags, limit: settings.checkConcurrency, signal });
+    const find = createCandidateFinder(outside.registry);
+    await askRegistries(questions, { outside, images, tags, find, limit: settings.checkConcurrency, signal });
     for (const watched of named) {
       if (!verdicts.has(watched.container.id)) settle(watched, unanswered(watched, images, signal));
     }
@@ -133,7 +148,11 @@ export function createJudge(
       unmatched: selected.unmatched,
       unfinished: selected.unfinished.map((update) => describeUnfinished(update, references.get(update.container.id))),
       unwatched: selected.unwatched,
-      obsoleteFailures: obsoleteFailures(failedVersions, containers, checked),
+      obsoleteFailures: obsoleteFailures(
+        failedVersions,
+        containers,
+        checked.filter(({ kind }) => kind !== 'service'),
+      ),
       startedAtMs: begunAt.wallMs,
       durationMs: clock.monotonicMs() - begunAt.monotonicMs,
     };
@@ -156,6 +175,7 @@ function subjectOf(
         imageId,
         image,
         reference: read.reference,
+        isNamedByLabel: read.isNamedByLabel === true,
         inForce: settings.applyCooldown ? inForce : { ...inForce, cooldownMs: 0 },
         failedVersions: failedVersionsIn(failedVersions, name),
         retryFailed: settings.retryFailed,

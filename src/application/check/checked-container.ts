@@ -1,7 +1,7 @@
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { CheckedFacts } from '../../domain/run/event.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
-import type { Cooldown } from '../../domain/run/session.ts';
+import type { Cooldown, EntryKind } from '../../domain/run/session.ts';
 import type { Hold } from '../../domain/check/hold.ts';
 import type { FailedVersion } from '../../domain/check/failed-version.ts';
 import type { ImageIndex } from '../../domain/container/image-index.ts';
@@ -46,10 +46,14 @@ export type CheckedContainer = ImageVersions & {
   readonly error: string | undefined;
   /** A failure of the newest version in this container, also where it is to be tried again. */
   readonly failedVersion: FailedVersion | undefined;
+  /** Failures of other newer versions that still count. */
+  readonly otherFailures?: readonly FailedVersion[];
   /** The kind of reason of `held` and `unknown`. */
   readonly hold?: Hold | undefined;
   /** When the registry may be asked again, milliseconds since the epoch; absent where it has not said. */
   readonly retryAtMs?: number;
+  /** Present where services of a swarm are watched too. */
+  readonly kind?: EntryKind;
   /** Present where a person may decide about the newer version, or a window holds it back. */
   readonly unrestrained?: Unrestrained;
 };
@@ -57,10 +61,10 @@ export type CheckedContainer = ImageVersions & {
 /** The verdict on a container with all that is known of it. */
 export function describeChecked(
   { id, name, image: listed, imageId }: ContainerSummary,
-  { read, verdict, noPull, images, nowMs }: DescribeFacts,
+  { kind, read, verdict, noPull, images, nowMs }: DescribeFacts,
 ): CheckedContainer {
   const { status, reason, digest, latestDigest, latestImageId, error, eligibleAtMs, failedVersion } = verdict;
-  const { insteadDigest = latestDigest, cooldown, hold, retryAfterMs } = verdict;
+  const { insteadDigest = latestDigest, cooldown, hold, retryAfterMs, otherFailures } = verdict;
   const image = imageIn(read, listed);
   return {
     id,
@@ -79,10 +83,12 @@ export function describeChecked(
     ...(cooldown && { cooldown }),
     error,
     failedVersion,
+    ...(otherFailures !== undefined && { otherFailures }),
     ...(hold !== undefined && { hold }),
     ...(retryAfterMs !== undefined && { retryAtMs: nowMs + retryAfterMs }),
     ...versionsOf({ imageId }, image, verdict, images),
     ...candidateOf(verdict, image),
+    ...(kind !== undefined && { kind }),
   };
 }
 
@@ -98,6 +104,7 @@ function candidateOf({ status, candidate }: Verdict, image: string) {
 }
 
 type DescribeFacts = {
+  readonly kind: EntryKind | undefined;
   readonly read: ReadReference | undefined;
   readonly verdict: Verdict;
   readonly noPull: boolean;
@@ -106,8 +113,11 @@ type DescribeFacts = {
 };
 
 /** What an event says of a check besides its verdict. */
-export function checkedFacts({ hold, version, latestVersion, change }: CheckedContainer): CheckedFacts {
+export function checkedFacts({ hold, version, latestVersion, change, ...more }: CheckedContainer): CheckedFacts {
+  const { candidate, candidateKind } = more;
   return {
+    ...(candidate !== undefined && { candidate }),
+    ...(candidateKind !== undefined && { candidateKind }),
     ...(hold !== undefined && { hold }),
     ...(version !== undefined && { version }),
     ...(latestVersion !== undefined && { latestVersion }),

@@ -2,6 +2,7 @@ import type { ContainerSummary } from '../../domain/container/container.ts';
 import { type ImageIndex, labelsOfImage } from '../../domain/container/image-index.ts';
 import { sourceOf } from '../../domain/container/image-source.ts';
 import { changeBetween, type VersionChange, versionOf } from '../../domain/container/image-version.ts';
+import { familiarReference } from '../../domain/reference/image-reference.ts';
 import type { Verdict } from '../../domain/check/verdict.ts';
 
 /** The version that runs, and the facts of a newer image; absent where they are not known or there is none. */
@@ -21,18 +22,19 @@ export type ImageVersions = {
 export function versionsOf(
   { imageId }: Pick<ContainerSummary, 'imageId'>,
   image: string,
-  verdict: Pick<Verdict, 'status' | 'digest' | 'latestDigest' | 'latestImageId' | 'newest'>,
+  verdict: Pick<Verdict, 'status' | 'digest' | 'latestDigest' | 'latestImageId' | 'newest' | 'candidate'>,
   images: ImageIndex,
 ): ImageVersions {
   const labels = labelsOfImage(images.byId(imageId));
   const version = versionOf({ labels, image, digest: verdict.digest ?? imageId });
   const own = { ...(version !== undefined && { version }) };
-  const { status, latestDigest, latestImageId, newest } = verdict;
+  const { status, latestDigest, latestImageId, newest, candidate } = verdict;
   if (status !== 'stale' && status !== 'held') return own;
   const present = latestImageId === undefined ? undefined : images.byId(latestImageId);
   const latestLabels = labelsOfImage(present);
   const digest = latestDigest ?? latestImageId ?? '';
-  const latestVersion = newest?.version ?? versionOf({ labels: latestLabels, image, digest });
+  const latestName = candidate === undefined ? image : familiarReference(candidate.reference);
+  const latestVersion = newest?.version ?? versionOf({ labels: latestLabels, image: latestName, digest });
   const change =
     version === undefined || latestVersion === undefined ? undefined : changeBetween(version, latestVersion);
   const sourceUrl = newest?.sourceUrl ?? sourceOf(latestLabels);

@@ -14,10 +14,12 @@ import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { type UnfinishedUpdate, unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
 import type { ImageReference } from '../../domain/reference/image-reference.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import { summaryOfService } from '../../domain/swarm/service-summary.ts';
 import type { Listing } from '../engine/list-all.ts';
 import { type ContainerReferences, createReferenceReader } from './container-references.ts';
 import { createLabelWarnings } from './label-warnings.ts';
 import { stopMatchingInTime } from './match-time.ts';
+import { createServiceWarnings, withoutImages } from './service-labels.ts';
 import { createUpdaterWarnings, type UpdaterWarnings } from './updater-warnings.ts';
 
 /** The containers of one request, from one listing. */
@@ -52,11 +54,14 @@ export function createSelectContainers(
   const { clock, instance, publish } = outside;
   const readReferences = createReferenceReader(outside);
   const warnAboutLabels = createLabelWarnings(outside.log);
+  const warnAboutServices = createServiceWarnings(outside.log);
   const imageRule = createImageRule(settings);
 
   return async (listing, { runId, ...filters }, signal) => {
-    const { containers, images } = listing;
-    const imageLabelsOf = imageLabelsIn(images);
+    const { images } = listing;
+    const services = listing.services?.services ?? [];
+    const containers = [...listing.containers, ...services.map(summaryOfService)];
+    const imageLabelsOf = withoutImages(services, imageLabelsIn(images));
     warnAboutUpdaters(containers, imageLabelsOf);
     const scope = scopeInForce({ ...settings, containers, imageLabelsOf, ownId: instance.containerId });
     const { watched, unwatched } = selectContainers(containers, { ...settings, scope }, imageLabelsOf);
@@ -70,6 +75,7 @@ export function createSelectContainers(
     const choose = (from: Selection) => selectByImage(from, imageRule, (id) => toldReference(references, id));
     const selection = choose({ watched, unwatched });
     warnAboutLabels(selection);
+    warnAboutServices(services, selection.watched);
     const onMatch = stopMatchingInTime(clock);
     const ofRequest = (from: Selection) =>
       applyFilters(from, filters, ({ id }) => referenceIn(references, id), onMatch);

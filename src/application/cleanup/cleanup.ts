@@ -5,7 +5,8 @@ import type { RemovedImage } from '../../domain/run/event.ts';
 import { tagsByPeople } from '../../domain/check/failed-version.ts';
 import { bearsSeal, readJournal } from '../../domain/transaction/journal.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { type Successor, supersededImages } from '../../domain/cleanup/superseded-images.ts';
+import { formatReference, tryParseImageReference } from '../../domain/reference/image-reference.ts';
+import { type Successor, type SupersededImage, supersededImages } from '../../domain/cleanup/superseded-images.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
 
@@ -19,19 +20,22 @@ export type Reached = {
 /**
  * Removes the images that updated containers ran before, and those that an earlier clean-up of the same
  * containers left. Removal is by id and never forced. An image stays if a container uses it, running or
- * stopped, or if it has another tag. A failed removal is not an error: the image stays.
+ * stopped, or if it has a tag, other than that which a container has left for another. A failed removal is not an error: the image stays.
  */
 export async function cleanUpImages(
   outside: Pick<Outside, 'engine' | 'log' | 'seal'>,
   { plan, outcomes, checked }: Reached,
 ): Promise<readonly RemovedImage[]> {
-  const superseded: RemovedImage[] = [];
+  const superseded: SupersededImage[] = [];
   const predecessors: Successor[] = [];
-  for (const { container, reference } of plan.transactions.flatMap(({ members }) => members)) {
+  for (const { container, reference, formerReference } of plan.transactions.flatMap(({ members }) => members)) {
     const { id: containerId, name: containerName, imageId, settings } = container;
     const outcome = outcomes.get(containerId);
     if (outcome?.outcome !== 'updated' || outcome.newImageId === imageId) continue;
-    superseded.push({ imageId, imageName: reference, containerId, containerName });
+    superseded.push({
+      ...{ imageId, imageName: formerReference ?? reference, containerId, containerName },
+      ...(formerReference !== undefined && { ownTag: formerReference }),
+    });
     predecessors.push({
       id: containerId,
       name: containerName,
@@ -67,15 +71,18 @@ export async function removeUnusedImages(
 
 async function removeUnused(
   { engine, log }: Pick<Outside, 'engine' | 'log'>,
-  choose: (containers: readonly ContainerSummary[], images: readonly ImageSummary[]) => readonly RemovedImage[],
+  choose: (containers: readonly ContainerSummary[], images: readonly ImageSummary[]) => readonly SupersededImage[],
 ): Promise<readonly RemovedImage[]> {
   const removed: RemovedImage[] = [];
   try {
     const [containers, images] = await Promise.all([engine.listContainers(), engine.listImages()]);
     const inUse = new Set(containers.map(({ imageId }) => imageId));
-    const tagged = new Set(images.filter((image) => tagsByPeople(image).length > 0).map(({ id }) => id));
-    for (const image of new Map(choose(containers, images).map((one) => [one.imageId, one])).values()) {
-      if (inUse.has(image.imageId) || tagged.has(image.imageId)) continue;
+    const tags = new Map(images.map((image) => [image.id, tagsByPeople(image)]));
+    const inTags = new Set(containers.map(({ image }) => fullName(image)));
+    const isTagged = ({ imageId, ownTag = '' }: SupersededImage) =>
+      (tags.get(imageId) ?? []).some((tag) => inTags.has(fullName(tag)) || fullName(tag) !== fullName(ownTag));
+    for (const { ownTag, ...image } of new Map(choose(containers, images).map((one) => [one.imageId, one])).values()) {
+      if (inUse.has(image.imageId) || isTagged({ ...image, ...(ownTag !== undefined && { ownTag }) })) continue;
       const { kind, ...said } = await engine.removeImage(image.imageId);
       if (kind === 'done') removed.push(image);
       else log.debug('An old image stays', { image: image.imageId, outcome: kind, ...said });
@@ -84,4 +91,10 @@ async function removeUnused(
     log.warn('Old images cannot be cleaned up', { error: describeError(error) });
   }
   return removed;
+}
+
+/** The one spelling of a tag. */
+function fullName(tag: string): string {
+  const reference = tryParseImageReference(tag);
+  return reference === undefined ? tag : formatReference(reference);
 }

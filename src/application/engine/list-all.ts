@@ -3,6 +3,7 @@ import { type FailedVersion, failedVersionsOf } from '../../domain/check/failed-
 import { type ImageIndex, indexImages } from '../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
+import { listServices, type ServiceListing } from './service-listing.ts';
 import { loneFailure } from './lone-failure.ts';
 import { stoppedError } from '../async/stopped.ts';
 
@@ -13,6 +14,8 @@ export type Listing = {
   /** As the engine lists them: with the marks of updates, without untagged images that others were built on. */
   readonly listedImages: readonly ImageSummary[];
   readonly failedVersions: readonly FailedVersion[];
+  /** Absent where no services are watched. */
+  readonly services?: ServiceListing;
   /** Before the first call. */
   readonly begunAt: { readonly wallMs: number; readonly monotonicMs: number };
 };
@@ -22,7 +25,11 @@ export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | un
   const { engine, clock } = outside;
   const begunAt = { wallMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
   try {
-    const [containers, images] = await Promise.all([engine.listContainers({}, signal), engine.listImages(signal)]);
+    const [containers, images, services] = await Promise.all([
+      engine.listContainers({}, signal),
+      engine.listImages(signal),
+      listServices(outside, signal),
+    ]);
     const listed = new Set(images.map(({ id }) => id));
     const unlisted = new Set(containers.map(({ imageId }) => imageId).filter((id) => !listed.has(id)));
     // The list leaves out untagged images that others were built on.
@@ -32,6 +39,7 @@ export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | un
       images: indexImages([...images, ...found.filter((image) => image !== undefined)]),
       listedImages: images,
       failedVersions: failedVersionsOf(images),
+      ...(services && { services }),
       begunAt,
     };
   } catch (error) {

@@ -58,6 +58,9 @@ export function createLastChecks(): LastChecks {
       const before = byName.get(name)?.check.latestDigest ?? '';
       const isEarlier = latestDigest !== '' && before !== '' && before !== latestDigest;
       const found = isEarlier ? { ...updatedHalfway, latestDigest: before } : { ...justUpdated, latestDigest };
+      const { containerId } = event.outcome;
+      // The id of a service stays, and it has no image of this engine.
+      if (imageId === '' && containerId !== undefined) byId.delete(containerId);
       remember(byName, name, { image, imageId, check: { ...notChecked, ...found, checkedAtMs: event.atMs } });
     },
     of,
@@ -133,12 +136,15 @@ function checkOf(container: CheckedContainer, before: LastCheck, checkedAtMs: nu
 }
 
 function newerOf(container: CheckedContainer): Partial<LastCheck> {
-  const { eligibleAtMs, latestVersion, change, releasedAtMs, downloadBytes, sourceUrl } = container;
-  const candidate = candidateDigest(container);
+  const { candidate, candidateKind, eligibleAtMs, latestVersion, change, releasedAtMs, downloadBytes, sourceUrl } =
+    container;
+  const waitingDigest = candidateDigest(container);
   return {
-    ...(candidate !== undefined && candidate !== container.latestDigest && { candidateDigest: candidate }),
+    ...(waitingDigest !== undefined && waitingDigest !== container.latestDigest && { candidateDigest: waitingDigest }),
     ...(eligibleAtMs !== undefined && { eligibleAtMs }),
     ...(latestVersion !== undefined && { latestVersion }),
+    ...(candidate !== undefined && { candidate }),
+    ...(candidateKind !== undefined && { candidateKind }),
     ...(change !== undefined && { change }),
     ...(releasedAtMs !== undefined && { releasedAtMs }),
     ...(downloadBytes !== undefined && { downloadBytes }),

@@ -71,7 +71,7 @@ async function withTagsOfNow({ engine }: Outside, transaction: OpenTransaction):
   const members = await Promise.all(
     transaction.members.map(async (member) => ({
       ...member,
-      taggedBefore: (await engine.inspectImage(member.reference))?.id ?? member.oldImageId,
+      taggedBefore: (await engine.inspectImage(member.reference))?.id ?? member.taggedBefore,
     })),
   );
   return { ...transaction, members };

@@ -1,4 +1,4 @@
-import type { TransactOptions, TransactResult } from './transact-options.ts';
+import type { TransactOptions, TransactResult, WhileUnproven } from './transact-options.ts';
 import type { MemberFacts } from '../../domain/transaction/facts.ts';
 import { describeWithRemedy } from '../../domain/errors.ts';
 import { isAlive } from '../../domain/container/container.ts';
@@ -6,6 +6,7 @@ import { outageOf } from '../../domain/run/outage.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, OutcomeKind, UpdatePhase } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import { composeFileRemark } from '../../domain/plan/compose-file.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { rememberFailures } from './failed-versions.ts';
 import type { OpenTransaction } from './facts/facts.ts';
@@ -31,16 +32,17 @@ export async function runTransaction(
   outside: Outside,
   settings: ServiceSettings,
   planned: PlannedTransaction,
-  { runId, onHandedOver }: TransactionRun,
+  { runId, onHandedOver, whileUnproven }: TransactionRun,
   signal?: AbortSignal,
 ): Promise<readonly ContainerOutcome[]> {
   const { publish, clock } = outside;
-  for (const { container, reference, digest } of planned.members) {
+  for (const { container, reference, formerReference, digest } of planned.members) {
     publish({
       kind: 'update_started',
       runId,
       container: container.name,
       image: reference,
+      ...(formerReference !== undefined && { formerImage: formerReference }),
       from: container.imageId,
       to: digest ?? '',
       atMs: clock.nowMs(),
@@ -51,7 +53,7 @@ export async function runTransaction(
     phases.enter(container, phase);
     publish({ kind: 'phase_entered', runId, container, phase });
   };
-  const reached = await move(outside, settings, planned, { runId, enter, onHandedOver }, signal);
+  const reached = await move(outside, settings, planned, { runId, enter, onHandedOver, whileUnproven }, signal);
   const outcomes = reached.map((outcome) => {
     const times = phases.read(outcome.name);
     return times === undefined ? outcome : { ...outcome, phases: times };
@@ -66,6 +68,7 @@ export type TransactionRun = {
   readonly runId: string;
   /** Given for the update of our own container: called once a helper has taken it over. */
   readonly onHandedOver?: (() => void) | undefined;
+  readonly whileUnproven?: WhileUnproven | undefined;
 };
 
 type EnterPhase = (container: string, phase: UpdatePhase) => void;
@@ -85,7 +88,7 @@ async function move(
   outside: Outside,
   settings: ServiceSettings,
   planned: PlannedTransaction,
-  { runId, enter, onHandedOver }: TransactionRun & { readonly enter: EnterPhase },
+  { runId, enter, onHandedOver, whileUnproven }: TransactionRun & { readonly enter: EnterPhase },
   signal?: AbortSignal,
 ): Promise<readonly ContainerOutcome[]> {
   let prepared: PreparedTransaction;
@@ -113,7 +116,7 @@ async function move(
     for (const { planned: member } of prepared.members) enter(member.container.name, phase);
   };
   const result = await transact({
-    ...{ outside, settings, signal, transaction, onPhase },
+    ...{ outside, settings, signal, transaction, onPhase, whileUnproven },
     mode: { kind: onHandedOver === undefined ? 'update' : 'hand-over', prepared },
   });
   if (result.result === 'aside')
@@ -163,11 +166,11 @@ function unprepared(
   error: unknown,
   signal: AbortSignal | undefined,
 ): ContainerOutcome {
-  const { container, reference, digest } = member;
+  const { container, digest } = member;
   const base = {
     name: container.name,
     containerId: container.id,
-    image: reference,
+    ...referencesOf(member),
     oldImageId: container.imageId,
     newImageId: '',
     oldDigest: '',
@@ -188,9 +191,15 @@ function unprepared(
 }
 
 function describe({ planned, oldDigest }: PreparedMember): Omit<ContainerOutcome, 'outcome' | 'reason' | 'newImageId'> {
-  const { container, reference, digest } = planned;
+  const { container, digest } = planned;
   const { id: containerId, name, imageId: oldImageId } = container;
-  return { name, containerId, image: reference, oldImageId, oldDigest, newDigest: digest ?? '' };
+  return { name, containerId, ...referencesOf(planned), oldImageId, oldDigest, newDigest: digest ?? '' };
+}
+
+/** Of a container that is not updated. */
+export function referencesOf({ reference, formerReference }: PlannedMember) {
+  if (formerReference === undefined) return { image: reference };
+  return { image: formerReference, tagChange: { from: formerReference, to: reference } };
 }
 
 /**
@@ -221,11 +230,13 @@ function outcomeOf(member: PreparedMember, { result, index, transaction }: Reach
   const isGone = facts !== undefined && facts.new === undefined && !facts.vanishes;
   if (result.result === 'committed' && !isGone) {
     const outcome: OutcomeKind = member.planned.cause === 'stale' ? 'updated' : 'restarted';
-    const reason = result.warnings.get(id) ?? leftStopped(member.planned);
+    const remarks = [result.warnings.get(id) ?? leftStopped(member.planned), composeFileRemark(member.planned)];
+    const reason = remarks.filter((remark) => remark !== '').join('; ');
     const time = outage(result.startedAt.get(id));
     const newContainerId = facts?.new?.id;
     const taken = newContainerId === undefined ? {} : { newContainerId };
-    return { ...base, ...taken, outcome, reason, ...(facts?.startsFirst ? { downtimeMs: 0 } : time) };
+    const { reference: image } = member.planned;
+    return { ...base, ...taken, image, outcome, reason, ...(facts?.startsFirst ? { downtimeMs: 0 } : time) };
   }
   const reason = `${result.reason}${copied(facts)}`;
   if (result.result === 'undone' && result.parked !== 'any' && !result.parked.has(id)) {

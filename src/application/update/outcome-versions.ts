@@ -12,11 +12,12 @@ export function withCheckedVersions(
   checked: CheckedContainer | undefined,
 ): ContainerOutcome {
   if (checked === undefined) return outcome;
-  const { version, latestVersion, latestDigest, pullDigest, updateAvailable } = checked;
+  const { version, latestVersion, latestDigest, pullDigest, updateAvailable, kind } = checked;
   const isEarlier = pullDigest !== undefined && pullDigest !== latestDigest;
   const next = updateAvailable ? (isEarlier ? shortDigest(pullDigest) : latestVersion) : undefined;
   const to = outcome.outcome === 'restarted' ? version : next;
-  return { ...outcome, ...(version !== undefined && { from: version }), ...(to !== undefined && { to }) };
+  const versions = { ...(version !== undefined && { from: version }), ...(to !== undefined && { to }) };
+  return { ...outcome, ...versions, ...(kind !== undefined && { kind }) };
 }
 
 /** The same world, with the versions in the outcomes that it hears of. */

@@ -18,6 +18,7 @@ import { inListingOrder } from './session-outcomes.ts';
 import { tidy } from './tidy.ts';
 import { namingVersions } from './outcome-versions.ts';
 import type { UpdateLock } from './update-lock.ts';
+import { updateServices, withoutServices } from '../swarm/update-services.ts';
 
 export type Update = (request: UpdateRequest, signal?: AbortSignal) => Promise<Session>;
 
@@ -58,9 +59,10 @@ export function createUpdate(parts: UpdateParts): Update {
         for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
         const { made, outcomes } = await replaceBetweenHooks({ report, listing, runId }, signal);
         const onHandedOver = () => (isHandedOver = true);
+        const services = await updateServices(outside, settings, { report, listing, runId }, signal);
         const whyNotNow = lastLookAt(report);
         const own = await replaceItself(made.plan, { runId, onHandedOver, whyNotNow }, signal);
-        return inListingOrder(report, made, new Map([...outcomes, ...own]));
+        return inListingOrder(report, made, new Map([...outcomes, ...services, ...own]));
       });
     } finally {
       if (isHandedOver) void afterHandOver().finally(leave);
@@ -94,10 +96,11 @@ export function createUpdate(parts: UpdateParts): Update {
       const named = namingVersions(outside, checked.report);
       const run = { runId: checked.runId, whyNotNow: lastLookAt(checked.report) };
       const outcomes = await runPlan(named, settings, made.plan, run, signal);
-      await tidy(outside, settings, { ...checked, plan: made.plan, outcomes }, signal);
+      const report = withoutServices(checked.report);
+      await tidy(outside, settings, { ...checked, report, plan: made.plan, outcomes }, signal);
       return { made, outcomes };
     } finally {
-      const names = checked.report.containers.map(({ name }) => name);
+      const names = withoutServices(checked.report).containers.map(({ name }) => name);
       await runPostCheckHooks(outside, settings, names, signal);
     }
   }

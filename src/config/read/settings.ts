@@ -91,6 +91,8 @@ export type RegistrySettings = {
   readonly tlsMinVersion: 'TLSv1.2' | 'TLSv1.3';
   /** PEM files of authorities besides the well-known ones. */
   readonly extraCa: readonly Buffer[];
+  /** Files of public keys that sign images. */
+  readonly verifyKeys: readonly string[];
   readonly proxy: ProxySettings;
 };
 
@@ -181,6 +183,7 @@ export function makeSettings(given: Given): MadeSettings {
       tlsSkip: values.registryTlsSkip,
       tlsMinVersion: values.registryTlsMinVersion === 'tls1.3' ? 'TLSv1.3' : 'TLSv1.2',
       extraCa: registryCa(given, faults),
+      verifyKeys: values.verifyKeys,
       proxy: { http: values.httpProxy, https: values.httpsProxy, no: values.noProxy },
     },
     http,

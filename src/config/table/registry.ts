@@ -108,6 +108,20 @@ export const registryOptions = {
     example: '/certs/company-ca.pem',
     commands: [...commands, 'notify'],
   },
+  verifyKeys: {
+    group: 'registry',
+    kind: 'list',
+    flag: 'verify-key',
+    env: ['VERIFY_KEY'],
+    separators: 'comma',
+    placeholder: 'FILE',
+    default: [],
+    atMost: 20,
+    meaning:
+      'PEM file with a public key (ECDSA P-256 or Ed25519, as cosign makes them), named after the file: team.pub is team. A new image is used only if a cosign signature of such a key stands beside it',
+    example: '/keys/team.pub',
+    commands: ['run', 'check', 'update'],
+  },
   warnOnHeadFailure: {
     group: 'registry',
     kind: 'choice',

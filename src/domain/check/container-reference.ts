@@ -6,7 +6,13 @@ import { quoted } from '../text/printable.ts';
 /** Reference that a container was created from, if it is known. */
 export type ContainerReference =
   /** A successor is created from `text`, so `text` keeps its spelling. */
-  | { readonly kind: 'known'; readonly text: string; readonly reference: ImageReference }
+  | {
+      readonly kind: 'known';
+      readonly text: string;
+      readonly reference: ImageReference;
+      /** The label that replaces it is where it comes from. */
+      readonly isNamedByLabel?: true;
+    }
   /** A sentence without a final period. */
   | { readonly kind: 'unknown'; readonly text: string; readonly reason: string };
 
@@ -26,7 +32,7 @@ export type ReferenceSource = {
 export function readContainerReference(source: ReferenceSource): ContainerReference {
   const { text, originalImage, imageId, image } = source;
   const original = originalImage === undefined ? undefined : known(originalImage);
-  if (original !== undefined) return original;
+  if (original !== undefined) return { ...original, isNamedByLabel: true };
   if (!isImageId(text, imageId)) {
     return (
       known(text) ?? { kind: 'unknown', text, reason: `Created from ${quoted(text)}, which is not an image reference` }
@@ -57,7 +63,7 @@ export function isImageId(text: string, imageId: string): boolean {
   return /^[0-9a-f]{4,64}$/.test(digits) && imageId.replace(/^sha256:/, '').startsWith(digits);
 }
 
-function known(text: string): ContainerReference | undefined {
+function known(text: string): Extract<ContainerReference, { kind: 'known' }> | undefined {
   const reference = tryParseImageReference(text);
   return reference === undefined ? undefined : { kind: 'known', text, reference };
 }

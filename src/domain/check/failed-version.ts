@@ -43,7 +43,12 @@ export function failedVersionsIn(versions: readonly FailedVersion[], name: strin
   return versions.filter((version) => version.nameKey === key);
 }
 
-type Judged = { readonly name: string; readonly status: string; readonly failedVersion: FailedVersion | undefined };
+type Judged = {
+  readonly name: string;
+  readonly status: string;
+  readonly failedVersion: FailedVersion | undefined;
+  readonly otherFailures?: readonly FailedVersion[];
+};
 
 /**
  * Failed versions without effect: the tag of a checked container has moved on, or no container has the
@@ -60,7 +65,8 @@ export function obsoleteFailures(
   return versions.filter((version) => {
     const verdict = verdicts.get(version.nameKey);
     if (verdict === undefined) return !present.has(version.nameKey);
-    return verdict.status !== 'unknown' && verdict.failedVersion?.tag !== version.tag;
+    const counted = [verdict.failedVersion, ...(verdict.otherFailures ?? [])];
+    return verdict.status !== 'unknown' && !counted.some((one) => one?.tag === version.tag);
   });
 }
 

@@ -1,3 +1,4 @@
+import { defaultSettings } from '../settings/settings.ts';
 import type { RemoteImage } from '../outside/registry.ts';
 import { describe, expect, test } from 'vitest';
 import { digestOf, imageSummary } from '../../../test/support/builders.ts';
@@ -23,12 +24,13 @@ function subject(
 ): Subject {
   const { reference = 'app:1', imageId, monitorOnly = false, noPull = false, cooldownMs = 0 } = parts;
   const image = 'image' in parts ? parts.image : pulled;
-  const inForce = { monitorOnly, noPull, cooldownMs };
+  const inForce = { ...defaultSettings, monitorOnly, noPull, cooldownMs };
   return {
     reference: parseImageReference(reference),
     image,
     imageId: imageId ?? image?.id ?? digestOf('config 1'),
     inForce,
+    isNamedByLabel: false,
     failedVersions: [],
     retryFailed: false,
   };

@@ -33,6 +33,8 @@ export type Content = {
   readonly nowMs: number;
   /** Of `latest`. */
   readonly age: Age;
+  /** `latest` has a higher tag than the container, which `reference` of the subject names. */
+  readonly isOfHigherTag?: boolean;
 };
 
 /**
@@ -106,9 +108,14 @@ function held(reason: string, hold: Hold, subject: Subject): Verdict {
   return { ...verdict('held', reason, subject), hold };
 }
 
-function whyNotAgain(newer: string, { retryFailed }: Subject, failed: FailedVersion | undefined): string | undefined {
+function whyNotAgain(
+  newer: string,
+  { retryFailed }: Subject,
+  failed: FailedVersion | undefined,
+  until = 'the tag moves on',
+): string | undefined {
   if (failed === undefined || retryFailed) return undefined;
-  return `${newer}, but was taken back here on ${printTime(failed.atMs)}: it is not tried again before the tag moves on, or --retry-failed is given`;
+  return `${newer}, but was taken back here on ${printTime(failed.atMs)}: it is not tried again before ${until}, or --retry-failed is given`;
 }
 
 /**
@@ -132,11 +139,16 @@ function fresh(subject: Subject, latestDigest: Digest): Verdict {
   return { ...known, digest: isOwn ? latestDigest : known.digest, latestDigest, latestImageId: subject.imageId };
 }
 
-function judgeNewer(subject: Subject, { latest, nowMs, age }: Content, failed: FailedVersion | undefined): Verdict {
+function judgeNewer(
+  subject: Subject,
+  { latest, nowMs, age, isOfHigherTag = false }: Content,
+  failed: FailedVersion | undefined,
+): Verdict {
   const { monitorOnly, cooldownMs } = subject.inForce;
-  const newer = `A newer image of ${quoted(familiarReference(subject.reference))} is available`;
+  const name = quoted(familiarReference(subject.reference));
+  const newer = isOfHigherTag ? `The higher tag ${name} is available` : `A newer image of ${name} is available`;
   if (monitorOnly) return held(`${newer}; monitored only`, 'monitor-only', subject);
-  const notAgain = whyNotAgain(newer, subject, failed);
+  const notAgain = whyNotAgain(newer, subject, failed, isOfHigherTag ? 'there is another higher tag' : undefined);
   if (notAgain !== undefined) return held(notAgain, 'failed', subject);
   if (cooldownMs === 0) return verdict('stale', newer, subject);
   const cooldown = { ageMs: age.ms, delayMs: cooldownMs };

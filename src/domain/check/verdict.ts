@@ -43,10 +43,14 @@ export type Verdict = {
   readonly newest?: RemoteImage;
   /** With `stale` and `held`: the higher tag that the newer image has. Absent: the newer image has the container's own tag. */
   readonly candidate?: TagOfCandidate;
+  /** Failures besides `failedVersion` that still count in this container, because they are of its own tag or of a higher one. */
+  readonly otherFailures?: readonly FailedVersion[];
 };
 
 /** Another tag of the container's repository, and how far it goes beyond the container's own. */
 export type TagOfCandidate = { readonly reference: ImageReference; readonly kind: VersionKind };
+
+type CheckSettings = 'monitorOnly' | 'noPull' | 'cooldownMs' | 'tagPolicy' | 'tagInclude' | 'tagExclude' | 'verifyWith';
 
 /** The container's image before any registry request. */
 export type Subject = {
@@ -54,7 +58,9 @@ export type Subject = {
   readonly reference: ImageReference;
   /** Undefined: gone from the engine, though the container still runs it. */
   readonly image: ImageSummary | undefined;
-  readonly inForce: Pick<ServiceSettings, 'monitorOnly' | 'noPull' | 'cooldownMs'>;
+  readonly inForce: Pick<ServiceSettings, CheckSettings>;
+  /** A label says which image it is made of, and says so of its successor too. */
+  readonly isNamedByLabel?: boolean;
   /** New versions that failed in the container. */
   readonly failedVersions: readonly FailedVersion[];
   /** Whether they are tried again. */

@@ -10,6 +10,9 @@ export type Successor = Pick<ContainerSummary, 'id' | 'name' | 'imageId' | 'labe
   readonly reference: string;
 };
 
+/** `ownTag`: the container has left this tag for another, so that the tag alone keeps the image no longer. */
+export type SupersededImage = RemovedImage & { readonly ownTag?: string };
+
 /**
  * The images that earlier updates have replaced and, for whatever reason, not removed: a kill before the
  * clean-up, as a rule. A journal is believed only where the engine's own facts bear it out: the container
@@ -20,11 +23,11 @@ export function supersededImages(
   successors: readonly Successor[],
   containers: readonly Pick<ContainerSummary, 'id' | 'name'>[],
   images: readonly ImageSummary[],
-): readonly RemovedImage[] {
+): readonly SupersededImage[] {
   const present = new Set(containers.map(({ id }) => id));
   const unfinished = new Set(containers.map(({ name }) => parseStandingName(name)?.name));
   const byId = new Map(images.map((image) => [image.id, image]));
-  return successors.flatMap(({ id, name, imageId, labels, reference }): RemovedImage[] => {
+  return successors.flatMap(({ id, name, imageId, labels, reference }): SupersededImage[] => {
     const reading = readJournal(labels);
     if (reading.kind !== 'journal' || reading.journal.role !== 'successor' || unfinished.has(name)) return [];
     const { journal } = reading;
@@ -32,7 +35,9 @@ export function supersededImages(
     if (!isItsOwn || journal.members.some(({ oldId }) => present.has(oldId))) return [];
     const old = byId.get(journal.oldImageId);
     if (old === undefined || !isOfRepository(old, reference)) return [];
-    return [{ imageId: old.id, imageName: reference, containerId: id, containerName: name }];
+    const { formerReference = reference } = journal;
+    const ownTag = formerReference === reference ? {} : { ownTag: formerReference };
+    return [{ imageId: old.id, imageName: formerReference, containerId: id, containerName: name, ...ownTag }];
   });
 }
 

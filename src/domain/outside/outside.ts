@@ -2,6 +2,7 @@ import type { ServiceEvent } from '../run/event.ts';
 import type { EngineReader } from './engine-reader.ts';
 import type { Engine } from './engine.ts';
 import type { Prober } from './prober.ts';
+import type { VerificationKey } from '../signature/signature.ts';
 import type { Registry } from './registry.ts';
 import type { Swarm, SwarmReader } from './swarm.ts';
 
@@ -20,6 +21,8 @@ export type Outside = {
   readonly instance: Instance;
   /** Signs what is left in the engine; absent where there is no key. */
   readonly seal?: Seal;
+  /** Public keys that may sign images; absent or empty: no image needs a signature, unless a container asks for one. */
+  readonly verificationKeys?: readonly VerificationKey[];
   /** A fresh identifier that no run and no transaction has had: a UUID. */
   readonly newId: () => string;
   /** Announces an event to whoever listens; never throws and never waits. */

@@ -26,7 +26,7 @@ export type SwarmWriter = {
   readonly change: (service: SwarmService, edit: ServiceEdit) => Promise<ServiceCallOutcome>;
   /** `PreviousSpec` becomes the spec, by the swarm's own rollback; refused when there is none. Twice is forward again. */
   readonly goBack: (service: SwarmService) => Promise<ServiceCallOutcome>;
-  /** Remembers one failed version for each service; another one of it is replaced. */
+  /** `noop` where it is remembered already. */
   readonly noteFailure: (failure: Omit<FailedServiceVersion, 'configId'>) => Promise<CallOutcome>;
   /** `noop` when it is gone already. */
   readonly forgetFailure: (failure: FailedServiceVersion) => Promise<CallOutcome>;

@@ -1,8 +1,10 @@
 import { type Afterwards, afterwardsOf, type AfterwardsSettings } from '../settings/afterwards.ts';
+import type { CanaryGroup } from './canary.ts';
 import type { ComposeCondition } from '../container/compose-identity.ts';
 import type { Container } from '../container/container.ts';
 import { awaitedJobs, conditionalOn, type DependencyGraph, heldBy, movedWith, neededBy } from './dependency-graph.ts';
 import type { Digest } from '../reference/digest.ts';
+import type { PlannedService } from '../swarm/planned-service.ts';
 import { type PlannedRestart, planRestarts } from './planned-restarts.ts';
 import { quoted } from '../text/printable.ts';
 import { type ReplacementContext, whyNotReplaceable } from './replaceable.ts';
@@ -12,10 +14,14 @@ import { strongComponents } from './strong-components.ts';
 export type UpdatePlan = {
   /** In an order that respects `after`. */
   readonly transactions: readonly PlannedTransaction[];
+  /** Absent: none. */
+  readonly canaries?: readonly CanaryGroup[];
   /** The update of the container that we run in: begun once all else has ended, and finished by a helper. */
   readonly self?: PlannedTransaction;
   /** Stale containers that must not be touched, each with the reason. */
   readonly refused: readonly { readonly name: string; readonly id: string; readonly reason: string }[];
+  /** Updates of a swarm's services, beside the transactions: the swarm executes them. Absent: none. */
+  readonly services?: readonly PlannedService[];
   /** Restarts after the transactions, in order. */
   readonly restarts: readonly PlannedRestart[];
 };
@@ -41,6 +47,8 @@ export type PlannedMember = {
   readonly cause: 'stale' | 'linked';
   /** `Config.Image` of the new one, e.g. `nginx:1.27`; the old one's, unless the update goes to another tag. */
   readonly reference: string;
+  /** `Config.Image` of the old one, verbatim; only where the update goes to another tag. */
+  readonly formerReference?: string;
   /** Digest to pull; undefined when the engine has the image (`linked`, or `no-pull`). */
   readonly digest: Digest | undefined;
   /** Taken before all else, where the engine holds it: an image by its id. */
@@ -57,6 +65,8 @@ export type StaleContainer = {
   readonly name: string;
   /** Of the successor: the container's own, verbatim (from an inspection if the list showed a bare id), or another tag. */
   readonly reference: string;
+  /** Its own, verbatim, where the successor gets another tag. */
+  readonly formerReference?: string;
   /** Undefined: use the engine's image for the tag. */
   readonly digest: Digest | undefined;
   /** Taken before all else, where the engine holds it: an image by its id. */
@@ -182,6 +192,7 @@ function transactionOf(
       cause: update === undefined ? 'linked' : 'stale',
       reference: update?.reference ?? container.settings.Config.Image,
       digest: update?.digest,
+      ...(update?.formerReference !== undefined && { formerReference: update.formerReference }),
       ...(update?.imageId === undefined ? {} : { imageId: update.imageId }),
       holdsOnTo: heldBy(graph, container.id).filter((id) => endings.has(id)),
       afterwards: endings.get(container.id) ?? 'stopped',

@@ -1,6 +1,7 @@
 import type { RecoveredTransaction } from './recovery-report.ts';
 import { type UpdatePhase } from './session.ts';
 import type { ContainerOutcome, Session, Trigger } from './session.ts';
+import type { TaskProgress } from '../swarm/service-update.ts';
 
 /** Everything the service announces. Log, live table, metrics, history and streams listen; updating code knows none of them. */
 export type ServiceEvent =
@@ -41,11 +42,20 @@ export type ServiceEvent =
       readonly runId: string;
       readonly container: string;
       readonly image: string;
+      /** Of an update to another tag: the reference before it. */
+      readonly formerImage?: string;
       readonly from: string;
       readonly to: string;
       readonly atMs: number;
     }
-  | { readonly kind: 'phase_entered'; readonly runId: string; readonly container: string; readonly phase: UpdatePhase }
+  | {
+      readonly kind: 'phase_entered';
+      readonly runId: string;
+      readonly container: string;
+      readonly phase: UpdatePhase;
+      /** Of a service of a swarm, which is said again whenever more of them run. */
+      readonly tasks?: TaskProgress;
+    }
   | {
       readonly kind: 'update_completed';
       readonly runId: string;
@@ -98,6 +108,9 @@ export type ServiceEvent =
 /** The kind of reason of a verdict, and the versions it is about; absent values are not known. */
 export type CheckedFacts = {
   readonly hold?: string;
+  /** What the newer image goes by, as people write it, and how its tag differs from the container's: `digest` is the same tag. */
+  readonly candidate?: string;
+  readonly candidateKind?: string;
   readonly version?: string;
   readonly latestVersion?: string;
   readonly change?: string;

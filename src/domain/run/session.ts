@@ -23,6 +23,8 @@ export type ContainerOutcome = {
   readonly newContainerId?: string;
   /** The image reference it runs, as people write it. */
   readonly image: string;
+  /** Of an update to another tag: the references before and after it, or that was to come, as the containers have them. */
+  readonly tagChange?: { readonly from: string; readonly to: string };
   readonly outcome: OutcomeKind;
   /** A sentence without a final period; empty only for `updated`, `restarted` and `fresh`. */
   readonly reason: string;
@@ -46,7 +48,12 @@ export type ContainerOutcome = {
   readonly phases?: PhaseTimes;
   /** Undefined: its image has none, or there is nothing newer. */
   readonly cooldown?: Cooldown;
+  /** Present where services of a swarm are watched too; the ids of one are those of the service. */
+  readonly kind?: EntryKind;
 };
+
+/** One row of a list: a container, or a service of a swarm. */
+export type EntryKind = 'container' | 'service';
 
 /** How long a newer image has been out, by its date or since we saw it first, and how long it has to be before it is used. */
 export type Cooldown = { readonly ageMs: number; readonly delayMs: number };

@@ -16,8 +16,10 @@ type Row = {
 const command: Pick<Row, 'text' | 'expected' | 'bad'> = { text: ' /run.sh ', expected: '/run.sh', bad: '' };
 const timeout: Pick<Row, 'text' | 'expected' | 'bad'> = { text: '2', expected: 120_000, bad: 'soon' };
 
-/** A shorter text that cannot be read is a restraint: see `holding-back.test.ts`. */
+/** A shorter text that cannot be read is a rule of its own: see `tag-rules.test.ts` and `holding-back.test.ts`. */
 const tooLong = 'x'.repeat(40_000);
+
+const pattern = (text: string): unknown => expect.objectContaining({ kind: 'pattern', text });
 
 const rows: Readonly<Record<LabelName, Row>> = {
   enable: { text: 'FALSE', expected: false, of: (wishes) => wishes.enable, bad: 'no' },
@@ -32,6 +34,15 @@ const rows: Readonly<Record<LabelName, Row>> = {
   'stop-signal': { text: 'sighup', expected: 'SIGHUP', of: (wishes) => wishes.stopSignal, bad: 'SIGNONE' },
   'stop-timeout': { text: '1m30s', expected: 90_000, of: (wishes) => wishes.stopTimeoutMs, bad: '-1' },
   'cooldown-delay': { text: '0', expected: 0, of: (wishes) => wishes.cooldownMs, bad: '3 days' },
+  policy: { text: 'Minor', expected: { kind: 'minor' }, of: (wishes) => wishes.tagPolicy, bad: tooLong },
+  'tag-include': { text: ' ^v ', expected: pattern('^v'), of: (wishes) => wishes.tagInclude, bad: tooLong },
+  'tag-exclude': { text: '-rc', expected: pattern('-rc'), of: (wishes) => wishes.tagExclude, bad: tooLong },
+  verify: {
+    text: 'team, ops',
+    expected: { kind: 'keys', names: ['team', 'ops'] },
+    of: (wishes) => wishes.verifyWith,
+    bad: 'team,,ops',
+  },
   approve: { text: 'Minor', expected: 'minor', of: (wishes) => wishes.approve, bad: tooLong },
   window: {
     text: 'Sat 02:00-05:00',
@@ -47,6 +58,7 @@ const rows: Readonly<Record<LabelName, Row>> = {
     of: (wishes) => wishes.healthProbe,
     bad: 'http://other.test:80/',
   },
+  canary: { text: 'true', expected: true, of: (wishes) => wishes.canary, bad: 'first' },
   notify: { text: 'ops, mail', expected: ['ops', 'mail'], of: (wishes) => wishes.notify, bad: '' },
   'lifecycle.pre-check': { ...command, of: ({ hooks }) => hooks.preCheck?.command },
   'lifecycle.pre-update': { ...command, of: ({ hooks }) => hooks.preUpdate?.command },

@@ -4,6 +4,7 @@ import type { SwarmNode, SwarmService, SwarmTask } from './swarm-service.ts';
 /** One update of a service: the swarm itself keeps it, as labels of the spec that the update made. */
 export type ServiceUpdate = {
   readonly id: string;
+  readonly serviceId: string;
   /** Verbatim, as the spec had it. */
   readonly from: string;
   readonly to: string;

@@ -16,9 +16,11 @@ export type JournaledMember = {
   /** The container that was there before the update. */
   readonly oldId: string;
   readonly oldImageId: string;
-  /** The tag that follows the update, `Config.Image` of old and new; empty when there is none. */
+  /** The tag that follows the update, `Config.Image` of the successor; empty when there is none. */
   readonly reference: string;
-  /** The image that gets the tag back when all is undone: the old one's, unless a person had moved the tag before. Empty when nothing tells. */
+  /** `Config.Image` of the old container, where that is another tag. */
+  readonly formerReference?: string;
+  /** The image that gets the tag back when all is undone: the old one's, unless a person had moved the tag before. Empty when nothing tells, and when the successor got another tag. */
   readonly taggedBefore: string;
   /** Image of the successor; empty if unknown. */
   readonly newImageId: string;

@@ -45,6 +45,8 @@ export function writeJournal(journal: Journal): Record<string, string> {
     [`${journalPrefix}role`]: journal.role,
     [`${journalPrefix}rm`]: journal.vanishes ? '1' : '0',
     [`${journalPrefix}ref`]: journal.reference,
+    // Absent in journals of earlier versions, so that their seals stay what they are.
+    ...(journal.formerReference !== undefined && { [`${journalPrefix}old-ref`]: journal.formerReference }),
     [`${journalPrefix}policy`]: policyCode(journal.policy),
     [`${journalPrefix}run`]: journal.wasRunning ? '1' : '0',
     [`${journalPrefix}then`]: journal.afterwards,
@@ -72,13 +74,13 @@ export function bearsSeal(
   return seal === undefined || seal.verify(sealedText(journal), labels[sealLabel] ?? '');
 }
 
-/** Whether a journal always has this label, or its seal is in it. */
+/** Whether this label is part of a journal, or its seal. */
 export function isJournalLabel(label: string): boolean {
   return fields.has(label.slice(journalPrefix.length)) && label.startsWith(journalPrefix);
 }
 
 const fields: ReadonlySet<string> = new Set(
-  'v id name old old-image old-digest tagged-before new-image role rm ref policy run then keep owner owner-container members seal'.split(
+  'v id name old old-image old-digest old-ref tagged-before new-image role rm ref policy run then keep owner owner-container members seal'.split(
     ' ',
   ),
 );
@@ -120,6 +122,7 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
       role: read('role') === 'standin' ? 'standin' : 'successor',
       vanishes: read('rm') === '1',
       reference: read('ref'),
+      ...(read('old-ref') !== '' && { formerReference: read('old-ref') }),
       policy,
       wasRunning: read('run') !== '0',
       afterwards: readAfterwards(read('then'), read('run') !== '0'),

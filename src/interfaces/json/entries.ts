@@ -16,6 +16,7 @@ export function checkedEntry(container: CheckedContainer, atMs: number) {
     ...known(container.hold, (hold) => ({ hold })),
     ...known(container.eligibleAtMs, (ms) => ({ eligible_at: toTimestamp(ms) })),
     ...known(container.retryAtMs, (ms) => ({ retry_at: toTimestamp(ms) })),
+    ...known(container.kind, (kind) => ({ kind })),
   };
   const entry = { name, image, image_id: imageId, digest, status, reason, timestamp: toTimestamp(atMs) };
   return error === undefined
@@ -33,6 +34,8 @@ export function checkedEntry(container: CheckedContainer, atMs: number) {
 export function newerEntry(newer: NewerFacts) {
   return {
     ...known(newer.latestVersion, (version) => ({ latest_version: version })),
+    ...known(newer.candidate, (candidate) => ({ candidate })),
+    ...known(newer.candidateKind, (kind) => ({ candidate_kind: kind })),
     ...known(newer.change, (change) => ({ change })),
     ...known(newer.releasedAtMs, (ms) => ({ released_at: toTimestamp(ms) })),
     ...known(newer.downloadBytes, (bytes) => ({ download_bytes: bytes })),
@@ -40,7 +43,10 @@ export function newerEntry(newer: NewerFacts) {
   };
 }
 
-type NewerFacts = Pick<CheckedContainer, 'latestVersion' | 'change' | 'releasedAtMs' | 'downloadBytes' | 'sourceUrl'>;
+type NewerFacts = Pick<
+  CheckedContainer,
+  'latestVersion' | 'candidate' | 'candidateKind' | 'change' | 'releasedAtMs' | 'downloadBytes' | 'sourceUrl'
+>;
 
 type Unfinished = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason'> & { readonly image: string };
 
@@ -67,11 +73,21 @@ export function outcomeEntry(container: ContainerOutcome) {
     ...(phases === undefined ? {} : { phases_ms: phasesEntry(phases) }),
     ...(log === undefined ? {} : { log }),
     ...versionsEntry(container),
+    ...known(container.kind, (kind) => ({ kind })),
   };
 }
 
-export function versionsEntry({ from, to }: Pick<ContainerOutcome, 'from' | 'to'>) {
-  return { ...known(from, (version) => ({ from: version })), ...known(to, (version) => ({ to: version })) };
+/** Versions before and after, and for an update to another tag the references. */
+export function versionsEntry({ from, to, tagChange }: Pick<ContainerOutcome, 'from' | 'to' | 'tagChange'>) {
+  return {
+    ...known(from, (version) => ({ from: version })),
+    ...known(to, (version) => ({ to: version })),
+    ...tagChangeEntry(tagChange),
+  };
+}
+
+export function tagChangeEntry(tagChange: ContainerOutcome['tagChange']) {
+  return known(tagChange, (change) => ({ from_image: change.from, to_image: change.to }));
 }
 
 /** How long a container was down, and in it how long its process was ending and how long there was none. */

@@ -13,6 +13,7 @@ const choosing = testsOf('integration/effects/choosing.test.ts');
 const restraint = testsOf('integration/effects/restraint.test.ts');
 const starting = testsOf('integration/effects/starting.test.ts');
 const startFirst = testsOf('integration/effects/start-first.test.ts');
+const canaries = testsOf('integration/effects/canary.test.ts');
 const healthTimes = testsOf('integration/effects/health-times.test.ts');
 const resources = testsOf('integration/effects/resources.test.ts');
 const autoRemove = testsOf('integration/effects/auto-remove.test.ts');
@@ -23,6 +24,9 @@ const cooldown = testsOf('integration/effects/cooldown.test.ts');
 const when = testsOf('integration/effects/when.test.ts');
 const registries = testsOf('integration/effects/registries.test.ts');
 const http = testsOf('integration/effects/http.test.ts');
+const tagPolicies = testsOf('integration/tags/tag-policies.test.ts');
+const chosenTags = testsOf('integration/tags/chosen-tags.test.ts');
+const signedImages = testsOf('integration/tags/signed-images.test.ts');
 const update = testsOf('integration/update.test.ts');
 const hooks = testsOf('integration/hooks.test.ts');
 const holdingBack = testsOf('integration/holding-back.test.ts');
@@ -36,6 +40,8 @@ const httpOnAnEngine = testsOf('conformance/on-an-engine.test.ts');
 const journalKeys = testsOf('integration/sealed-journals.test.ts');
 const realDeaths = testsOf('failures/real-deaths.test.ts');
 const realRefusals = testsOf('failures/real-refusals.test.ts');
+
+const services = testsOf('swarm/table.test.ts');
 
 const chosen = options('containers are chosen by name, image, label and scope');
 const enabled = choosing('what the label enable forbids is never touched, and with --label-enable only what it allows');
@@ -55,11 +61,21 @@ const stopped = starting(
 );
 const unstarted = starting('%s leaves the new container created, with name and policy, and the old one goes');
 const oneByOne = starting('%s begins one when the one before has been proven, also with dependencies');
+const canaryFirst = canaries(
+  'thirty containers of one image: a bad release touches the labelled one only, a good one all',
+);
 const window = healthTimes('--health-window is how long a new container must run, and the label overrides it');
 const limits = resources(
   'are those of the old one, but for what --cpu-copy-mode and --disable-memory-swappiness leave out',
 );
 const removed = autoRemove('is updated with --update-auto-remove or its label only, and is one with --rm again');
+const moved = tagPolicies(
+  '%s: a container moves to the highest tag of its policy, and a second run finds nothing to do',
+);
+const included = chosenTags(
+  'only tags of --tag-include, and none of --tag-exclude, are moved to; labels override them',
+);
+const signed = signedImages('only what a key of --verify-key has signed is applied, and the label names the key');
 const rehearsed = update('update --dry-run --verify creates each new container aside, compares it and takes it back');
 const users = hooks('run as the user that label, option or container say; 0 is root');
 const moments = hooks('are run at the four moments, before the update in the old container and after it in the new');
@@ -97,6 +113,7 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   includeStopped: stopped,
   includeRestarting: starting('a container that crashes over and over is updated with --include-restarting'),
   reviveStopped: stopped,
+  swarm: services('is proven or taken back, and told as it is ($title)'),
   scope: scopes,
   stateDir: sealed,
   journalKeyFile: sealed,
@@ -111,6 +128,11 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   now: windowed,
   decideForMs: holdingBack('a skip and a snooze hold one version back, for --for, until they are taken back'),
   cooldownMs: restraint('--cooldown-delay leaves an image that is too young for later'),
+  tagPolicy: moved,
+  tagInclude: included,
+  tagExclude: included,
+  verifyWith: signed,
+  verifyKeys: signed,
   useComposeDependsOn: compose(
     'with restart: true nothing is restarted after an update that was rolled back, nor without --use-compose-depends-on',
   ),
@@ -133,6 +155,8 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   disableMemorySwappiness: limits,
   cpuCopyMode: limits,
   updateConcurrency: oneByOne,
+  unproven: canaries('--unproven lets the wait for health of one be the start of others, and 0 does not'),
+  canary: canaryFirst,
   retryFailed: failedVersions('(it %s) is held back until a person or a newer version says otherwise'),
   dryRun: update('update --dry-run says what would move and changes nothing'),
   verify: rehearsed,
@@ -219,11 +243,16 @@ export const effectsOfLabels: Readonly<Record<LabelName, Effect>> = {
   'start-first': startFirst('with the label also where both write to the same volume, and with false never'),
   'depends-on': oneByOne,
   scope: scopes,
+  canary: canaryFirst,
   'stop-signal': starting('the label stop-signal is heard where the engine can be told a signal; else that is said'),
   'stop-timeout': starting('the label stop-timeout decides when a container is killed'),
   approve: approved,
   window: windowed,
   'cooldown-delay': cooldown('counts from when an image was seen to come, and the label overrides the option'),
+  policy: moved,
+  'tag-include': included,
+  'tag-exclude': included,
+  verify: signed,
   'health-window': window,
   'health-timeout': starting('the label health-timeout decides how long healthy may take'),
   'health-probe': starting('nothing is begun where the probe of a label cannot be asked'),

@@ -35,9 +35,7 @@ export async function changeAndRead(client: Client, request: Change): Promise<Ch
   try {
     return await attempt(client, request);
   } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    if (error instanceof EngineFailure && !error.sent) return notSent(error);
-    return { kind: 'unknown', message: describeError(error) };
+    return thrownOutcome(error);
   }
 }
 
@@ -52,6 +50,13 @@ async function attempt(client: Client, request: Change): Promise<ChangeAnswer> {
   return reply.status === 304 ? { kind: 'noop' } : { kind: 'done', answer };
 }
 
+/** What is known of a call that threw: one that was never sent has changed nothing. Throws what is none of the engine's. */
+export function thrownOutcome(error: unknown): Failed {
+  if (!(error instanceof ServiceError)) throw error;
+  if (error instanceof EngineFailure && !error.sent) return notSent(error);
+  return { kind: 'unknown', message: describeError(error) };
+}
+
 /** The engine itself never answers 502 or 504: a proxy says so when the engine's answer got lost. */
 export function errorOutcome({ status, message }: EngineError): Failed {
   if (status === 502 || status === 504) return { kind: 'unknown', message };
@@ -59,6 +64,6 @@ export function errorOutcome({ status, message }: EngineError): Failed {
 }
 
 /** No byte of it reached the engine, so nothing has changed. */
-function notSent(error: unknown): ChangeAnswer {
+export function notSent(error: unknown): Failed {
   return { kind: 'refused', status: 503, message: describeError(error) };
 }

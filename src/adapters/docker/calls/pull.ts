@@ -1,4 +1,3 @@
-import type { RegistryCredentials } from '../../../domain/outside/registry.ts';
 import type { PullRequest } from '../../../domain/outside/engine-writer.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { parseImageReference, repositoryName } from '../../../domain/reference/image-reference.ts';
@@ -9,6 +8,7 @@ import type { Client } from '../transport/client.ts';
 import { EngineFailure } from '../transport/failure.ts';
 import { jsonLines } from '../streams/json-lines.ts';
 import { createPullProgress } from './pull-progress.ts';
+import { encodeCredentials, secretsOf } from './registry-auth.ts';
 import { fields, text } from '../transport/wire.ts';
 
 /**
@@ -49,39 +49,6 @@ function pullQuery({ reference, platform }: PullRequest): Record<string, string 
     tag: parsed.digest ?? parsed.tag,
     platform: platform && formatPlatform(platform),
   };
-}
-
-/** Base64 for URLs, with its padding: https://docs.docker.com/reference/api/engine/#section/Authentication */
-function encodeCredentials(credentials: RegistryCredentials): string {
-  return Buffer.from(JSON.stringify({ ...loginOf(credentials), serveraddress: credentials.serverAddress }))
-    .toString('base64')
-    .replaceAll('+', '-')
-    .replaceAll('/', '_');
-}
-
-function loginOf(credentials: RegistryCredentials): Readonly<Record<string, string>> {
-  switch (credentials.kind) {
-    case 'password':
-      return { username: credentials.username, password: credentials.password };
-    case 'identity-token':
-      return { username: credentials.username, identitytoken: credentials.identityToken };
-    case 'registry-token':
-      return { registrytoken: credentials.registryToken };
-  }
-}
-
-/** Also as the engine sends them on. */
-function secretsOf(credentials: RegistryCredentials): readonly string[] {
-  switch (credentials.kind) {
-    case 'password': {
-      const { username, password } = credentials;
-      return [password, Buffer.from(`${username}:${password}`).toString('base64')];
-    }
-    case 'identity-token':
-      return [credentials.identityToken];
-    case 'registry-token':
-      return [credentials.registryToken];
-  }
 }
 
 function errorIn(line: unknown): string {

@@ -15,16 +15,14 @@ const maxMessageChars = 1_000;
  * for the message.
  */
 export async function readJson(body: EngineResponse['body'], limitBytes: number, doing = 'go on'): Promise<unknown> {
-  const bytes = await readBytes(body, limitBytes);
-  if (bytes.length > limitBytes) {
-    throw new ServiceError(
-      'engine-refused',
-      `Cannot ${doing}: the engine's answer is larger than ${Math.round(limitBytes / megabyte)} MB`,
-    );
-  }
-  const answer = parse(bytes.toString('utf8'));
+  const answer = parse(await readText(body, limitBytes, doing));
   if (answer !== undefined) return answer;
   throw notJson();
+}
+
+function tooLarge(doing: string, limitBytes: number): ServiceError {
+  const limit = `${Math.round(limitBytes / megabyte)} MB`;
+  return new ServiceError('engine-refused', `Cannot ${doing}: the engine's answer is larger than ${limit}`);
 }
 
 export function notJson(cause?: unknown): ServiceError {
@@ -32,6 +30,13 @@ export function notJson(cause?: unknown): ServiceError {
     remedy: 'Check --host (DOCKER_HOST): another server may listen there',
     cause,
   });
+}
+
+/** The body as it is. Throws `engine-refused` when it is too large; `doing` is the failed action, for the message. */
+export async function readText(body: EngineResponse['body'], limitBytes: number, doing: string): Promise<string> {
+  const bytes = await readBytes(body, limitBytes);
+  if (bytes.length > limitBytes) throw tooLarge(doing, limitBytes);
+  return bytes.toString('utf8');
 }
 
 /** The body as JSON where it is that; calls that change state answer with nothing, "OK" or an object. */

@@ -20,6 +20,11 @@ export type Client = {
   readonly version: (signal?: AbortSignal) => Promise<EngineVersion>;
   /** Throws a `ServiceError` (an `EngineFailure` when there was no answer), or the signal's reason. */
   readonly send: (call: Call) => Promise<Reply>;
+  /**
+   * As `send`, in the newest version that the engine speaks, also where we do not know it: for what is copied without
+   * being understood, because an older version in the path makes the engine drop settings with a 200.
+   */
+  readonly sendInNewest: (call: Call) => Promise<Reply>;
   readonly tellLeftOut: LeftOutTeller;
   /** As `send`, without a version in the path: every version answers this call alike. */
   readonly sendUnversioned: (call: Call) => Promise<Reply>;
@@ -85,6 +90,11 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
     return await replyTo(call, await sendTo(`/v${apiVersion}${call.path}${queryOf(call.query)}`, call));
   }
 
+  async function sendInNewest(call: Call): Promise<Reply> {
+    const { engineApiVersion } = await unlessAborted(negotiation.current(), call.signal);
+    return await replyTo(call, await sendTo(`/v${engineApiVersion}${call.path}${queryOf(call.query)}`, call));
+  }
+
   async function sendUnversioned(call: Call): Promise<Reply> {
     return await replyTo(call, await sendTo(`${call.path}${queryOf(call.query)}`, call));
   }
@@ -110,7 +120,8 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
 
   const isLocal = connection.address.kind === 'unix';
   const version = (signal?: AbortSignal) => unlessAborted(negotiation.current(), signal);
-  return { clock, deadlines, isLocal, version, send, sendUnversioned, tellLeftOut: createLeftOutTeller(warn) };
+  const tellLeftOut = createLeftOutTeller(warn);
+  return { clock, deadlines, isLocal, version, send, sendInNewest, sendUnversioned, tellLeftOut };
 }
 
 /** A message names versions, so there are as many as engines take turns at one address. */

@@ -9,6 +9,8 @@ export type EngineRequest = {
   /** With version and query. */
   readonly path: string;
   readonly body?: unknown;
+  /** JSON that is sent as it is, in place of `body`. */
+  readonly json?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly socket: SocketKind;
   readonly patience: Patience;
@@ -87,7 +89,8 @@ type Exchange = {
 
 function startExchange(connection: Connection, clock: Clock, request: EngineRequest): Exchange {
   const { signal, patience } = request;
-  const payload = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body));
+  const json = request.json ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
+  const payload = json === undefined ? undefined : Buffer.from(json);
   const head = {
     method: request.method,
     path: request.path,

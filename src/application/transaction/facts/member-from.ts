@@ -11,7 +11,7 @@ export function memberFromPlan(
   { planned, image, laterEndpoints }: PreparedMember,
   { members }: PlannedTransaction,
 ): Member {
-  const { container, reference, afterwards, waitsFor } = planned;
+  const { container, reference, formerReference, afterwards, waitsFor } = planned;
   const isRunning = isAlive(container.state.status);
   return {
     ...unplanned,
@@ -22,8 +22,10 @@ export function memberFromPlan(
     afterwards,
     waitsFor: waitsFor.map((awaited) => members.findIndex((other) => other.container.id === awaited)),
     reference,
+    ...(formerReference !== undefined && { formerReference }),
     oldImageId: container.imageId,
-    taggedBefore: container.imageId,
+    // The old image was never behind the other tag.
+    taggedBefore: formerReference === undefined ? container.imageId : '',
     targetImageId: image.id,
     newImageId: image.id,
     needsStandIn: removesItself(container) && isRunning,

@@ -4,6 +4,7 @@ import { leftOutFields } from '../../../domain/container/recipe/left-out.ts';
 import { getsFreshVolumes } from '../../../domain/plan/fresh-volumes.ts';
 import { withAutoRemove } from '../../../domain/transaction/auto-remove.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
+import { partsAsTheyWere } from './as-it-was.ts';
 import { replacedByIdAndName } from './recipe-of.ts';
 import type { StepContext } from './step-context.ts';
 
@@ -22,7 +23,7 @@ export async function compareCreated(
   const found = differences(withAutoRemove(parts.planned.container, !isStandIn && member.vanishes), created, {
     oldImage: parts.oldImage,
     newImage: isStandIn ? parts.oldImage : parts.image,
-    reference: parts.planned.reference,
+    reference: (isStandIn ? partsAsTheyWere(parts) : parts).planned.reference,
     replacedIds: replacedByIdAndName(transaction, transaction.successors),
     freshVolumes: !isStandIn && getsFreshVolumes(parts.planned, settings),
     leftOut: leftOutFields(settings),

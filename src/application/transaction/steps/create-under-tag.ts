@@ -4,8 +4,8 @@ import type { PreparedMember } from '../facts/prepare.ts';
 import type { StepContext } from './step-context.ts';
 
 /**
- * The tag must point at the wanted image when the successor is created, because the reference that
- * the container carries stays the same string. What is made of the old image gets that
+ * The tag must point at the wanted image when the successor is created, because the container carries
+ * that reference as it is written. What is made of the old image gets that
  * for a moment, wherever the tag points by now.
  */
 export async function createUnderTag(
@@ -18,8 +18,10 @@ export async function createUnderTag(
   const tagged = (await engine.inspectImage(planned.reference))?.id;
   if (tagged !== image.id) {
     const { id: oldId, imageId } = planned.container;
+    // Another tag than the old container's was never on its image.
+    const before = tagged ?? (planned.formerReference === undefined ? imageId : undefined);
     // A second try finds the tag moved by the first.
-    if (!keepsTag && !tagsBefore.has(oldId)) tagsBefore.set(oldId, tagged ?? imageId);
+    if (!keepsTag && before !== undefined && !tagsBefore.has(oldId)) tagsBefore.set(oldId, before);
     const outcome = await engine.tagImage(image.id, tag);
     if (outcome.kind === 'refused' || outcome.kind === 'unknown') return outcome;
   }

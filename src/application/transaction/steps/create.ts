@@ -3,6 +3,7 @@ import { readJournal } from '../../../domain/transaction/journal.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
 import { standInName, successorName } from '../../../domain/transaction/transaction-names.ts';
 import type { Member } from '../../../domain/transaction/facts.ts';
+import { memberAsItWas, partsAsTheyWere } from './as-it-was.ts';
 import { createUnderTag } from './create-under-tag.ts';
 import { recipeOf } from './recipe-of.ts';
 import { type StepContext, nothingPrepared } from './step-context.ts';
@@ -41,8 +42,12 @@ export async function createStandIn(context: StepContext, { member: index }: Ste
   const parts = prepared?.members[index];
   if (member === undefined || parts?.oldImage === undefined || prepared === undefined) return nothingPrepared;
   const replaced = await inPlaceOfTheGone(context);
-  const recipe = recipeOf(context, { prepared, parts, member, role: 'standin', replaced });
-  const order = { image: parts.oldImage, parts, keepsTag: true };
+  const former = partsAsTheyWere(parts);
+  const recipe = recipeOf(context, {
+    ...{ prepared, parts: former, member: memberAsItWas(member) },
+    ...{ role: 'standin', replaced },
+  });
+  const order = { image: parts.oldImage, parts: former, keepsTag: true };
   const outcome = await createUnderTag(context, order, standInName(member.name), recipe);
   if (outcome.kind === 'done') transaction.standIns.set(member.oldId, outcome.id);
   return outcome.kind === 'done' ? { kind: 'done' } : outcome;

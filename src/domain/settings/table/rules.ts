@@ -5,12 +5,14 @@ import type { ValuesOf } from './option.ts';
 import { proofRules } from './proof.ts';
 import type { Rule } from './rule.ts';
 import { selectionRules } from './selection.ts';
+import { tagRules } from './tags.ts';
 import { updateRules } from './update.ts';
 
 /** Every option of checks and updates, once: an entry here and the place where it acts are all that a new one needs. */
 export const rules = {
   ...selectionRules,
   ...decisionRules,
+  ...tagRules,
   ...holdingBackRules,
   ...proofRules,
   ...updateRules,

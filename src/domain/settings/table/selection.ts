@@ -124,6 +124,16 @@ export const selectionRules = {
     example: 'true',
     usedBy,
   },
+  swarm: {
+    group: 'selection',
+    kind: 'boolean',
+    flag: 'swarm',
+    env: ['SWARM'],
+    default: false,
+    meaning: 'Watch and update the services of a swarm too; the engine must be one of its managers',
+    example: 'true',
+    usedBy: 'selection',
+  },
   scope: {
     group: 'selection',
     kind: 'text',

@@ -13,6 +13,8 @@ export type RecoveryReport = Awaited<ReturnType<Application['recover']>>;
 export type CheckedVersions = {
   readonly version?: string;
   readonly latestVersion?: string;
+  /** Reference of the newer image. */
+  readonly candidate?: string;
   /** When the newer image was built, milliseconds since the epoch. */
   readonly releasedAtMs?: number;
 };

@@ -1,6 +1,7 @@
 import { formatDuration } from '../../../domain/text/duration.ts';
 import { describeError, ServiceError } from '../../../domain/errors.ts';
 import { type Session, summarise } from '../../../domain/run/session.ts';
+import { known } from '../../json/known.ts';
 import { checkedEntry, outcomeEntry, unfinishedField } from '../../json/entries.ts';
 import { toWholeSeconds } from '../../json/timestamps.ts';
 import type { CheckReport, PlanReport, RehearsalReport } from './application-types.ts';
@@ -33,9 +34,10 @@ export function planDocument({ report, plan }: PlanReport): Document {
   const transactions = plan.transactions.map(({ members, after }, index) => ({
     number: index + 1,
     after: after.flatMap((id) => numbers.get(id) ?? []),
-    members: members.map(({ container, cause, reference, digest, afterwards }) => ({
+    members: members.map(({ container, cause, reference, formerReference, digest, afterwards }) => ({
       name: container.name,
-      image: reference,
+      image: formerReference ?? reference,
+      ...known(formerReference, () => ({ to_image: reference })),
       cause,
       image_id: container.imageId,
       latest_digest: digest ?? '',

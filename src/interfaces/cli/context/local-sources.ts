@@ -71,12 +71,13 @@ function viewOfUnfinished({ name, image, state, reason }: UnfinishedTracked): Co
 }
 
 function viewOfContainer(container: TrackedContainer & CheckedVersions): ContainerView {
-  const { name, image, status, health, staleness, reason, version, latestVersion, releasedAtMs } = container;
+  const { name, image, status, health, staleness, reason, version, latestVersion, candidate, releasedAtMs } = container;
   const state = health === 'none' ? status : `${status} (${health})`;
   const finding = staleness === undefined ? ({ kind: 'unchecked' } as const) : checked(staleness);
   const versions = {
     ...(version !== undefined && { version }),
     ...(latestVersion !== undefined && { latestVersion }),
+    ...(candidate !== undefined && { candidate }),
     ...(releasedAtMs !== undefined && { releasedAtMs }),
   };
   return { name, image, ...versions, state, finding, reason };

@@ -68,10 +68,12 @@ const stalenesses: Readonly<Record<Staleness, true>> = {
 
 function readVersions(entry: JsonObject): CheckedVersions {
   const [version, latestVersion] = [rawTextOf(entry, 'version'), rawTextOf(entry, 'latest_version')];
+  const candidate = rawTextOf(entry, 'candidate');
   const releasedAtMs = Date.parse(rawTextOf(entry, 'released_at'));
   return {
     ...(version !== '' && { version }),
     ...(latestVersion !== '' && { latestVersion }),
+    ...(candidate !== '' && { candidate }),
     ...(!Number.isNaN(releasedAtMs) && { releasedAtMs }),
   };
 }

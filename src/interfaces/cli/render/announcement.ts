@@ -39,10 +39,7 @@ function say(event: ServiceEvent): readonly [Level, string] | undefined {
     case 'earlier_updates_settled':
       return undefined;
     case 'update_started':
-      return [
-        'info',
-        `${event.container}: updating ${event.image}${event.to === '' ? '' : ` to ${shortDigest(event.to)}`}`,
-      ];
+      return ['info', `${event.container}: updating ${sayChange(event)}`];
     case 'phase_entered':
       return ['debug', `${event.container}: ${event.phase}`];
     case 'update_completed':
@@ -60,6 +57,11 @@ function say(event: ServiceEvent): readonly [Level, string] | undefined {
 }
 
 const longestMessage = 2000;
+
+function sayChange({ image, formerImage, to }: Extract<ServiceEvent, { kind: 'update_started' }>): string {
+  if (formerImage !== undefined) return `${formerImage} to ${image}`;
+  return to === '' ? image : `${image} to ${shortDigest(to)}`;
+}
 
 function levelOfStatus(status: string): Level {
   if (status === 'unknown') return 'warn';

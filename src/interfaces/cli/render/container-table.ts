@@ -3,7 +3,7 @@ import { printable } from '../../../domain/text/printable.ts';
 import type { CheckedContainer, UnfinishedContainer, VersionedOutcome } from '../context/application-types.ts';
 import { sayDowntime } from '../words/downtime.ts';
 import type { Table } from '../terminal/table.ts';
-import { ageCell, versionCell } from '../words/version-cell.ts';
+import { ageCell, imageChange, versionCell } from '../words/version-cell.ts';
 import { mostUrgentFirst, outcomeWording, statusWording, unfinishedWording, type Wording } from '../words/wording.ts';
 
 /** One row per container, wherever containers are listed. */
@@ -42,7 +42,7 @@ export function checkTable(
     })),
     ...mostUrgentFirst(checked, statusWording, ({ status }) => status).map((container) => ({
       name: container.name,
-      image: container.image,
+      image: imageChange(container.image, container.candidate),
       state: statusWording[container.status],
       version: versionCell({ from: container.version, to: container.latestVersion }),
       age: ageCell(container.updateAvailable ? container.releasedAtMs : undefined, nowMs),
@@ -55,7 +55,7 @@ export function outcomeTable(containers: readonly VersionedOutcome[]): Table {
   return containerTable(
     mostUrgentFirst(containers, outcomeWording, ({ outcome }) => outcome).map((container) => ({
       name: container.name,
-      image: container.image,
+      image: imageChange(container.tagChange?.from ?? container.image, container.tagChange?.to),
       state: outcomeWording[container.outcome],
       version: versionCell({ from: container.from, to: container.to }),
       age: unknownVersion.age,

@@ -51,6 +51,8 @@ const other: Telling = {
 const longestWhy = 2000;
 
 function sayStarted(data: JsonObject): string {
+  const [former, next] = [textOf(data, 'from_image'), textOf(data, 'to_image')];
+  if (former !== '' && next !== '') return `${textOf(data, 'container')}: updating ${former} to ${next}`;
   const to = textOf(data, 'to');
   return `${textOf(data, 'container')}: updating ${textOf(data, 'image')}${to === '' ? '' : ` to ${shortDigest(to)}`}`;
 }

@@ -3,7 +3,7 @@ import type { ContainerView, Finding, UnwatchedView } from '../context/views.ts'
 import type { Cell, Column } from '../terminal/cell.ts';
 import type { Table } from '../terminal/table.ts';
 import { shortImage } from './container-table.ts';
-import { ageCell, versionCell } from '../words/version-cell.ts';
+import { ageCell, imageChange, versionCell } from '../words/version-cell.ts';
 import { statusWording, unfinishedWording, type Wording } from '../words/wording.ts';
 
 const columns: readonly Column[] = [
@@ -39,6 +39,7 @@ function rowOf({ finding, reason, ...container }: ContainerView, nowMs: number):
     finding.kind !== 'unchecked' && finding.kind !== 'unfinished' && /^(?:stale|held)$/.test(finding.status);
   return cells({
     ...container,
+    image: imageChange(container.image, isNewer ? container.candidate : undefined),
     update: wordingOf(finding),
     version: versionCell({ from: container.version, to: container.latestVersion }),
     age: ageCell(isNewer ? container.releasedAtMs : undefined, nowMs),

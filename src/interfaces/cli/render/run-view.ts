@@ -4,6 +4,7 @@ import type { ServiceEvent, PullProgress } from '../../../domain/run/event.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { OutcomeKind, UpdatePhase } from '../../../domain/run/session.ts';
 import { rowOf } from './container-table.ts';
+import { imageChange } from '../words/version-cell.ts';
 import { outcomeWording, wordingOfStatus } from '../words/wording.ts';
 
 /** Progress of a run, one row per container. */
@@ -32,17 +33,20 @@ export function createRunView(clock: Clock): RunView {
     hear: (event) => {
       if (event.kind === 'containers_selected') for (const name of event.names) change(name, {});
       if (event.kind === 'container_checked') {
-        const { container, image, reason, status } = event;
+        const { container, reason, status, checked } = event;
+        const image = imageChange(event.image, checked?.candidate);
         change(container, { image, reason, state: { kind: 'checked', status } });
       }
       if (event.kind === 'update_started') {
-        change(event.container, { image: event.image, reason: '' });
+        const image = imageChange(event.formerImage ?? event.image, event.image);
+        change(event.container, { image, reason: '' });
         enter(event.container, 'preparing');
       }
       if (event.kind === 'pull_progress') enter(event.container, 'pulling', event.progress);
       if (event.kind === 'phase_entered') enter(event.container, event.phase);
       if ('outcome' in event) {
-        const { name, image, reason, outcome } = event.outcome;
+        const { name, reason, outcome, tagChange } = event.outcome;
+        const image = imageChange(tagChange?.from ?? event.outcome.image, tagChange?.to);
         change(name, { image, reason, state: { kind: 'done', outcome } });
       }
     },

@@ -12,6 +12,12 @@ export function versionCell({ from = '', to = '' }: Versions): Cell {
   return { text, style: isChange ? 'bold' : 'plain' };
 }
 
+/** `nginx:1.27 → 1.28`, where the newer image has another tag; else the reference. */
+export function imageChange(image: string, candidate: string | undefined): string {
+  const tag = candidate === image ? undefined : /:([^:/@]+)$/.exec(candidate ?? '')?.[1];
+  return tag === undefined ? image : `${image} → ${tag}`;
+}
+
 /** For how long a new version has been out, in its largest unit: `2d`; empty where that is not known. */
 export function ageCell(releasedAtMs: number | undefined, nowMs: number): Cell {
   if (releasedAtMs === undefined || releasedAtMs > nowMs) return { text: '', style: 'plain' };

@@ -1,6 +1,6 @@
 import type { ServiceEvent } from '../../../domain/run/event.ts';
 import type { ContainerOutcome } from '../../../domain/run/session.ts';
-import { downtimeEntry } from '../../json/entries.ts';
+import { downtimeEntry, tagChangeEntry } from '../../json/entries.ts';
 import type { RunOptions } from '../service/parts.ts';
 
 /** Data of an event for stream clients; undefined for an internal event. */
@@ -15,8 +15,9 @@ export function payloadOf(event: ServiceEvent, options: RunOptions): Readonly<Re
     case 'scan_failed':
       return { run_id: event.runId, error: event.error };
     case 'update_started': {
-      const { runId, container, image, from, to } = event;
-      return { run_id: runId, container, image, from, to };
+      const { runId, container, image, formerImage, from, to } = event;
+      const tagChange = formerImage === undefined ? undefined : { from: formerImage, to: image };
+      return { run_id: runId, container, image, from, to, ...tagChangeEntry(tagChange) };
     }
     case 'update_completed':
       return { run_id: event.runId, ...shownOutcome(event.outcome) };
@@ -52,8 +53,9 @@ export function payloadOf(event: ServiceEvent, options: RunOptions): Readonly<Re
 }
 
 function shownOutcome(outcome: ContainerOutcome) {
-  const { name, image, oldImageId, newImageId } = outcome;
-  return { container: name, image, from: oldImageId, to: newImageId, ...downtimeEntry(outcome) };
+  const { name, image, oldImageId, newImageId, tagChange } = outcome;
+  const images = { image, from: oldImageId, to: newImageId, ...tagChangeEntry(tagChange) };
+  return { container: name, ...images, ...downtimeEntry(outcome) };
 }
 
 function shownOptions(options: RunOptions) {

@@ -3,10 +3,11 @@ import type { IncomingMessage } from 'node:http';
 import type { Log } from '../../../domain/outside/outside.ts';
 import { HttpError } from '../replies/errors.ts';
 import type { TokenSource } from '../../../domain/settings/http-settings.ts';
+import type { RawQuery } from '../requests/query.ts';
 import { watchFiles } from './watched-file.ts';
 
 /** Throws 401 unless the request carries the credentials that a route asks for. */
-export type Authenticate = (request: IncomingMessage, query: Readonly<Record<string, unknown>>) => void;
+export type Authenticate = (request: IncomingMessage, query: RawQuery) => void;
 
 export type TokenParts = {
   readonly source: TokenSource;

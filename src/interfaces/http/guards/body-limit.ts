@@ -1,24 +1,45 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { errorBody, jsonType } from '../replies/errors.ts';
 
 /** 1 MiB: nothing is done with a body, but a client may send one. */
 export const bodyLimitBytes = 1_048_576;
 
+/** Calls `next` once the body has come and been thrown away, at once without a body; answers 413 to one that is too large. */
+export function passBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { nowMs, next }: { readonly nowMs: () => number; readonly next: () => void },
+): void {
+  if (!hasBody(request)) return next();
+  if (announcesTooMuch(request)) return void refuseBody(request, response, nowMs());
+  if (waitsForContinue(request)) response.writeContinue();
+  skipBody(request, (outcome) => {
+    if (outcome === 'too large') void refuseBody(request, response, nowMs());
+    else next();
+  });
+}
+
 /** Whether the request announces a body; without one there is nothing to wait for. */
-export function hasBody({ headers }: IncomingMessage): boolean {
+function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers['content-length'];
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
 /** Whether the body says itself that it is too large. */
-export function announcesTooMuch({ headers }: IncomingMessage): boolean {
+function announcesTooMuch({ headers }: IncomingMessage): boolean {
   return Number(headers['content-length'] ?? 0) > bodyLimitBytes;
+}
+
+/** The listener for `checkContinue` keeps Node from answering by itself. */
+function waitsForContinue({ headers }: IncomingMessage): boolean {
+  return headers.expect?.toLowerCase() === '100-continue';
 }
 
 /**
  * Reads the body to its end and throws it away, then says whether it was within the limit; says so as
  * soon as it is not. Never calls back for a client that has gone.
  */
-export function skipBody(request: IncomingMessage, callback: (outcome: 'ended' | 'too large') => void): void {
+function skipBody(request: IncomingMessage, callback: (outcome: 'ended' | 'too large') => void): void {
   let bytes = 0;
   const onData = (chunk: Buffer): void => {
     bytes += chunk.length;
@@ -34,11 +55,21 @@ export function skipBody(request: IncomingMessage, callback: (outcome: 'ended' |
   request.on('end', onEnd);
 }
 
+async function refuseBody(request: IncomingMessage, response: ServerResponse, nowMs: number): Promise<void> {
+  const body = errorBody(`the request body is larger than ${bodyLimitBytes} bytes`, nowMs);
+  const headers = { 'Content-Type': jsonType, 'Content-Length': Buffer.byteLength(body), Connection: 'close' };
+  response.writeHead(413, headers);
+  if (request.method !== 'HEAD') response.write(body);
+  else response.flushHeaders();
+  await drainBriefly(request);
+  response.end();
+}
+
 /**
  * Resolves when the rest of a body that was refused has come, or enough of it: closing a connection
  * at once would reset it, and the client might never read the reply.
  */
-export function drainBriefly(request: IncomingMessage): Promise<void> {
+function drainBriefly(request: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
     let bytes = 0;
     const timer = setTimeout(resolve, longestDrainMs);

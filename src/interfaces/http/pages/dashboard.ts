@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { HttpError } from '../replies/errors.ts';
+import type { RouteReply } from '../replies/route-reply.ts';
 import type { HttpParts } from '../service/parts.ts';
-import { defineRoute, type Route } from '../service/route.ts';
+import { defineRoute, type Route, type RouteRequest } from '../service/route.ts';
 
 /**
  * `GET /` and its files: the page for people. The files hold no data, so nobody is asked for a token; the page
@@ -36,10 +36,8 @@ export function dashboardRoutes({ settings, dashboardFolder }: HttpParts): reado
       summary: 'Files of the dashboard',
       description: 'Script, style and icon of the page for people.',
       replies,
-      answer: ({ request }, reply) => {
-        const { '*': name = '' } = request.params as Readonly<Record<string, string>>;
-        return send(name === 'index.html' ? undefined : fileNamed(name), request, reply);
-      },
+      answer: ({ request }, reply) =>
+        send(request.rest === 'index.html' ? undefined : fileNamed(request.rest), request, reply),
     }),
   ];
 }
@@ -62,11 +60,11 @@ function readFile(path: string, type: string, groups: readonly string[]): File {
   return { type, body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
 }
 
-function send(file: File | undefined, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function send(file: File | undefined, { raw }: RouteRequest, reply: RouteReply): RouteReply {
   if (file === undefined) throw new HttpError(404, 'not found');
-  void reply.headers({ 'Content-Security-Policy': policy, 'Cache-Control': 'no-cache', ETag: file.tag });
+  reply.headers({ 'Content-Security-Policy': policy, 'Cache-Control': 'no-cache', ETag: file.tag });
   // https://www.rfc-editor.org/rfc/rfc9110#name-if-none-match
-  if (request.headers['if-none-match'] === file.tag) return reply.code(304).send();
+  if (raw.headers['if-none-match'] === file.tag) return reply.code(304).send();
   return reply.header('Content-Type', file.type).send(file.body);
 }
 

@@ -9,6 +9,11 @@ export const versionFields: Fields = {
     'Version of its image: its label org.opencontainers.image.version, else a tag that looks like a version, else the beginning of the digest',
   ),
   latest_version: text('Version of the newer image, likewise; absent where there is none'),
+  candidate: text('Reference of the newer image: its own, or one with a higher tag; absent where there is none'),
+  candidate_kind: choice(
+    ['digest', 'patch', 'minor', 'major'],
+    'How the tag of the newer image differs from its own; digest: it is the same tag',
+  ),
   change: choice(
     ['major', 'minor', 'patch', 'build'],
     'Size of the step; build: the same version in a newer image; absent where the versions cannot be compared',
@@ -18,6 +23,11 @@ export const versionFields: Fields = {
     'Compressed size of all layers of the newer image, those that the engine has included; absent where the engine has the image',
   ),
   source_url: text('Where the newer image says its sources or home page are; http or https'),
+};
+
+/** Present with `--swarm`. */
+export const kindField: Fields = {
+  kind: choice(['container', 'service'], 'With --swarm: a container, or a service of the swarm'),
 };
 
 /** Why something waits or is not known; all may be absent. */
@@ -53,6 +63,9 @@ export const outcomeFields: Fields = {
   log: text('The last log lines of a new version that failed, without what is known to be secret'),
   from: text('Version before the update, when known'),
   to: text('Version after it, or the one that was to come, when known'),
+  from_image: text('Reference before an update to another tag; absent where the tag stays'),
+  to_image: text('Reference after it, or the one that was to come; absent where the tag stays'),
+  ...kindField,
 };
 
 /** What became of a container in an update. */

@@ -5,7 +5,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
  * https://owasp.org/www-project-secure-headers/
  */
 export function securityHeaders(own: OutgoingHttpHeaders): readonly string[] {
-  return own['content-security-policy'] === undefined ? withPolicy : withoutPolicy;
+  return own['Content-Security-Policy'] === undefined ? withPolicy : withoutPolicy;
 }
 
 const withoutPolicy = [

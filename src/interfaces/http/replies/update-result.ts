@@ -31,7 +31,11 @@ const plannedSchema = object(
     depends_on: array(text('Name of a container that comes first')),
     reason: text('What the check found, or why it stays as it is'),
   },
-  { from: text('Version that runs, when known'), to: text('Version after the update, when known') },
+  {
+    from: text('Version that runs, when known'),
+    to: text('Version after the update, when known'),
+    to_image: text('Reference after an update to another tag; absent where the tag stays'),
+  },
 );
 
 /** Either all fields of the result, or those of the plan: the format of the description knows no alternatives. */

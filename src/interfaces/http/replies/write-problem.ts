@@ -1,13 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { errorBody, jsonType, type Problem } from './errors.ts';
 
-/** Answers with a problem, where there is no framework yet to do so. */
+/** Answers with a problem, which no cache may keep. */
 export function writeProblem(
   response: ServerResponse,
   { status, message, headers = {} }: Problem,
   nowMs: number,
 ): void {
   const body = errorBody(message, nowMs);
-  response.writeHead(status, { ...headers, 'Content-Type': jsonType, 'Content-Length': Buffer.byteLength(body) });
+  const own = { 'Content-Type': jsonType, 'Content-Length': Buffer.byteLength(body), 'Cache-Control': 'no-store' };
+  response.writeHead(status, { ...headers, ...own });
   response.end(body);
 }

@@ -1,5 +1,7 @@
+import { parse } from 'node:querystring';
 import { HttpError } from '../replies/errors.ts';
 import { parseTimestamp } from '../../json/timestamps.ts';
+import { queryOf } from './request-target.ts';
 
 /** One parameter of a query: how it is documented, and how its value is read from what was given, in order. */
 export type Parameter<Value> = {
@@ -23,8 +25,14 @@ export type ValuesOf<Table extends QueryTable> = {
   readonly [Name in keyof Table]: Table[Name] extends Parameter<infer Value> ? Value : never;
 };
 
-/** A query from the framework's parser. */
-export type RawQuery = Readonly<Record<string, unknown>>;
+/** A query as `node:querystring` reads it: a list for a name that is repeated. */
+export type RawQuery = Readonly<Record<string, string | string[] | undefined>>;
+
+/** The query of a request's target; a malformed escape stands for itself. */
+export function parseQuery(target: string): RawQuery {
+  // 0: any number of names; the head of a request is bounded.
+  return parse(queryOf(target), '&', '=', { maxKeys: 0 });
+}
 
 /** Reads all parameters of a table; parameters that it does not know are no concern of ours. */
 export function readQuery<Table extends QueryTable>(table: Table, raw: RawQuery): ValuesOf<Table> {
@@ -103,6 +111,5 @@ export function misspelling(right: string): Parameter<undefined> {
 
 function given(raw: RawQuery, name: string): readonly string[] {
   const value = raw[name];
-  if (Array.isArray(value)) return value.filter((item) => typeof item === 'string');
-  return typeof value === 'string' ? [value] : [];
+  return Array.isArray(value) ? value : value === undefined ? [] : [value];
 }

@@ -5,6 +5,13 @@ export function pathOf(target: string): string {
   return query === -1 ? local : local.slice(0, query);
 }
 
+/** The query of a request's target, without its `?`. */
+export function queryOf(target: string): string {
+  const [local = ''] = localTarget(target).split('#', 1);
+  const begin = local.indexOf('?');
+  return begin === -1 ? '' : local.slice(begin + 1);
+}
+
 /** The target without a scheme and host, and on `/v1/` without a trailing slash. */
 export function normalTarget(target: string): string {
   const local = localTarget(target);

@@ -6,7 +6,6 @@ import { HttpError } from '../replies/errors.ts';
 import { array, choice, integer, object, stamped, text, time, truth } from '../replies/schemas.ts';
 import { stamp } from '../replies/stamp.ts';
 import { keptObject } from '../requests/kept-body.ts';
-import { pathOf } from '../requests/request-target.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 
@@ -79,7 +78,8 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
       const order = { kind, container, digest: textIn(body, 'digest'), untilMs: timeIn(body, 'until') };
       const taken = await service.decisions.take({ ...order, by: 'API token' });
       if ('fault' in taken) throw refusal(taken, kind, isKnown(container));
-      return reply.code(201).send({ ...decisionEntry(taken), kept: taken.isKept, ...stamp(clock) });
+      reply.code(201);
+      return { ...decisionEntry(taken), kept: taken.isKept, ...stamp(clock) };
     },
   });
   const withdraw = defineRoute({
@@ -94,8 +94,7 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
       404: { description: 'There is no decision with this id' },
     },
     answer: async ({ request }) => {
-      const id = pathOf(request.raw.url ?? '').slice('/v1/decisions/'.length);
-      const ended = await service.decisions.withdraw(id);
+      const ended = await service.decisions.withdraw(request.rest);
       if (ended === undefined) throw new HttpError(404, 'there is no decision with this id');
       return { ...decisionEntry(ended), kept: ended.isKept, ...stamp(clock) };
     },

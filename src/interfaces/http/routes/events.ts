@@ -26,7 +26,6 @@ export function eventsRoute(cors: Cors, streams: EventStreams): Route {
       const unbuffered = { 'X-Accel-Buffering': 'no' };
       if (raw.method === 'HEAD') return reply.headers({ ...headers, ...unbuffered }).send();
       if (!streams.hasRoom()) throw new HttpError(503, 'too many event streams are open', { 'Retry-After': '30' });
-      reply.hijack();
       reply.raw.writeHead(200, { ...headers, ...unbuffered });
       const lastEventId = raw.headers['last-event-id'];
       streams.open(reply.raw, typeof lastEventId === 'string' ? lastEventId : undefined);

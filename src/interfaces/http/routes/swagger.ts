@@ -33,7 +33,7 @@ export function swaggerRoute({ settings, version, assetsFolder }: HttpParts, ena
     query: {},
     replies: { 200: { description: 'The page, or the description' } },
     answer: ({ request }, reply) => {
-      const { '*': name = '' } = request.params as Readonly<Record<string, string>>;
+      const name = request.rest;
       if (name === '') return reply.redirect('./index.html', 302);
       if (name === 'doc.json' || name === 'doc.yaml') {
         const description = describeApi(enabled(), version, callerOf(request.raw).scheme);

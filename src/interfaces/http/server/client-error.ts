@@ -3,27 +3,26 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { Connections } from './connections.ts';
 import { errorBody, jsonType, type Problem } from '../replies/errors.ts';
-import type { JudgeRequest } from './gate.ts';
-import { normalTarget } from '../requests/request-target.ts';
+import type { RouteTable } from './route-table.ts';
 
 type ClientError = Error & { readonly code?: string; readonly rawPacket?: Buffer };
 
 export type ClientErrorParts = {
   readonly clock: Clock;
-  readonly judge: JudgeRequest;
+  readonly routes: RouteTable;
   readonly connections: () => Pick<Connections, 'isAnswering' | 'isOwed' | 'isRefused'>;
 };
 
 /** Answers what is not HTTP, or stops in the middle of it, where an answer can still be read. */
 export function answerClientError(error: ClientError, socket: Duplex, parts: ClientErrorParts): void {
-  const { clock, judge, connections } = parts;
+  const { clock, routes, connections } = parts;
   const isGone = error.code === 'ECONNRESET' || !socket.writable;
   // In the middle of a reply another one would be taken for its rest.
   if (isGone || connections().isAnswering(socket)) {
     socket.destroy(error);
     return;
   }
-  const { status, message, headers = {} } = unknownMethod(error, judge) ?? problems[error.code ?? ''] ?? malformed;
+  const { status, message, headers = {} } = unknownMethod(error, routes) ?? problems[error.code ?? ''] ?? malformed;
   const body = errorBody(message, clock.nowMs());
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
@@ -37,12 +36,14 @@ export function answerClientError(error: ClientError, socket: Duplex, parts: Cli
 }
 
 /** Node's parser knows the registered methods only; another one is as unsupported as those. */
-function unknownMethod({ code, rawPacket }: ClientError, judge: JudgeRequest): Problem | undefined {
+function unknownMethod({ code, rawPacket }: ClientError, routes: RouteTable): Problem | undefined {
   if (code !== 'HPE_INVALID_METHOD') return undefined;
   const begin = rawPacket?.toString('latin1', 0, 4096) ?? '';
   // https://www.rfc-editor.org/rfc/rfc9112#section-3
   const [, method, target] = /^([\w!#$%&'*+.^`|~-]{1,64}) (\S+) HTTP\/1\.[01]\r?\n/.exec(begin) ?? [];
-  return method === undefined || target === undefined ? undefined : judge(method, normalTarget(target));
+  if (method === undefined || target === undefined) return undefined;
+  const found = routes.find(method, target);
+  return found.kind === 'problem' ? found.problem : undefined;
 }
 
 const malformed: Problem = { status: 400, message: 'the request is malformed' };

@@ -2,22 +2,22 @@ import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Connections } from './connections.ts';
-import type { Front } from './front.ts';
-import { FrontResponse } from '../replies/front-response.ts';
+import type { Door } from './door.ts';
+import { HttpResponse } from '../replies/http-response.ts';
 
 /**
  * Hands `CONNECT` on like any other request, to be answered with 404 or 405: Node makes no response
  * for it, and would close the connection without a word. https://nodejs.org/api/http.html#event-connect
  */
 export function answerConnect(
-  listener: Front,
+  listener: Door,
   connections: () => Pick<Connections, 'isOwed' | 'isRefused'>,
 ): (request: IncomingMessage, socket: Duplex) => void {
   return (request, socket) => {
     if (!(socket instanceof Socket)) return void socket.destroy();
     // Behind requests that wait for their replies there is no place for another one: none of its own is left to come.
     if (connections().isOwed(socket) || connections().isRefused(socket)) return socket.destroySoon();
-    const response = new FrontResponse(request);
+    const response = new HttpResponse(request);
     response.shouldKeepAlive = false;
     try {
       response.assignSocket(socket);

@@ -1,17 +1,17 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FrontResponse } from '../replies/front-response.ts';
+import type { HttpResponse } from '../replies/http-response.ts';
 import { createRecencyList, type Used } from '../guards/recency-list.ts';
 
 /** Open connections, and the replies they wait for. */
 export type Connections = {
   /** To be told of every request, and of the end of its reply. */
-  readonly begin: (response: FrontResponse) => void;
-  readonly end: (response: FrontResponse) => void;
+  readonly begin: (response: HttpResponse) => void;
+  readonly end: (response: HttpResponse) => void;
   /** To be told when a request has come as a whole and is answered: until that is done its connection is not idle. */
-  readonly work: (response: FrontResponse) => void;
+  readonly work: (response: HttpResponse) => void;
   /** To be told when no further request of its connection is answered. */
-  readonly refuse: (response: FrontResponse) => void;
+  readonly refuse: (response: HttpResponse) => void;
   readonly isRefused: (socket: object) => boolean;
   /** Whether a request from there has not been answered to its end. */
   readonly isOwed: (socket: object) => boolean;
@@ -121,7 +121,7 @@ export function trackConnections(server: Server, mostConnections: number): Conne
 type Connection = Used & {
   socket: Socket;
   /** Unfinished replies, in no order: mostly one. */
-  readonly replies: FrontResponse[];
+  readonly replies: HttpResponse[];
   isRefused: boolean;
   /** Requests that are being answered. */
   working: number;

@@ -8,7 +8,7 @@ import { createCallerReader } from '../guards/client-address.ts';
 import { createCors } from '../guards/cors.ts';
 import { HttpError } from '../replies/errors.ts';
 import { numberOf } from '../events/event-frame.ts';
-import { count, flag, list, moment, readQuery, text } from '../requests/query.ts';
+import { count, flag, list, moment, parseQuery, readQuery, text } from '../requests/query.ts';
 import { requestIdOf } from '../requests/request-id.ts';
 import { normalTarget, pathOf } from '../requests/request-target.ts';
 
@@ -111,11 +111,12 @@ test('a Last-Event-ID is a number of this stream, its beginning, or none', () =>
 
 test('a query is read, or refused with 400', () => {
   const table = { list: list(''), text: text(''), flag: flag(''), moment: moment(''), count: count('') };
-  const raw = fc.dictionary(fc.constantFrom(...Object.keys(table), '__proto__'), fc.oneof(texts, fc.jsonValue()));
+  const pair = fc.tuple(fc.constantFrom(...Object.keys(table), '__proto__'), fc.oneof(texts, fc.json()));
+  const written = fc.array(pair).map((pairs) => pairs.map(([name, value]) => `${name}=${value}`).join('&'));
   fc.assert(
-    fc.property(raw, (query) => {
+    fc.property(written, (query) => {
       try {
-        const values = readQuery(table, query);
+        const values = readQuery(table, parseQuery(`/v1/history?${query}`));
         expect(values.list.every((item) => item.trim() === item && item !== '')).toBe(true);
         expect(Number.isSafeInteger(values.count ?? 0)).toBe(true);
         expect(Number.isFinite(values.moment ?? 0)).toBe(true);

@@ -2,16 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { createServer, IncomingMessage, type Server, type ServerOptions } from 'node:http';
 import { createAccessLog } from '../guards/access-log.ts';
 import { answerConnect } from './connect-request.ts';
-import { trackConnections } from './connections.ts';
+import { type Connections, trackConnections } from './connections.ts';
 import { createCors } from '../guards/cors.ts';
 import { createEventStreams } from '../events/event-streams.ts';
 import { answerClientError, type ClientErrorParts } from './client-error.ts';
-import { createFront, type Front } from './front.ts';
-import { FrontResponse } from '../replies/front-response.ts';
-import { createGate, createJudge } from './gate.ts';
+import { createDoor, type Door } from './door.ts';
+import { HttpResponse } from '../replies/http-response.ts';
 import { limitsOf } from '../guards/limits.ts';
 import type { HttpParts } from '../service/parts.ts';
-import { createRouter } from './router.ts';
+import { createRouteTable } from './route-table.ts';
 import { enabledRoutes } from '../routes/routes.ts';
 import { createTlsServer } from './tls.ts';
 import { createUpdateRuns } from '../service/update-runs.ts';
@@ -25,7 +24,7 @@ export type HttpServer = {
 };
 
 /** Builds the HTTP interface with the groups that its settings name. */
-export async function createHttpServer(parts: HttpParts): Promise<HttpServer> {
+export function createHttpServer(parts: HttpParts): HttpServer {
   const { settings, service, clock, log } = parts;
   const limits = limitsOf(parts);
   const cors = createCors(settings.corsOrigins);
@@ -38,20 +37,11 @@ export async function createHttpServer(parts: HttpParts): Promise<HttpServer> {
     epoch: randomBytes(6).toString('hex'),
   });
   const accessLog = createAccessLog(clock, log);
-  const routes = enabledRoutes({ ...parts, cors, streams, runs });
-  const judge = createJudge(routes);
-  const router = createRouter({
-    routes,
-    ...{ settings, clock, log },
-    createServer: (route) => {
-      const gate = createGate(judge, clock, route);
-      const tracked = { clock, connections: () => connections };
-      return serverFor(createFront(settings, { ...tracked, accessLog, cors }, gate), { ...tracked, judge }, parts);
-    },
-  });
-  await router.ready();
-  const server = router.server;
-  const connections = trackConnections(server, limits.mostConnections);
+  const routes = createRouteTable(enabledRoutes({ ...parts, cors, streams, runs }));
+  const shared = { routes, clock, connections: () => connections };
+  const door = createDoor({ ...shared, settings, log, accessLog, cors });
+  const server = serverFor(door, shared, parts);
+  const connections: Connections = trackConnections(server, limits.mostConnections);
   let stopping: Promise<void> | undefined;
 
   return {
@@ -70,12 +60,11 @@ export async function createHttpServer(parts: HttpParts): Promise<HttpServer> {
     grace.abort();
     connections.closeAll();
     await Promise.all([closed, updatesStopped]);
-    await router.close();
     accessLog.close();
   }
 }
 
-function serverFor(listener: Front, clientErrors: ClientErrorParts, { settings, log }: HttpParts): Server {
+function serverFor(listener: Door, clientErrors: ClientErrorParts, { settings, log }: HttpParts): Server {
   const server =
     settings.tls === undefined
       ? createServer(serverOptions, listener)
@@ -87,9 +76,9 @@ function serverFor(listener: Front, clientErrors: ClientErrorParts, { settings, 
   return server;
 }
 
-const serverOptions: ServerOptions<typeof IncomingMessage, typeof FrontResponse> = {
+const serverOptions: ServerOptions<typeof IncomingMessage, typeof HttpResponse> = {
   IncomingMessage,
-  ServerResponse: FrontResponse,
+  ServerResponse: HttpResponse,
   requireHostHeader: false,
   /** A request's headers, then the whole of it, must come within. */
   headersTimeout: 20_000,

@@ -6,15 +6,15 @@ import { ServiceError } from '../../../domain/errors.ts';
 import type { Log } from '../../../domain/outside/outside.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { TlsFiles } from '../../../domain/settings/http-settings.ts';
-import type { Front } from './front.ts';
-import type { FrontResponse } from '../replies/front-response.ts';
+import type { Door } from './door.ts';
+import type { HttpResponse } from '../replies/http-response.ts';
 import { watchFiles } from '../guards/watched-file.ts';
 
 /** An HTTPS server whose certificate follows its files: a new one counts from the next connection on. */
 export function createTlsServer(
   { certFile, keyFile }: TlsFiles,
-  options: ServerOptions<typeof IncomingMessage, typeof FrontResponse>,
-  { listener, log }: { readonly listener: Front; readonly log: Log },
+  options: ServerOptions<typeof IncomingMessage, typeof HttpResponse>,
+  { listener, log }: { readonly listener: Door; readonly log: Log },
 ): Server {
   const pair = watchPair({ certFile, keyFile }, log);
   let inForce = pair();

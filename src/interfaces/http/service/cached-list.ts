@@ -1,7 +1,7 @@
-import type { FastifyReply } from 'fastify';
 import type { Inventory } from '../../../domain/inventory/inventory.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { HttpError, jsonType } from '../replies/errors.ts';
+import type { RouteReply } from '../replies/route-reply.ts';
 import type { Service } from './service.ts';
 import { stamp } from '../replies/stamp.ts';
 
@@ -15,7 +15,7 @@ export type ListOf<Item> = {
 };
 
 /** Replies with the list: all of it without a filter. Throws 503 before there is one, and 500 while it cannot be believed. */
-export type CachedList<Item> = (reply: FastifyReply, keep?: (item: Item) => boolean) => FastifyReply;
+export type CachedList<Item> = (reply: RouteReply, keep?: (item: Item) => boolean) => RouteReply;
 
 /** Serves large lists from text that is made once for each change of the inventory and each second: a reader costs no more than copying it. */
 export function createCachedList<Item>(
@@ -53,15 +53,7 @@ export function createCachedList<Item>(
     return body;
   };
   return (reply, keep) =>
-    keep === undefined
-      ? sendBytes(reply, all())
-      : reply.header('Content-Type', jsonType).send(finish(write(known(), items(known()).filter(keep))));
-}
-
-/** Past the framework, which would look for what it could still do to bytes that are finished. */
-function sendBytes(reply: FastifyReply, bytes: Buffer): FastifyReply {
-  reply.hijack();
-  reply.raw.writeHead(200, { 'Cache-Control': 'no-store', 'Content-Type': jsonType, 'Content-Length': bytes.length });
-  reply.raw.end(bytes);
-  return reply;
+    reply
+      .header('Content-Type', jsonType)
+      .send(keep === undefined ? all() : finish(write(known(), items(known()).filter(keep))));
 }

@@ -1,6 +1,7 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
 import type { EndpointGroup } from '../../../domain/settings/http-settings.ts';
 import { type QueryTable, type RawQuery, readQuery, type ValuesOf } from '../requests/query.ts';
+import type { RouteReply } from '../replies/route-reply.ts';
 import type { JsonSchema } from '../replies/schemas.ts';
 
 /** One endpoint: what it is for, who may ask, and its answer. The description is made from the same. */
@@ -23,8 +24,14 @@ export type Route = {
   readonly produces?: string;
   /** Under another path in the description; empty: under several of its own, or none. */
   readonly describedAs?: readonly string[];
-  readonly answer: (request: FastifyRequest, reply: FastifyReply) => unknown;
+  readonly answer: (request: RouteRequest, reply: RouteReply) => Answered;
 };
+
+/** `rest`: the path after the prefix of a route that ends with `*`. */
+export type RouteRequest = { readonly raw: IncomingMessage; readonly query: RawQuery; readonly rest: string };
+
+/** The reply, sent; or an object to send as JSON. */
+type Answered = RouteReply | object | Promise<RouteReply | object>;
 
 export type ReplyDescription = {
   readonly description: string;
@@ -36,12 +43,12 @@ type RouteParts<Table extends QueryTable> = Omit<Route, 'query' | 'answer' | 'an
   readonly methods?: Route['methods'];
   readonly answersHead?: boolean;
   readonly query: Table;
-  readonly answer: (asked: Asked<Table>, reply: FastifyReply) => unknown;
+  readonly answer: (asked: Asked<Table>, reply: RouteReply) => Answered;
 };
 
 export type Asked<Table extends QueryTable> = {
   readonly query: ValuesOf<Table>;
-  readonly request: FastifyRequest;
+  readonly request: RouteRequest;
 };
 
 /** Methods of a route; `HEAD` goes with `GET` unless `answersHead` is false. */
@@ -57,10 +64,6 @@ export function defineRoute<Table extends QueryTable>(parts: RouteParts<Table>):
     methods,
     answersHead,
     query: table,
-    answer: (request, reply) => {
-      // The framework's query parser returns a record.
-      const query = readQuery(table, request.query as RawQuery);
-      return answer({ query, request }, reply);
-    },
+    answer: (request, reply) => answer({ query: readQuery(table, request.query), request }, reply),
   };
 }

@@ -1,0 +1,94 @@
+import type { RegistryCredentials } from '../../src/domain/outside/registry.ts';
+import { Refusal } from '../base/refusal.ts';
+import { settle, wantedPlaces } from './orchestrator.ts';
+import { beginUpdate, revert } from './updater.ts';
+import type { SandboxService, SandboxServiceSpec, SwarmWorld } from './swarm-world.ts';
+
+/** `docker service create`; returns the id. */
+export function createService(
+  world: SwarmWorld,
+  spec: SandboxServiceSpec,
+  credentials?: RegistryCredentials,
+): SandboxService {
+  if ([...world.services.values()].some(({ spec: { Name } }) => Name === spec.Name))
+    throw new Refusal(
+      409,
+      `rpc error: code = AlreadyExists desc = name conflicts with an existing object: service ${spec.Name} already exists`,
+    );
+  const service: SandboxService = {
+    id: world.ids.next('service').slice(0, 25),
+    createdAtMs: world.clock.nowMs(),
+    spec: structuredClone(spec),
+    previous: undefined,
+    version: (world.index += 1),
+    generation: 0,
+    status: undefined,
+    credentials,
+    updater: undefined,
+  };
+  world.services.set(service.id, service);
+  settle(world);
+  return service;
+}
+
+/** The whole spec anew, as clients send it, for the version that they have read. */
+export function updateService(
+  world: SwarmWorld,
+  service: SandboxService,
+  {
+    spec,
+    version,
+    credentials,
+  }: { readonly spec: SandboxServiceSpec; readonly version: number; readonly credentials?: RegistryCredentials },
+): void {
+  inSequence(service, version);
+  const isSameTasks = JSON.stringify(spec.TaskTemplate) === JSON.stringify(service.spec.TaskTemplate);
+  service.previous = service.spec;
+  service.spec = structuredClone(spec);
+  service.credentials = credentials ?? service.credentials;
+  service.version = world.index += 1;
+  service.status = undefined;
+  service.updater = undefined;
+  const again = () => settle(world);
+  if (!isSameTasks) {
+    service.generation += 1;
+    const places = isJob(service) ? [] : wantedPlaces(world, service);
+    beginUpdate(world, service, { kind: 'update', places, message: 'update in progress' }, again);
+  }
+  settle(world);
+}
+
+/** `rollback=previous`. */
+export function rollBackService(world: SwarmWorld, service: SandboxService, version: number): void {
+  inSequence(service, version);
+  if (service.previous === undefined)
+    throw new Refusal(
+      400,
+      `rpc error: code = FailedPrecondition desc = service ${service.id} does not have a previous spec`,
+    );
+  service.status = undefined;
+  revert(world, service, { message: 'manually requested rollback', keepsPrevious: true }, () => settle(world));
+  service.version = world.index += 1;
+  settle(world);
+}
+
+export function removeService(world: SwarmWorld, service: SandboxService): void {
+  world.services.delete(service.id);
+  for (const task of [...world.tasks.values()])
+    if (task.serviceId === service.id) {
+      task.callOff();
+      world.tasks.delete(task.id);
+    }
+  settle(world);
+}
+
+/** In the words of a manager; a conflict has the status of a fault of its own. */
+export const outOfSequence = 'rpc error: code = Unknown desc = update out of sequence';
+
+function inSequence(service: SandboxService, version: number): void {
+  if (service.version !== version) throw new Refusal(500, outOfSequence);
+}
+
+function isJob({ spec: { Mode } }: SandboxService): boolean {
+  return Mode?.ReplicatedJob !== undefined || Mode?.GlobalJob !== undefined;
+}

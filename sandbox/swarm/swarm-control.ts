@@ -1,0 +1,80 @@
+import type { RegistryCredentials } from '../../src/domain/outside/registry.ts';
+import { amd64 } from '../registry/release.ts';
+import { settle } from './orchestrator.ts';
+import { createService, removeService, updateService } from './services.ts';
+import { loseTask } from './task-life.ts';
+import type { SandboxNode, SandboxServiceSpec, SwarmWorld } from './swarm-world.ts';
+
+/** Actions of other people on the swarm, and of chance. These are not counted as calls. */
+export type SwarmControl = {
+  /** `docker swarm init`, with so many nodes, of which the first is this engine and a manager. */
+  readonly form: (nodes?: number) => void;
+  readonly place: (place: SwarmWorld['place']) => void;
+  /** `docker service create`; returns the id. */
+  readonly create: (spec: SandboxServiceSpec, credentials?: RegistryCredentials) => string;
+  /** `docker service update`: reads, changes and sends the spec. */
+  readonly update: (id: string, edit: (spec: SandboxServiceSpec) => void) => void;
+  readonly remove: (id: string) => void;
+  /** The node with this number, from 1, dies with its tasks; back, it has stopped them all. */
+  readonly loseNode: (number: number) => void;
+  readonly returnNode: (number: number) => void;
+  readonly keepHistory: (tasks: number) => void;
+  /** Removes all services and what is remembered of them; all nodes are there. */
+  readonly reset: () => void;
+};
+
+export function createSwarmControl(world: SwarmWorld): SwarmControl {
+  const nodeWith = (number: number): SandboxNode => {
+    const node = [...world.nodes.values()][number - 1];
+    if (node === undefined) throw new Error(`There is no node ${number}`);
+    return node;
+  };
+  const serviceWith = (id: string) => {
+    const service = world.services.get(id);
+    if (service === undefined) throw new Error(`There is no service ${id}`);
+    return service;
+  };
+  const returnNode = (node: SandboxNode): void => {
+    if (node.state === 'ready') return;
+    node.state = 'ready';
+    for (const task of world.tasks.values()) if (task.nodeId === node.id) loseTask(world, task);
+    settle(world);
+  };
+  return {
+    form: (nodes = 3) => {
+      world.place = 'manager';
+      for (let number = 1; number <= nodes; number += 1) {
+        const id = world.ids.next('node').slice(0, 25);
+        const role = number === 1 ? 'manager' : 'worker';
+        world.nodes.set(id, {
+          ...{ id, role, hostname: `n${number}`, state: 'ready', availability: 'active' },
+          platform: amd64,
+          labels: {},
+        });
+      }
+    },
+    place: (place) => void (world.place = place),
+    create: (spec, credentials) => createService(world, spec, credentials).id,
+    update: (id, edit) => {
+      const service = serviceWith(id);
+      const spec = structuredClone(service.spec);
+      edit(spec);
+      updateService(world, service, { spec, version: service.version });
+    },
+    remove: (id) => removeService(world, serviceWith(id)),
+    loseNode: (number) => {
+      const node = nodeWith(number);
+      node.state = 'down';
+      for (const task of world.tasks.values()) if (task.nodeId === node.id) task.callOff();
+      settle(world);
+    },
+    returnNode: (number) => returnNode(nodeWith(number)),
+    keepHistory: (tasks) => void (world.taskHistory = tasks),
+    reset: () => {
+      for (const service of [...world.services.values()]) removeService(world, service);
+      world.failures.clear();
+      for (const node of world.nodes.values()) returnNode(node);
+      world.later.callOffAll();
+    },
+  };
+}

@@ -1,0 +1,147 @@
+import type { SwarmNode, TaskState, UpdateWord } from '../../src/domain/swarm/swarm-service.ts';
+import type { FailedServiceVersion } from '../../src/domain/outside/swarm.ts';
+import type { RegistryCredentials } from '../../src/domain/outside/registry.ts';
+import type { Clock } from '../../src/domain/outside/outside.ts';
+import type { Behaviour } from '../base/behaviour.ts';
+import type { IdSource } from '../base/ids.ts';
+import type { Later } from '../base/later.ts';
+
+/** A swarm in memory, with the lies of Docker's: its updater's words are claims about the updater alone. */
+export type SwarmWorld = {
+  readonly clock: Clock;
+  readonly later: Later;
+  readonly ids: IdSource;
+  /** What runs in an image, by its reference with a digest; undefined: no registry gives it. */
+  readonly behaviourOf: (
+    image: string,
+    credentials: RegistryCredentials | undefined,
+  ) => Promise<ImageBehaviour | undefined>;
+  readonly nodes: Map<string, SandboxNode>;
+  readonly services: Map<string, SandboxService>;
+  readonly tasks: Map<string, SandboxTask>;
+  readonly failures: Map<string, FailedServiceVersion>;
+  place: 'none' | 'worker' | 'manager' | 'leaderless';
+  /** Ended tasks that are kept, with the newest, in each slot. */
+  taskHistory: number;
+  /** Counts every change, as the index of the swarm's log does. */
+  index: number;
+};
+
+export type ImageBehaviour = { readonly behaviour: Behaviour; readonly hasHealthcheck: boolean };
+
+export type SandboxNode = { -readonly [K in keyof SwarmNode]: SwarmNode[K] };
+
+export type SandboxService = {
+  readonly id: string;
+  readonly createdAtMs: number;
+  spec: SandboxServiceSpec;
+  previous: SandboxServiceSpec | undefined;
+  version: number;
+  /** Moves with the part of the spec that tasks are made of. */
+  generation: number;
+  status: SandboxUpdateStatus | undefined;
+  /** In no answer. */
+  credentials: RegistryCredentials | undefined;
+  updater: Updater | undefined;
+};
+
+export type SandboxUpdateStatus = {
+  readonly state: UpdateWord;
+  readonly startedAtMs: number;
+  readonly completedAtMs: number | undefined;
+  readonly message: string;
+};
+
+export type SandboxTask = {
+  readonly id: string;
+  readonly serviceId: string;
+  readonly slot: number | undefined;
+  readonly image: string;
+  readonly generation: number;
+  readonly createdAtMs: number;
+  nodeId: string;
+  state: TaskState;
+  desired: TaskState;
+  error: string;
+  exitCode: number | undefined;
+  stateAtMs: number;
+  /** What is on its way calls itself off by this. */
+  callOff: () => void;
+  behaviour: ImageBehaviour | undefined;
+};
+
+/** Docker's updater at its work: one slot after another. */
+export type Updater = {
+  readonly kind: 'update' | 'rollback';
+  readonly total: number;
+  /** Slots, or ids of nodes, that have their turn yet. */
+  readonly left: string[];
+  /** First new task of each slot; its replacements are nobody's concern. */
+  readonly watched: Map<string, { untilMs: number | undefined }>;
+  current: { readonly oldIds: readonly string[]; readonly newId: string } | undefined;
+  /** The next slot has to wait for this time. */
+  notBeforeMs: number;
+};
+
+/** The fields of a service's spec that the sandbox understands; the others stay as they are. */
+export type SandboxServiceSpec = {
+  Name: string;
+  Labels?: Record<string, string>;
+  Mode?: {
+    Replicated?: { Replicas?: number };
+    Global?: object;
+    ReplicatedJob?: object;
+    GlobalJob?: object;
+  };
+  UpdateConfig?: RollConfig;
+  RollbackConfig?: RollConfig;
+  EndpointSpec?: { Ports?: readonly { PublishedPort?: number; PublishMode?: string }[] };
+  TaskTemplate: {
+    ContainerSpec: { Image: string; Labels?: Record<string, string>; [field: string]: unknown };
+    Placement?: {
+      Constraints?: readonly string[];
+      Platforms?: readonly { OS?: string; Architecture?: string }[];
+      [field: string]: unknown;
+    };
+    RestartPolicy?: { Condition?: string; Delay?: number };
+    [field: string]: unknown;
+  };
+};
+
+/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Service/operation/ServiceCreate; durations in nanoseconds. */
+export type RollConfig = {
+  Parallelism?: number;
+  Delay?: number;
+  FailureAction?: string;
+  Monitor?: number;
+  MaxFailureRatio?: number;
+  Order?: string;
+};
+
+const endedStates: ReadonlySet<TaskState> = new Set(['complete', 'shutdown', 'failed', 'rejected', 'orphaned']);
+
+export function hasEnded({ state }: SandboxTask): boolean {
+  return endedStates.has(state);
+}
+
+export function tasksOf(world: SwarmWorld, service: SandboxService): SandboxTask[] {
+  return [...world.tasks.values()].filter(({ serviceId }) => serviceId === service.id);
+}
+
+/** The place of a task in its service: a slot, or the node of a global one. */
+export function placeOf({ slot, nodeId }: SandboxTask): string {
+  return slot === undefined ? nodeId : String(slot);
+}
+
+export function nowMs({ clock }: SwarmWorld): number {
+  return clock.nowMs();
+}
+
+export function nsToMs(ns: number | undefined, orElseMs: number): number {
+  return ns === undefined ? orElseMs : ns / 1_000_000;
+}
+
+/** Docker's own five seconds: https://docs.docker.com/reference/cli/docker/service/create/ */
+export function monitorMs(config: RollConfig | undefined): number {
+  return config?.Monitor ? config.Monitor / 1_000_000 : 5000;
+}

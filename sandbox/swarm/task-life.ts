@@ -1,0 +1,162 @@
+import type { TaskState } from '../../src/domain/swarm/swarm-service.ts';
+import { placeTask } from './placement.ts';
+import { hasEnded, nowMs, tasksOf, type SandboxService, type SandboxTask, type SwarmWorld } from './swarm-world.ts';
+
+/** A step of a task that takes no time worth a word on a real node. */
+const stepMs = 50;
+/** A probe that fails often enough. */
+const unhealthyAfterMs = 600;
+/** Swarm gives a task that never ran a minute before it goes on without its end. */
+const neverRanMs = 60_000;
+
+export type NewTask = {
+  readonly slot: number | undefined;
+  readonly nodeId?: string;
+  /** `ready`: prepared, and started once it is told to run. */
+  readonly desired: 'ready' | 'running';
+};
+
+/** Creates a task of what the service's spec is now; `settle` is called after each step of its life. */
+export function createTask(
+  world: SwarmWorld,
+  service: SandboxService,
+  { slot, nodeId = '', desired }: NewTask,
+  settle: () => void,
+): SandboxTask {
+  const task: SandboxTask = {
+    id: world.ids.next('task').slice(0, 25),
+    serviceId: service.id,
+    slot,
+    image: service.spec.TaskTemplate.ContainerSpec.Image,
+    generation: service.generation,
+    createdAtMs: nowMs(world),
+    nodeId,
+    state: 'new',
+    desired,
+    error: '',
+    exitCode: undefined,
+    stateAtMs: nowMs(world),
+    callOff: () => {},
+    behaviour: undefined,
+  };
+  world.tasks.set(task.id, task);
+  forget(world, service, task);
+  assign(world, service, task, settle);
+  return task;
+}
+
+/** Also for a task that waits for a node, whenever something has changed. */
+export function assign(world: SwarmWorld, service: SandboxService, task: SandboxTask, settle: () => void): void {
+  if (task.state !== 'new' && task.state !== 'pending') return;
+  const place = placeTask(world, service, task);
+  if (place.kind === 'nowhere') {
+    task.state = 'pending';
+    task.error = place.message;
+    return;
+  }
+  task.nodeId = place.nodeId;
+  task.error = '';
+  move(world, task, 'assigned');
+  after(world, task, stepMs, () => void prepare(world, task, settle));
+}
+
+async function prepare(world: SwarmWorld, task: SandboxTask, settle: () => void): Promise<void> {
+  move(world, task, 'preparing');
+  const found = await world.behaviourOf(task.image, world.services.get(task.serviceId)?.credentials);
+  if (task.state !== 'preparing') return;
+  if (found === undefined) {
+    end(world, task, 'rejected', { error: `No such image: ${task.image}` });
+    return settle();
+  }
+  task.behaviour = found;
+  move(world, task, 'ready');
+  settle();
+  if (task.desired === 'running') startTask(world, task, settle);
+}
+
+/** Of a task that is ready; of one that is not yet, once it is. */
+export function startTask(world: SwarmWorld, task: SandboxTask, settle: () => void): void {
+  task.desired = 'running';
+  if (task.state !== 'ready' || task.behaviour === undefined) return;
+  const { behaviour, hasHealthcheck } = task.behaviour;
+  if (behaviour.startError !== undefined) {
+    end(world, task, 'rejected', { error: `starting container failed: ${behaviour.startError}` });
+    return settle();
+  }
+  move(world, task, 'starting');
+  const finish = (state: TaskState, how: { readonly error: string; readonly exitCode?: number }) => () => {
+    end(world, task, state, how);
+    settle();
+  };
+  const exitCode = behaviour.exitCode ?? 0;
+  const exit = finish(exitCode === 0 ? 'complete' : 'failed', {
+    error: exitCode === 0 ? '' : `task: non-zero exit (${exitCode})`,
+    exitCode,
+  });
+  if (behaviour.exitsAfterMs === 0) return after(world, task, stepMs, exit);
+  const { health } = behaviour;
+  if (hasHealthcheck && health?.kind === 'unhealthy')
+    // It is told to stop, and does so as it is asked to.
+    return after(world, task, unhealthyAfterMs, finish('complete', { error: '', exitCode: 0 }));
+  const healthyAfterMs = hasHealthcheck && health?.kind === 'healthy' ? (health.afterMs ?? 0) : 0;
+  after(world, task, stepMs + healthyAfterMs, () => {
+    move(world, task, 'running');
+    if (behaviour.exitsAfterMs !== undefined) after(world, task, behaviour.exitsAfterMs, exit);
+    settle();
+  });
+}
+
+/** Tells a task to stop. On a node that is away nobody hears it. */
+export function stopTask(world: SwarmWorld, task: SandboxTask, settle: () => void): void {
+  if (task.desired === 'shutdown') return;
+  task.desired = 'shutdown';
+  if (hasEnded(task) || isAway(world, task)) return;
+  const stop = () => {
+    end(world, task, 'shutdown', { error: '' });
+    settle();
+  };
+  after(world, task, task.state === 'pending' ? neverRanMs : stepMs + (task.behaviour?.behaviour.stopMs ?? 0), stop);
+}
+
+/** Its node is back, and has stopped what ran there when it died. */
+export function loseTask(world: SwarmWorld, task: SandboxTask): void {
+  if (!hasEnded(task)) end(world, task, 'failed', { error: 'task: non-zero exit (137)', exitCode: 137 });
+}
+
+export function isAway(world: SwarmWorld, { nodeId }: SandboxTask): boolean {
+  return nodeId !== '' && world.nodes.get(nodeId)?.state !== 'ready';
+}
+
+function move(world: SwarmWorld, task: SandboxTask, state: TaskState): void {
+  task.state = state;
+  task.stateAtMs = nowMs(world);
+}
+
+function end(
+  world: SwarmWorld,
+  task: SandboxTask,
+  state: TaskState,
+  { error, exitCode }: { readonly error: string; readonly exitCode?: number },
+): void {
+  task.callOff();
+  task.error = error;
+  task.exitCode = exitCode;
+  move(world, task, state);
+}
+
+/** One thing at a time is on its way in a task, and none where its node is away. */
+function after(world: SwarmWorld, task: SandboxTask, ms: number, act: () => void): void {
+  task.callOff();
+  task.callOff = world.later.in(ms, () => {
+    if (!isAway(world, task)) act();
+  });
+}
+
+/** Drops the oldest ended tasks of the slot beyond the history; the newest counts. */
+function forget(world: SwarmWorld, service: SandboxService, { slot, nodeId }: SandboxTask): void {
+  const others = tasksOf(world, service).filter((task) =>
+    slot === undefined ? task.nodeId === nodeId : task.slot === slot,
+  );
+  const surplus = others.length - Math.max(1, world.taskHistory);
+  for (const task of others.filter(hasEnded).slice(0, Math.max(0, surplus))) world.tasks.delete(task.id);
+}

@@ -1,0 +1,187 @@
+import { createTask, isAway, startTask, stopTask } from './task-life.ts';
+import {
+  hasEnded,
+  monitorMs,
+  nowMs,
+  nsToMs,
+  placeOf,
+  tasksOf,
+  type SandboxService,
+  type SandboxTask,
+  type SwarmWorld,
+  type Updater,
+} from './swarm-world.ts';
+
+/** Docker's updater begins so long after the change of the spec. */
+const beginsAfterMs = 50;
+
+/** Replaces the tasks of what the spec was; what it says of itself stands in the service's `status`. */
+export function beginUpdate(
+  world: SwarmWorld,
+  service: SandboxService,
+  {
+    kind,
+    places,
+    message,
+  }: { readonly kind: Updater['kind']; readonly places: readonly string[]; readonly message: string },
+  again: () => void,
+): void {
+  const updater: Updater = {
+    kind,
+    total: places.length,
+    left: [...places],
+    watched: new Map(),
+    current: undefined,
+    notBeforeMs: nowMs(world) + beginsAfterMs,
+  };
+  service.updater = places.length === 0 ? undefined : updater;
+  if (kind === 'rollback') say(world, service, 'rollback_started', message);
+  if (places.length === 0) {
+    if (kind === 'rollback') say(world, service, 'rollback_completed', 'rollback completed');
+    return;
+  }
+  world.later.in(beginsAfterMs, () => {
+    if (service.updater !== updater) return;
+    if (kind === 'update') say(world, service, 'updating', message);
+    again();
+  });
+}
+
+/** One look of the updater at its tasks. */
+export function advanceUpdater(world: SwarmWorld, service: SandboxService, again: () => void): void {
+  const { updater } = service;
+  if (updater === undefined || nowMs(world) < updater.notBeforeMs) return;
+  const failed = failures(world, updater);
+  const config = configOf(service, updater);
+  if (failed.length / updater.total > (config?.MaxFailureRatio ?? 0)) {
+    const isOver = giveUp(world, service, updater, failed[0]?.id ?? '', again);
+    if (isOver) return;
+  }
+  if (updater.current !== undefined && !isThrough(world, service, updater, again)) return;
+  if (nowMs(world) < updater.notBeforeMs) return;
+  const place = updater.left.shift();
+  if (place === undefined) return finish(world, service, updater, again);
+  replace(world, service, updater, place, again);
+}
+
+function replace(world: SwarmWorld, service: SandboxService, updater: Updater, place: string, again: () => void): void {
+  const old = tasksOf(world, service).filter((task) => placeOf(task) === place && task.desired !== 'shutdown');
+  const isGlobal = service.spec.Mode?.Global !== undefined;
+  const isStartFirst = configOf(service, updater)?.Order === 'start-first';
+  if (!isStartFirst) for (const task of old) stopTask(world, task, again);
+  const task = createTask(
+    world,
+    service,
+    {
+      slot: isGlobal ? undefined : Number(place),
+      ...(isGlobal && { nodeId: place }),
+      desired: isStartFirst ? 'running' : 'ready',
+    },
+    again,
+  );
+  updater.watched.set(task.id, { untilMs: undefined });
+  updater.current = { oldIds: old.map(({ id }) => id), newId: task.id };
+  again();
+}
+
+/** Whether the slot at hand is done with: its new task runs, or has ended; whatever comes of it later. */
+function isThrough(world: SwarmWorld, service: SandboxService, updater: Updater, again: () => void): boolean {
+  const { oldIds, newId } = updater.current ?? { oldIds: [], newId: '' };
+  const task = world.tasks.get(newId);
+  const old = oldIds.flatMap((id) => world.tasks.get(id) ?? []);
+  if (task !== undefined && !hasEnded(task)) {
+    if (task.desired === 'ready' && old.every((one) => hasEnded(one) || isAway(world, one)))
+      startTask(world, task, again);
+    if (task.state !== 'running') return false;
+  }
+  for (const one of old) stopTask(world, one, again);
+  const config = configOf(service, updater);
+  const watched = updater.watched.get(newId);
+  const watchMs = monitorMs(config);
+  if (watched !== undefined) watched.untilMs = nowMs(world) + watchMs;
+  world.later.in(watchMs, again);
+  updater.current = undefined;
+  const delayMs = nsToMs(config?.Delay, 0);
+  updater.notBeforeMs = nowMs(world) + delayMs;
+  if (delayMs > 0) world.later.in(delayMs, again);
+  return true;
+}
+
+function failures(world: SwarmWorld, { watched }: Updater): readonly SandboxTask[] {
+  return [...watched].flatMap(([id, { untilMs }]) => {
+    const task = world.tasks.get(id);
+    if (task === undefined || !hasEnded(task) || task.state === 'shutdown') return [];
+    return untilMs === undefined || task.stateAtMs <= untilMs ? [task] : [];
+  });
+}
+
+/** True where the updater has stopped its work by this. */
+function giveUp(
+  world: SwarmWorld,
+  service: SandboxService,
+  updater: Updater,
+  taskId: string,
+  again: () => void,
+): boolean {
+  const action = updater.kind === 'rollback' ? 'pause' : (configOf(service, updater)?.FailureAction ?? 'pause');
+  const why = `due to failure or early termination of task ${taskId}`;
+  if (action === 'continue') return false;
+  if (action === 'pause') {
+    service.updater = undefined;
+    say(world, service, updater.kind === 'update' ? 'paused' : 'rollback_paused', `update paused ${why}`);
+    return true;
+  }
+  revert(world, service, { message: `update rolled back ${why}`, keepsPrevious: false }, again);
+  return true;
+}
+
+/** The previous spec becomes the spec. Only where a person has asked for it, the way forward is kept. */
+export function revert(
+  world: SwarmWorld,
+  service: SandboxService,
+  { message, keepsPrevious }: { readonly message: string; readonly keepsPrevious: boolean },
+  again: () => void,
+): void {
+  if (service.previous === undefined) return;
+  const undone = service.spec;
+  service.spec = service.previous;
+  service.previous = keepsPrevious ? undone : undefined;
+  service.generation += 1;
+  const image = service.spec.TaskTemplate.ContainerSpec.Image;
+  const places = new Set(
+    tasksOf(world, service)
+      .filter((task) => task.desired !== 'shutdown' && task.image !== image)
+      .map(placeOf),
+  );
+  beginUpdate(world, service, { kind: 'rollback', places: [...places], message }, again);
+}
+
+function finish(world: SwarmWorld, service: SandboxService, updater: Updater, again: () => void): void {
+  const isWatched = [...updater.watched.values()].some(({ untilMs = 0 }) => untilMs > nowMs(world));
+  if (isWatched) return;
+  service.updater = undefined;
+  if (updater.kind === 'update') say(world, service, 'completed', 'update completed');
+  else say(world, service, 'rollback_completed', 'rollback completed');
+  again();
+}
+
+function configOf({ spec }: SandboxService, { kind }: Updater) {
+  return kind === 'update' ? spec.UpdateConfig : spec.RollbackConfig;
+}
+
+function say(
+  world: SwarmWorld,
+  service: SandboxService,
+  state: NonNullable<SandboxService['status']>['state'],
+  message: string,
+): void {
+  const isBegun = state === 'updating' || state === 'rollback_started';
+  const at = nowMs(world);
+  service.status = {
+    state,
+    message,
+    startedAtMs: isBegun ? at : (service.status?.startedAtMs ?? at),
+    completedAtMs: state === 'completed' || state === 'rollback_completed' ? at : undefined,
+  };
+  service.version = world.index += 1;
+}

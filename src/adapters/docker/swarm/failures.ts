@@ -1,0 +1,77 @@
+import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
+import type { FailedServiceVersion } from '../../../domain/outside/swarm.ts';
+import { fnv64 } from '../../../domain/text/fnv.ts';
+import { printable } from '../../../domain/text/printable.ts';
+import { change } from '../calls/changes.ts';
+import type { Client } from '../transport/client.ts';
+import { fields, items, pathSegment, text, textMap } from '../transport/wire.ts';
+import { readRawList } from './read-raw.ts';
+
+/**
+ * A config object costs no task a restart and outlives the leader. A label of the service would erase its
+ * `UpdateStatus` and `PreviousSpec`.
+ * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Config/operation/ConfigCreate
+ */
+export async function noteFailure(
+  client: Client,
+  { serviceId, serviceName, digest, atMs, reason }: Omit<FailedServiceVersion, 'configId'>,
+): Promise<CallOutcome> {
+  const outcome = await change(client, {
+    path: '/configs/create',
+    body: {
+      Name: `upkeep-failed-${fnv64(`${serviceId} ${digest}`)}`,
+      Labels: {
+        [labels.service]: serviceId,
+        [labels.name]: serviceName,
+        [labels.digest]: digest,
+        [labels.at]: new Date(atMs).toISOString().replace(/\.\d+/, ''),
+        [labels.reason]: printable(reason, maxReasonChars),
+      },
+      // An empty one is refused.
+      Data: Buffer.from('A version that failed, noted by Upkeep\n').toString('base64'),
+    },
+  });
+  // The name says service and digest, so one that is taken says the same.
+  return outcome.kind === 'refused' && outcome.status === 409 ? { kind: 'noop' } : outcome;
+}
+
+/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Config/operation/ConfigList */
+export async function listFailures(client: Client, signal?: AbortSignal): Promise<readonly FailedServiceVersion[]> {
+  const answer = await readRawList(client, {
+    doing: 'list the configs of the swarm',
+    path: '/configs',
+    query: { filters: JSON.stringify({ label: [labels.digest] }) },
+    signal,
+  });
+  return items(answer.value).flatMap((value) => readFailure(value) ?? []);
+}
+
+export function forgetFailure(client: Client, { configId }: FailedServiceVersion): Promise<CallOutcome> {
+  return change(client, { method: 'DELETE', path: `/configs/${pathSegment(configId)}`, absentIsNoop: true });
+}
+
+const labels = {
+  service: 'upkeep.failed.service',
+  name: 'upkeep.failed.name',
+  digest: 'upkeep.failed.digest',
+  at: 'upkeep.failed.at',
+  reason: 'upkeep.failed.reason',
+} as const;
+
+const maxReasonChars = 500;
+
+function readFailure(value: unknown): FailedServiceVersion | undefined {
+  const { ID, Spec } = fields(value);
+  const said = textMap(fields(Spec)['Labels']);
+  const [serviceId, digest] = [said[labels.service] ?? '', said[labels.digest] ?? ''];
+  const atMs = Date.parse(said[labels.at] ?? '');
+  if (text(ID) === '' || serviceId === '' || digest === '' || Number.isNaN(atMs)) return undefined;
+  return {
+    configId: text(ID),
+    serviceId,
+    serviceName: printable(said[labels.name] ?? '', 255),
+    digest: printable(digest, 200),
+    atMs,
+    reason: printable(said[labels.reason] ?? '', maxReasonChars),
+  };
+}

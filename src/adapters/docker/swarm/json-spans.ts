@@ -1,0 +1,102 @@
+/** Part of a text, from `start` up to but not including `end`. */
+export type Span = { readonly start: number; readonly end: number };
+
+export type Member = { readonly key: string; readonly value: Span };
+
+/**
+ * The members of the object that begins at `at`, in their order, a repeated key each time; undefined where something
+ * else begins there. The text must be JSON, as `JSON.parse` has accepted it: nothing is checked again.
+ */
+export function membersAt(text: string, at: number): readonly Member[] | undefined {
+  const start = skipBlanks(text, at);
+  if (text[start] !== '{') return undefined;
+  const members: Member[] = [];
+  let place = skipBlanks(text, start + 1);
+  while (text[place] === '"') {
+    const keyEnd = endOfString(text, place);
+    const key: unknown = JSON.parse(text.slice(place, keyEnd));
+    const valueStart = skipBlanks(text, skipBlanks(text, keyEnd) + 1);
+    const value = { start: valueStart, end: endOfValue(text, valueStart) };
+    members.push({ key: String(key), value });
+    place = skipBlanks(text, afterComma(text, value.end));
+  }
+  return members;
+}
+
+/** The elements of the list that begins at `at`; undefined where something else begins there. */
+export function elementsAt(text: string, at: number): readonly Span[] | undefined {
+  const start = skipBlanks(text, at);
+  if (text[start] !== '[') return undefined;
+  const elements: Span[] = [];
+  let place = skipBlanks(text, start + 1);
+  while (place < text.length && text[place] !== ']') {
+    const element = { start: place, end: endOfValue(text, place) };
+    elements.push(element);
+    place = skipBlanks(text, afterComma(text, element.end));
+  }
+  return elements;
+}
+
+/** The value at the end of a path of keys; of a repeated key the last counts, as for `JSON.parse`. */
+export function spanAt(text: string, path: readonly string[], from = 0): Span | undefined {
+  let span: Span | undefined = { start: skipBlanks(text, from), end: text.length };
+  for (const key of path) {
+    span = membersAt(text, span.start)?.findLast((member) => member.key === key)?.value;
+    if (span === undefined) return undefined;
+  }
+  return path.length > 0 ? span : { start: span.start, end: endOfValue(text, span.start) };
+}
+
+/** The text of a span. */
+export function sliceOf(text: string, { start, end }: Span): string {
+  return text.slice(start, end);
+}
+
+/** Counts brackets instead of calling itself, so that no depth of nesting is too much. */
+function endOfValue(text: string, start: number): number {
+  const first = text[start];
+  if (first === '"') return endOfString(text, start);
+  if (first !== '{' && first !== '[') return endOfWord(text, start);
+  let depth = 0;
+  for (let at = start; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '"') at = endOfString(text, at) - 1;
+    else if (character === '{' || character === '[') depth += 1;
+    else if (character === '}' || character === ']') {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  return text.length;
+}
+
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at += 1) {
+    if (text[at] === '\\') at += 1;
+    else if (text[at] === '"') return at + 1;
+  }
+  return text.length;
+}
+
+/** A number, `true`, `false` or `null`. */
+function endOfWord(text: string, start: number): number {
+  let at = start;
+  while (at < text.length && !/[\s,\]}]/.test(text[at] ?? '')) at += 1;
+  return at;
+}
+
+function afterComma(text: string, at: number): number {
+  const place = skipBlanks(text, at);
+  return text[place] === ',' ? place + 1 : place;
+}
+
+function skipBlanks(text: string, from: number): number {
+  let at = from;
+  while (isBlank(text[at])) at += 1;
+  return at;
+}
+
+/** https://www.rfc-editor.org/rfc/rfc8259#section-2 */
+function isBlank(character: string | undefined): boolean {
+  return character === ' ' || character === '\n' || character === '\r' || character === '\t';
+}

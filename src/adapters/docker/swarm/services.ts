@@ -1,0 +1,147 @@
+import type { Platform } from '../../../domain/reference/platform.ts';
+import { normalisePlatform } from '../../../domain/reference/platform.ts';
+import type {
+  RawSpec,
+  ServiceMode,
+  SwarmService,
+  UpdateState,
+  UpdateWord,
+} from '../../../domain/swarm/swarm-service.ts';
+import { printable, quoted } from '../../../domain/text/printable.ts';
+import type { Client } from '../transport/client.ts';
+import { count, fields, type Fields, items, pathSegment, text, textMap, texts, timeMs } from '../transport/wire.ts';
+import { elementsAt, sliceOf, type Span, spanAt } from './json-spans.ts';
+import { readRaw, readRawList } from './read-raw.ts';
+
+/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Service/operation/ServiceList */
+export async function listServices(client: Client, signal?: AbortSignal): Promise<readonly SwarmService[]> {
+  const answer = await readRawList(client, {
+    doing: 'list the services of the swarm',
+    path: '/services',
+    query: { status: 'true' },
+    signal,
+  });
+  const spans = elementsAt(answer.text, 0) ?? [];
+  return items(answer.value).flatMap((value, index) => {
+    const span = spans[index];
+    return span === undefined ? [] : (readService(answer.text, span, value) ?? []);
+  });
+}
+
+/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Service/operation/ServiceInspect */
+export async function inspectService(
+  client: Client,
+  id: string,
+  signal?: AbortSignal,
+): Promise<SwarmService | undefined> {
+  const doing = `read the service ${quoted(id)}`;
+  const answer = await readRaw(client, { doing, path: servicePath(id), signal });
+  const span = answer && spanAt(answer.text, []);
+  const service = span && readService(answer.text, span, answer.value);
+  // A name and the beginning of an id find one too.
+  return service?.id === id ? service : undefined;
+}
+
+export function servicePath(id: string): string {
+  return `/services/${pathSegment(id)}`;
+}
+
+/** Undefined for what has no id, no version or no containers, such as a service of a plugin. */
+function readService(raw: string, span: Span, value: unknown): SwarmService | undefined {
+  const { ID, Version, Spec, PreviousSpec, UpdateStatus, ServiceStatus } = fields(value);
+  const spec = spanAt(raw, ['Spec'], span.start);
+  const version = spanAt(raw, ['Version', 'Index'], span.start);
+  const { Name, Labels, TaskTemplate, Mode, UpdateConfig, EndpointSpec } = fields(Spec);
+  const { ContainerSpec, Placement } = fields(TaskTemplate);
+  const container = fields(ContainerSpec);
+  const id = text(ID);
+  const image = text(container['Image']);
+  if (id === '' || image === '' || spec === undefined || version === undefined) return undefined;
+  if (fields(Version)['Index'] === undefined) return undefined;
+  const { Constraints, Platforms } = fields(Placement);
+  return {
+    id,
+    name: text(Name),
+    version: sliceOf(raw, version),
+    image,
+    labels: textMap(Labels),
+    containerLabels: textMap(container['Labels']),
+    createdAtMs: timeMs(fields(value)['CreatedAt']),
+    ...readMode(fields(Mode)),
+    count: readCount(ServiceStatus),
+    update: readUpdate(fields(UpdateStatus)),
+    ...readManner(fields(UpdateConfig)),
+    hasHostPorts: items(fields(EndpointSpec)['Ports']).some((port) => text(fields(port)['PublishMode']) === 'host'),
+    constraints: texts(Constraints),
+    platforms: Array.isArray(Platforms) ? Platforms.map(readPlatform) : undefined,
+    previous: readPrevious(PreviousSpec),
+    // The proof of the type: this is the member as it was read.
+    spec: sliceOf(raw, spec) as RawSpec,
+  };
+}
+
+export function readPlatform(platform: unknown): Platform {
+  const { Architecture, OS } = fields(platform);
+  return normalisePlatform({ os: text(OS), architecture: text(Architecture) });
+}
+
+function readPrevious(previousSpec: unknown): SwarmService['previous'] {
+  const { Labels, TaskTemplate } = fields(previousSpec);
+  const image = text(fields(fields(TaskTemplate)['ContainerSpec'])['Image']);
+  return image === '' ? undefined : { image, labels: textMap(Labels) };
+}
+
+/** A mode that we do not know runs tasks to an end, as far as one can tell: it is left alone like a job. */
+function readMode(mode: Fields): Pick<SwarmService, 'mode' | 'replicas'> {
+  const known = modes.find(([field]) => mode[field] !== undefined && mode[field] !== null);
+  const { Replicas } = fields(mode['Replicated']);
+  return { mode: known?.[1] ?? 'replicated-job', replicas: known?.[0] === 'Replicated' ? count(Replicas) : undefined };
+}
+
+const modes: readonly (readonly [string, ServiceMode])[] = [
+  ['Replicated', 'replicated'],
+  ['Global', 'global'],
+  ['ReplicatedJob', 'replicated-job'],
+  ['GlobalJob', 'global-job'],
+];
+
+function readCount(status: unknown): SwarmService['count'] {
+  if (status === undefined || status === null) return undefined;
+  const { RunningTasks, DesiredTasks } = fields(status);
+  return { running: count(RunningTasks), wanted: count(DesiredTasks) };
+}
+
+function readUpdate({ State, StartedAt, CompletedAt, Message }: Fields): UpdateState | undefined {
+  const state = updateWords.find((word) => word === State);
+  if (state === undefined) return undefined;
+  const times = { startedAtMs: timeMs(StartedAt) || undefined, completedAtMs: timeMs(CompletedAt) || undefined };
+  return { state, ...times, message: printable(text(Message), maxMessageChars) };
+}
+
+const updateWords: readonly UpdateWord[] = [
+  'updating',
+  'paused',
+  'completed',
+  'rollback_started',
+  'rollback_paused',
+  'rollback_completed',
+];
+
+const maxMessageChars = 500;
+
+/** Defaults are the swarm's own: https://docs.docker.com/reference/compose-file/deploy/#update_config */
+function readManner({
+  Order,
+  FailureAction,
+  Monitor,
+}: Fields): Pick<SwarmService, 'order' | 'failureAction' | 'monitorMs'> {
+  const failureAction = (['continue', 'rollback'] as const).find((word) => word === FailureAction) ?? 'pause';
+  return {
+    order: Order === 'start-first' ? 'start-first' : 'stop-first',
+    failureAction,
+    monitorMs: count(Monitor) / 1e6 || defaultMonitorMs,
+  };
+}
+
+/** https://github.com/moby/swarmkit/blob/master/manager/orchestrator/update/updater.go */
+const defaultMonitorMs = 5000;

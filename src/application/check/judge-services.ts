@@ -1,0 +1,51 @@
+import type { WatchedContainer } from '../../domain/check/selection.ts';
+import type { Verdict } from '../../domain/check/verdict.ts';
+import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import { readServiceImage } from '../../domain/swarm/service-image.ts';
+import { joinVerdicts, judgeServiceAlone, platformsOf, subjectOfService } from '../../domain/swarm/service-verdict.ts';
+import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
+import type { Question } from './ask-registry.ts';
+import type { ServiceListing } from '../engine/service-listing.ts';
+
+export type ServiceJudgement = {
+  readonly settle: (watched: WatchedContainer, verdict: Verdict) => void;
+  readonly applyCooldown: boolean;
+  readonly retryFailed: boolean;
+};
+
+/**
+ * Settles the verdict on a service, or returns the questions about it, one for each platform of the nodes; the last
+ * answer settles it.
+ */
+export function questionsAbout(
+  watched: WatchedContainer,
+  service: SwarmService,
+  { nodes, failures }: ServiceListing,
+  settings: ServiceSettings,
+  { settle, applyCooldown, retryFailed }: ServiceJudgement,
+): readonly Question[] {
+  const alone = judgeServiceAlone(service);
+  const image = readServiceImage(service.image, service.labels);
+  if (alone !== undefined || image.kind !== 'tagged') {
+    if (alone !== undefined) settle(watched, alone);
+    return [];
+  }
+  const inForce = effectiveSettings(settings, watched.wishes);
+  const own = failures.filter(({ serviceId }) => serviceId === service.id);
+  const subject = subjectOfService(image, own, {
+    inForce: applyCooldown ? inForce : { ...inForce, cooldownMs: 0 },
+    retryFailed,
+  });
+  const platforms = platformsOf(nodes);
+  const verdicts: Verdict[] = [];
+  return platforms.map((platform) => ({
+    subject,
+    platform,
+    settle: (verdict) => {
+      verdicts.push(verdict);
+      if (verdicts.length === platforms.length)
+        settle(watched, joinVerdicts(service, image, verdicts, { failures: own, retryFailed }));
+    },
+  }));
+}

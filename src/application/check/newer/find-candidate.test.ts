@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest';
+import { createSandboxRegistry } from '../../../../sandbox/registry/registry.ts';
+import { createFakeClock } from '../../../../test/support/fake-clock.ts';
+import type { Registry } from '../../../domain/outside/registry.ts';
+import { parseImageReference } from '../../../domain/reference/image-reference.ts';
+import { readTagPolicy, type TagPolicy } from '../../../domain/tags/tag-policy.ts';
+import { createCandidateFinder, type FindCandidate } from './find-candidate.ts';
+
+const amd64 = { os: 'linux', architecture: 'amd64', variant: '' };
+const arm64 = { os: 'linux', architecture: 'arm64', variant: 'v8' };
+const name = 'registry.test/team/app';
+
+function scene(tags: Readonly<Record<string, readonly (typeof amd64)[]>>) {
+  const { registry, store } = createSandboxRegistry({ clock: createFakeClock({ auto: true }) });
+  for (const [tag, platforms] of Object.entries(tags)) store.publish(`${name}:${tag}`, { version: tag, platforms });
+  return { registry, store, find: createCandidateFinder(registry) };
+}
+
+function policyOf(text: string): TagPolicy {
+  const policy = readTagPolicy(text);
+  if ('fault' in policy) throw new Error(policy.fault);
+  return policy;
+}
+
+async function answer(find: FindCandidate, tag: string, policy: string, platform = amd64): Promise<string> {
+  const reference = parseImageReference(`${name}${tag}`);
+  const found = await find({ reference, policy: policyOf(policy), platform });
+  return found.kind === 'found' ? `${found.reference.tag} ${found.step.kind}` : (found.because ?? '-');
+}
+
+test('finds the highest tag with an image for the platform', async () => {
+  const { find } = scene({ '1.0': [amd64, arm64], '1.1': [amd64, arm64], '1.2': [amd64], '2.0': [amd64] });
+  expect(await answer(find, ':1.0', 'minor')).toBe('1.2 minor');
+  expect(await answer(find, ':1.0', 'minor', arm64)).toBe('1.1 minor');
+  expect(await answer(find, ':1.1', 'major')).toBe('2.0 major');
+  expect(await answer(find, ':2.0', 'major')).toBe('-');
+  const said = 'none of the 2 highest tags has an image for linux/arm64/v8';
+  expect(await answer(find, ':1.1', 'major', arm64)).toBe(said);
+});
+
+test('gives way to the next lower tag where one is gone since the listing', async () => {
+  const { registry, store } = scene({ '1.0': [amd64], '1.1': [amd64], '1.2': [amd64] });
+  const racing: Registry = {
+    ...registry,
+    listTags: async (reference, signal) => {
+      const list = await registry.listTags(reference, signal);
+      store.untag(`${name}:1.2`);
+      return list;
+    },
+  };
+  expect(await answer(createCandidateFinder(racing), ':1.0', 'minor')).toBe('1.1 minor');
+});
+
+test('ends after five tags without an image for the platform', async () => {
+  const tags = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`1.${n}`, [n < 10 ? arm64 : amd64]]));
+  const { find, store } = scene(tags);
+  const before = store.requests();
+  const said = 'none of the 5 highest tags has an image for linux/arm64/v8';
+  expect(await answer(find, ':1.0', 'minor', arm64)).toBe(said);
+  expect(store.requests() - before).toBeLessThanOrEqual(10);
+});
+
+test('lists a repository once for all containers of a run, and anew for the next run', async () => {
+  const { find, store, registry } = scene({ '1.0': [amd64], '1.1': [amd64], '2.0': [amd64] });
+  await Promise.all(['minor', 'major', 'major'].map((policy) => answer(find, ':1.0', policy)));
+  expect(await answer(find, ':1.1', 'major')).toBe('2.0 major');
+  expect(store.listings()).toBe(1);
+  expect(store.requests()).toBe(4);
+  await answer(createCandidateFinder(registry), ':1.0', 'minor');
+  expect(store.listings()).toBe(2);
+});
+
+test.each([
+  [':1.0', 'digest', '-'],
+  [':latest', 'major', 'its tag "latest" names no version, so that only its digest is followed'],
+  ['', 'major', 'its tag "latest" names no version, so that only its digest is followed'],
+  [`:1.0@sha256:${'a'.repeat(64)}`, 'major', '-'],
+  [`@sha256:${'a'.repeat(64)}`, 'major', '-'],
+  [':1.0', 'regex:v(\\d+)', 'the pattern of its policy does not match its own tag "1.0"'],
+])('asks no registry about %j with policy %s', async (tag, policy, expected) => {
+  const { find, store } = scene({ '1.0': [amd64] });
+  expect(await answer(find, tag, policy)).toBe(expected);
+  expect(store.listings() + store.requests()).toBe(0);
+});
+
+test('a registry that lists no tags, or refuses, is no answer', async () => {
+  const { find, store } = scene({ '1.0': [amd64], '1.1': [amd64] });
+  store.misbehave('registry.test', { kind: 'lists-no-tags' });
+  await expect(answer(find, ':1.0', 'minor')).rejects.toMatchObject({ code: 'registry-invalid' });
+  const other = scene({ '1.0': [amd64], '1.1': [amd64] });
+  other.store.misbehave('registry.test', { kind: 'rate-limited', max: 1, windowMs: 1000 });
+  await expect(answer(other.find, ':1.0', 'minor')).rejects.toMatchObject({ code: 'registry-rate-limited' });
+});
+
+test('says where a higher tag may be hidden, because the list was cut', async () => {
+  const { registry } = scene({ '1.0': [amd64] });
+  const cut: Registry = { ...registry, listTags: () => Promise.resolve({ tags: ['1.0'], isCut: true }) };
+  expect(await answer(createCandidateFinder(cut), ':1.0', 'minor')).toBe(
+    'no higher tag is among those that the registry lists, 50,000 at most',
+  );
+});

@@ -1,0 +1,111 @@
+import type { Registry, RemoteImage, TagList } from '../../../domain/outside/registry.ts';
+import { mostTags } from '../../../domain/outside/registry.ts';
+import { runsOn } from '../../../domain/reference/choose-platform.ts';
+import type { Digest } from '../../../domain/reference/digest.ts';
+import { formatReference, repositoryName, type ImageReference } from '../../../domain/reference/image-reference.ts';
+import { formatPlatform, type Platform } from '../../../domain/reference/platform.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+import { chooseTag, type TagQuestion } from '../../../domain/tags/choose-tag.ts';
+import type { TagCandidate } from '../../../domain/tags/tag-policy.ts';
+
+export type CandidateQuestion = Pick<TagQuestion, 'policy' | 'include' | 'exclude'> & {
+  readonly reference: ImageReference;
+  /** Of the container. */
+  readonly platform: Platform;
+  /** False: the next lower tag may do better. Absent: every one is welcome. */
+  readonly isWanted?: (candidate: FoundCandidate) => Promise<boolean>;
+};
+
+export type FoundCandidate = {
+  readonly reference: ImageReference;
+  readonly digest: Digest;
+  readonly image: RemoteImage;
+  readonly step: TagCandidate;
+};
+
+/**
+ * The highest wanted tag with an image for the platform, or where none is wanted the highest of all; `because` says why
+ * there can be none, where that is to be said. `isCut`: there may be one among tags that were not listed.
+ */
+export type CandidateAnswer =
+  | ({ readonly kind: 'found' } & FoundCandidate)
+  | { readonly kind: 'none'; readonly because?: string; readonly isCut?: true };
+
+/** Throws the registry's `ServiceError` where a listing or a candidate could not be had: that is no answer. */
+export type FindCandidate = (question: CandidateQuestion, signal?: AbortSignal) => Promise<CandidateAnswer>;
+
+/**
+ * Finds the tags that containers may move to, for one run: each repository is listed once, and each of its tags asked
+ * about once for a platform. A tag that is gone since the listing, or has no image for the platform, gives way to the
+ * next lower one, five times at most.
+ */
+export function createCandidateFinder(registry: Pick<Registry, 'listTags' | 'resolve' | 'describe'>): FindCandidate {
+  const lists = new Map<string, Promise<TagList>>();
+  const images = new Map<string, Promise<RemoteImage | undefined>>();
+
+  function listOf(reference: ImageReference, signal: AbortSignal | undefined): Promise<TagList> {
+    return remembered(lists, repositoryName(reference), () => registry.listTags(reference, signal));
+  }
+
+  function imageOf(
+    reference: ImageReference,
+    platform: Platform,
+    signal: AbortSignal | undefined,
+  ): Promise<RemoteImage | undefined> {
+    const key = `${formatReference(reference)} ${formatPlatform(platform)}`;
+    return remembered(images, key, () => lookFor(registry, reference, platform, signal));
+  }
+
+  return async ({ reference, platform, isWanted, ...filters }, signal) => {
+    const current = reference.tag;
+    if (filters.policy.kind === 'digest' || current === undefined || reference.digest !== undefined)
+      return { kind: 'none' };
+    const alone = chooseTag({ current, tags: [], ...filters });
+    if (alone.because !== undefined) return { kind: 'none', because: alone.because };
+    const { tags, isCut } = await listOf(reference, signal);
+    const { candidates } = chooseTag({ current, tags, ...filters });
+    let best: FoundCandidate | undefined;
+    for (const step of candidates.slice(0, mostTries)) {
+      const next = { ...reference, tag: step.tag };
+      const image = await imageOf(next, platform, signal);
+      if (image === undefined) continue;
+      const found = { reference: next, digest: image.digest, image, step };
+      if (isWanted === undefined || (await isWanted(found))) return { kind: 'found', ...found };
+      best ??= found;
+    }
+    if (best !== undefined) return { kind: 'found', ...best };
+    if (candidates.length > 0) {
+      const why = `none of the ${Math.min(mostTries, candidates.length)} highest tags has an image for`;
+      return { kind: 'none', because: `${why} ${formatPlatform(platform)}` };
+    }
+    return isCut ? { kind: 'none', because: cutList, isCut } : { kind: 'none' };
+  };
+}
+
+/** A repository that has dropped a platform has none for it in its newer tags. */
+const mostTries = 5;
+
+const cutList = `no higher tag is among those that the registry lists, ${mostTags.toLocaleString('en')} at most`;
+
+async function lookFor(
+  registry: Pick<Registry, 'resolve' | 'describe'>,
+  reference: ImageReference,
+  platform: Platform,
+  signal: AbortSignal | undefined,
+): Promise<RemoteImage | undefined> {
+  try {
+    const digest = await registry.resolve(reference, signal);
+    const image = await registry.describe({ reference, digest, platform }, signal);
+    return image.platform !== undefined && runsOn(image.platform, platform) ? image : undefined;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'registry-not-found') return undefined;
+    throw error;
+  }
+}
+
+/** For the length of one run, so that it needs no other bound. */
+function remembered<Value>(known: Map<string, Promise<Value>>, key: string, ask: () => Promise<Value>): Promise<Value> {
+  const value = known.get(key) ?? ask();
+  known.set(key, value);
+  return value;
+}

@@ -1,0 +1,116 @@
+import { judgeFailure } from '../../../domain/check/failed-check.ts';
+import { ageOf } from '../../../domain/check/sightings.ts';
+import { judgeContent } from '../../../domain/check/staleness.ts';
+import { type Subject, undecided, type Verdict } from '../../../domain/check/verdict.ts';
+import type { ImageIndex } from '../../../domain/container/image-index.ts';
+import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
+import { formatReference } from '../../../domain/reference/image-reference.ts';
+import type { Platform } from '../../../domain/reference/platform.ts';
+import { quoted } from '../../../domain/text/printable.ts';
+import type { FindCandidate, FoundCandidate } from './find-candidate.ts';
+import { requireSignature } from './require-signature.ts';
+import type { TagWatch } from './tag-watch.ts';
+
+export type CandidateSearch = {
+  readonly outside: ReadOnlyOutside;
+  readonly images: ImageIndex;
+  readonly tags: TagWatch;
+  readonly find: FindCandidate;
+  readonly platformOf: (imageId: string) => Promise<Platform>;
+  readonly signal: AbortSignal | undefined;
+};
+
+/** Judges a container whose policy lets it move to other tags; `own` is the verdict on the digest of its own tag. */
+export async function judgeHigherTags(subject: Subject, own: Verdict, search: CandidateSearch): Promise<Verdict> {
+  const { tagPolicy: policy } = subject.inForce;
+  if (policy.kind === 'digest') return own;
+  if (subject.isNamedByLabel)
+    return withRemark(own, 'a label names its image, so that only the digest of that tag is followed');
+  const rules = readRules(subject);
+  if ('fault' in rules) return combine(own, undecided(rules.fault, subject), subject);
+  try {
+    return combine(own, await judgeBest(subject, rules, search), subject);
+  } catch (error) {
+    return combine(own, judgeFailure(subject, error), subject);
+  }
+}
+
+type Rules = Pick<Parameters<FindCandidate>[0], 'policy' | 'include' | 'exclude'>;
+
+/** Without one of its rules nothing says which tags are meant. */
+function readRules({ inForce: { tagPolicy, tagInclude, tagExclude } }: Subject): Rules | { readonly fault: string } {
+  const named = { policy: tagPolicy, 'tag-include': tagInclude, 'tag-exclude': tagExclude };
+  for (const [name, rule] of Object.entries(named))
+    if (rule.kind === 'unreadable')
+      return { fault: `Cannot read the label ${name} with ${quoted(rule.text, 100)}: ${rule.fault}` };
+  return {
+    policy: tagPolicy.kind === 'unreadable' ? { kind: 'digest' } : tagPolicy,
+    ...(tagInclude.kind === 'pattern' && { include: tagInclude.isIn }),
+    ...(tagExclude.kind === 'pattern' && { exclude: tagExclude.isIn }),
+  };
+}
+
+/** A verdict on the best candidate, or why there is none. */
+type Best = Verdict | { readonly status: 'none'; readonly because: string | undefined };
+
+/**
+ * Of several candidates the highest that may be applied now. A tag that is too young or not signed gives way to a lower
+ * one; a tag that has failed here, or is only monitored, does not.
+ */
+async function judgeBest(subject: Subject, rules: Rules, search: CandidateSearch): Promise<Best> {
+  const { find, platformOf, signal } = search;
+  const platform = await platformOf(subject.imageId);
+  const verdicts = new Map<string, Verdict>();
+  const isWanted = async (candidate: FoundCandidate) => {
+    const verdict = await judgeFound(subject, candidate, platform, search);
+    verdicts.set(candidate.step.tag, verdict);
+    return verdict.status !== 'held' || (verdict.hold !== 'cooldown' && verdict.hold !== 'unsigned');
+  };
+  const answer = await find({ reference: subject.reference, platform, ...rules, isWanted }, signal);
+  if (answer.kind === 'none' && answer.isCut) return undecided(sentence(answer.because ?? ''), subject);
+  if (answer.kind === 'none') return { status: 'none', because: answer.because };
+  const verdict = verdicts.get(answer.step.tag);
+  if (verdict === undefined || verdict.status !== 'fresh') return verdict ?? { status: 'none', because: undefined };
+  return { status: 'none', because: `${quoted(answer.step.tag)} is the same image` };
+}
+
+async function judgeFound(
+  subject: Subject,
+  { reference, digest, image, step }: FoundCandidate,
+  platform: Platform,
+  { outside, images, tags, signal }: CandidateSearch,
+): Promise<Verdict> {
+  const now = { nowMs: outside.clock.nowMs(), monotonicMs: outside.clock.monotonicMs() };
+  const { cooldownMs } = subject.inForce;
+  const { monotonicMs } = now;
+  const seen = cooldownMs === 0 ? [] : tags.see(formatReference(reference), digest, { monotonicMs, cooldownMs });
+  const sighting = seen.at(-1) ?? { digest, atMs: monotonicMs, sawItCome: false };
+  const age = ageOf(sighting, image.createdAtMs, now);
+  const content = { latest: image, own: undefined, platform, nowMs: now.nowMs, age, isOfHigherTag: true };
+  const verdict = judgeContent({ ...subject, reference }, content, images);
+  if (verdict.status !== 'stale' && verdict.status !== 'held') return verdict;
+  return requireSignature(outside, subject, { ...verdict, candidate: { reference, kind: step.kind } }, signal);
+}
+
+/** What may be applied comes first, a higher tag before the own one; then what waits; then what is not known. */
+function combine(own: Verdict, best: Best, subject: Subject): Verdict {
+  if (best.status === 'none') return best.because === undefined ? own : withRemark(own, best.because);
+  const both = [own, best].flatMap(({ failedVersion }) => failedVersion ?? []);
+  if (best.status === 'stale' || (best.status === 'held' && own.status !== 'stale')) return keeping(best, both);
+  if (best.status === 'held') return keeping(own, both);
+  if (own.status !== 'stale' && own.status !== 'held') return best;
+  return keeping(withRemark(own, `which higher tags there are is not known: ${best.reason}`), subject.failedVersions);
+}
+
+/** A version that failed is remembered for as long as it is the newest of its tag, or the highest. */
+function keeping(verdict: Verdict, failures: Verdict['otherFailures']): Verdict {
+  return failures === undefined || failures.length === 0 ? verdict : { ...verdict, otherFailures: failures };
+}
+
+function withRemark(verdict: Verdict, remark: string): Verdict {
+  return { ...verdict, reason: `${verdict.reason}; ${remark}` };
+}
+
+function sentence(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}

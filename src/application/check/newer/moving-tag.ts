@@ -1,0 +1,60 @@
+import type { RemoteImage } from '../../../domain/outside/registry.ts';
+import type { Digest } from '../../../domain/reference/digest.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+import type { ImageIndex } from '../../../domain/container/image-index.ts';
+import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
+import type { Platform } from '../../../domain/reference/platform.ts';
+import { ageOf, ripeInstead, type Sighting } from '../../../domain/check/sightings.ts';
+import { judgeInstead, seenSince } from '../../../domain/check/staleness.ts';
+import type { Subject, Verdict } from '../../../domain/check/verdict.ts';
+
+export type MovingTag = {
+  /** Digests of the tag, oldest first; the last is the current one. */
+  readonly seen: readonly Sighting[];
+  readonly platform: Platform;
+  readonly images: ImageIndex;
+  readonly describe: (digest: Digest, platform: Platform) => Promise<RemoteImage>;
+  readonly signal: AbortSignal | undefined;
+};
+
+/**
+ * Finds an older version of the tag that is past its cooldown, so that a tag that moves often does not
+ * hold a container back for ever.
+ */
+export async function judgeMovingTag(
+  { engine, clock }: ReadOnlyOutside,
+  subject: Subject,
+  held: Verdict,
+  { seen, platform, images, describe, signal }: MovingTag,
+): Promise<Verdict> {
+  if (held.eligibleAtMs === undefined) return held;
+  const now = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
+  const since = seenSince(subject, seen);
+  const ripe = ripeInstead(since ?? seen, subject.inForce.cooldownMs, now.monotonicMs).slice(0, mostTries);
+  const isOrderKnown = since !== undefined || ripe.length === 0;
+  const own = isOrderKnown ? undefined : await engine.inspectImage(subject.imageId, signal);
+  for (const sighting of ripe) {
+    const latest = await describe(sighting.digest, platform).catch(undefinedWhenGone);
+    if (latest === undefined) continue;
+    const age = ageOf(sighting, latest.createdAtMs, now);
+    const order = isOrderKnown ? 'known' : { ownCreatedAtMs: own?.createdAtMs };
+    const instead = judgeInstead(
+      subject,
+      held,
+      { latest, own: undefined, platform, nowMs: now.nowMs, age },
+      images,
+      order,
+    );
+    if (instead !== undefined) return instead;
+  }
+  return held;
+}
+
+/** A registry that keeps none of the last few keeps no older ones either. */
+const mostTries = 3;
+
+/** The registry may have deleted a manifest that its tag no longer points at. */
+function undefinedWhenGone(error: unknown): undefined {
+  if (error instanceof ServiceError && error.code === 'registry-not-found') return undefined;
+  throw error;
+}

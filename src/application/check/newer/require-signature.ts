@@ -1,0 +1,57 @@
+import type { Verdict, Subject } from '../../../domain/check/verdict.ts';
+import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
+import { describeHold } from '../../../domain/decision/hold.ts';
+import type { ServiceSettings } from '../../../domain/settings/settings.ts';
+import { judgeSignatures, type VerificationKey } from '../../../domain/signature/signature.ts';
+
+type Signed = Pick<ReadOnlyOutside, 'registry' | 'verificationKeys'>;
+
+/**
+ * The verdict, held back where the image that an update would pull needs a signature and has none. Throws the
+ * registry's `ServiceError` where it cannot tell.
+ */
+export async function requireSignature(
+  { registry, verificationKeys = [] }: Signed,
+  subject: Subject,
+  verdict: Verdict,
+  signal: AbortSignal | undefined,
+): Promise<Verdict> {
+  const names = neededKeys(subject.inForce, verificationKeys);
+  if (verdict.status !== 'stale' || names === undefined) return verdict;
+  const digest = verdict.insteadDigest ?? verdict.latestDigest;
+  const keys = verificationKeys.filter(({ name }) => names.includes(name));
+  if (keys.length === 0) return unsigned(verdict, names, 'no key of that name is given with --verify-key');
+  if (digest === undefined) return unsigned(verdict, names, 'its digest is not known');
+  const { newest, candidate } = verdict;
+  const { reference = subject.reference } = candidate ?? {};
+  const manifest = newest?.digest === digest ? newest.manifestDigest : digest;
+  const digests = [...new Set([digest, manifest])];
+  const found = await Promise.all(digests.map((each) => registry.signaturesOf(reference, each, signal)));
+  const judged = judgeSignatures({ reference, digests, found: found.flat(), keys });
+  return judged.kind === 'signed' ? verdict : unsigned(verdict, names, judged.why);
+}
+
+/** The same for a verdict that no registry was asked for: there are no signatures then. */
+export function refuseUnproven(
+  { verificationKeys = [] }: Signed,
+  { inForce }: Subject,
+  verdict: Verdict | undefined,
+): Verdict | undefined {
+  const names = neededKeys(inForce, verificationKeys);
+  if (verdict?.status !== 'stale' || names === undefined) return verdict;
+  return unsigned(verdict, names, 'no registry may be asked for signatures, because no-pull is on');
+}
+
+/** Names of the keys of which one must have signed; undefined: no signature is needed. */
+function neededKeys(
+  { verifyWith }: Pick<ServiceSettings, 'verifyWith'>,
+  given: readonly VerificationKey[],
+): readonly string[] | undefined {
+  if (verifyWith.kind === 'keys') return verifyWith.names;
+  return verifyWith.kind === 'off' || given.length === 0 ? undefined : given.map(({ name }) => name);
+}
+
+function unsigned(verdict: Verdict, keys: readonly string[], why: string): Verdict {
+  const { reason } = describeHold({ kind: 'unsigned', keys, why }, '');
+  return { ...verdict, status: 'held', hold: 'unsigned', reason: `${verdict.reason}, but ${reason}` };
+}

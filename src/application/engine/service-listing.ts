@@ -1,0 +1,76 @@
+import { describeError, ServiceError } from '../../domain/errors.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import type { FailedServiceVersion, SwarmReader, SwarmState } from '../../domain/outside/swarm.ts';
+import type { SwarmNode, SwarmService } from '../../domain/swarm/swarm-service.ts';
+
+/** The services of a swarm, in one look. */
+export type ServiceListing = {
+  readonly services: readonly SwarmService[];
+  readonly nodes: readonly SwarmNode[];
+  readonly failures: readonly FailedServiceVersion[];
+};
+
+/**
+ * Lists the services; undefined where there is no swarm to list, or none of ours. Asks the node first, because a swarm
+ * without a leader takes 20 s to say so. Throws a `ServiceError`.
+ */
+export async function listServices(
+  { swarm, log }: Pick<ReadOnlyOutside, 'swarm' | 'log'>,
+  signal?: AbortSignal,
+): Promise<ServiceListing | undefined> {
+  if (swarm === undefined) return undefined;
+  const state = await swarm.state(signal);
+  if (state.kind === 'leaderless') throw leaderless(state.message);
+  if (state.kind !== 'manager') {
+    log.debug('No services are watched', { reason: whyNoManager(state) });
+    return undefined;
+  }
+  const [services, nodes, failures] = await Promise.all([
+    swarm.services(signal),
+    swarm.nodes(signal),
+    readFailures(swarm, log, signal),
+  ]);
+  return { services: services.toSorted((one, other) => compare(one.name, other.name)), nodes, failures };
+}
+
+/** Throws what a person must know who asked for services where there can be none. */
+export async function requireManager(swarm: Pick<SwarmReader, 'state'>, signal?: AbortSignal): Promise<void> {
+  const state = await swarm.state(signal);
+  if (state.kind === 'leaderless') throw leaderless(state.message);
+  if (state.kind === 'manager') return;
+  throw new ServiceError('invalid-input', `Cannot use --swarm: ${whyNoManager(state)}`, {
+    remedy: 'Name a manager of the swarm with --host, or leave --swarm (UPKEEP_SWARM) out',
+  });
+}
+
+export function whyNoManager({ kind }: Pick<SwarmState, 'kind'>): string {
+  return kind === 'worker'
+    ? 'this engine is a worker of its swarm, and only a manager knows the services'
+    : 'this engine is in no swarm';
+}
+
+function leaderless(message: string): ServiceError {
+  return new ServiceError('engine-unreachable', `Cannot list the services of the swarm: it has no leader: ${message}`, {
+    remedy: 'Bring back the majority of its managers: docker node ls',
+  });
+}
+
+/** A proxy may forbid configs: then the swarm's own words are all the memory there is. */
+async function readFailures(
+  swarm: SwarmReader,
+  log: Pick<ReadOnlyOutside['log'], 'warn'>,
+  signal: AbortSignal | undefined,
+): Promise<readonly FailedServiceVersion[]> {
+  try {
+    return await swarm.failures(signal);
+  } catch (error) {
+    if (signal?.aborted || !(error instanceof ServiceError) || error.code === 'engine-unreachable') throw error;
+    log.warn('Versions that failed in services cannot be read', { error: describeError(error) });
+    return [];
+  }
+}
+
+function compare(one: string, other: string): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}

@@ -1,0 +1,142 @@
+import { describeError, ServiceError } from '../../domain/errors.ts';
+import type { CallOutcome } from '../../domain/outside/engine-writer.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import type { ServiceCallOutcome, Swarm } from '../../domain/outside/swarm.ts';
+import { decideService, type ServiceLimits } from '../../domain/swarm/decide-service.ts';
+import type { Fault, ServiceFacts, ServiceStep, ServiceUpdate } from '../../domain/swarm/service-update.ts';
+import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
+import { type ServiceWatch, watchService } from '../../domain/swarm/watch-service.ts';
+
+export type ServiceEnd = Omit<Extract<ServiceStep, { kind: 'end' }>, 'kind' | 'outcome'> & {
+  readonly outcome: Extract<ServiceStep, { kind: 'end' }>['outcome'] | 'unknown' | 'skipped';
+};
+
+export type FollowOrder = {
+  readonly update: ServiceUpdate;
+  readonly watch: ServiceWatch;
+  readonly limits: ServiceLimits;
+  /** The one call that begins the update; absent where only an earlier one is followed. */
+  readonly begin?: (service: SwarmService) => Promise<ServiceCallOutcome>;
+  readonly onWait?: (step: Extract<ServiceStep, { kind: 'wait' }>) => void;
+};
+
+type World = Pick<Outside, 'clock' | 'log'> & { readonly swarm: Swarm };
+
+/**
+ * Brings the update of a service to its end: reads the facts, takes the next step, repeats. The swarm goes on whether
+ * somebody looks or not, so an abort leaves it at that; the next start reads what became of it.
+ */
+export async function followService(
+  { swarm, clock, log }: World,
+  { update, watch: begun, limits, begin, onWait }: FollowOrder,
+  signal?: AbortSignal,
+): Promise<ServiceEnd> {
+  let watch = begun;
+  let [begins, returns] = [0, 0];
+  let asked: Fault | undefined;
+  let unreadSinceMs: number | undefined;
+  for (;;) {
+    if (signal?.aborted) {
+      if (!watch.isBegun) return { outcome: 'skipped', reason: 'The run was cancelled before its turn' };
+      return { outcome: 'deferred', reason: 'Upkeep was stopped; the swarm goes on, and the next start tells the end' };
+    }
+    let facts: ServiceFacts;
+    try {
+      facts = await readFacts(swarm, update, clock.monotonicMs(), signal);
+      unreadSinceMs = undefined;
+    } catch (error) {
+      if (signal?.aborted) continue;
+      if (!(error instanceof ServiceError)) throw error;
+      unreadSinceMs ??= clock.monotonicMs();
+      if (clock.monotonicMs() - unreadSinceMs >= longestSilenceMs) {
+        return {
+          outcome: watch.isBegun ? 'unknown' : 'skipped',
+          reason: `The swarm cannot be read: ${describeError(error)}`,
+        };
+      }
+      await clock.sleep(lookMs * 4, signal).catch(() => undefined);
+      continue;
+    }
+    watch = watchService(watch, facts);
+    const step = decideService(facts, watch, limits);
+    switch (step.kind) {
+      case 'end':
+        return asked === undefined || step.outcome === 'deferred' ? step : { ...step, ...toldAs(step, asked) };
+      case 'update': {
+        if (begin === undefined) return { outcome: 'deferred', reason: 'It is not begun by a repair' };
+        if (begins === mostTries) return { outcome: 'deferred', reason: 'Somebody else keeps changing the service' };
+        begins += 1;
+        const outcome = await begin(facts.service as SwarmService);
+        if (outcome.kind === 'done') watch = { ...watch, isBegun: true };
+        if (outcome.kind === 'refused')
+          return { outcome: 'failed', reason: `The swarm refused the update: ${outcome.message}` };
+        if (outcome.kind === 'unknown')
+          log.warn('The answer to an update of a service got lost', { reason: outcome.message });
+        break;
+      }
+      case 'go back': {
+        const { kind: _, ...fault } = step;
+        if (returns === mostTries) {
+          return { outcome: 'failed', reason: `${fault.reason}; the swarm did not take it back`, fault };
+        }
+        returns += 1;
+        asked = fault;
+        const outcome = await swarm.goBack(facts.service as SwarmService);
+        if (outcome.kind === 'refused') {
+          return {
+            outcome: 'failed',
+            reason: `${fault.reason}; the swarm refused the way back: ${outcome.message}`,
+            fault,
+          };
+        }
+        break;
+      }
+      case 'wait':
+        onWait?.(step);
+    }
+    await clock.sleep(lookMs, signal).catch(() => undefined);
+  }
+}
+
+/** The swarm's updater takes steps of a second; a manager answers within some milliseconds. */
+const lookMs = 400;
+
+/** A swarm that has lost its leader answers again after 20 s, where a majority of managers is left. */
+const longestSilenceMs = 120_000;
+
+const mostTries = 3;
+
+async function readFacts(
+  swarm: Swarm,
+  update: ServiceUpdate,
+  nowMs: number,
+  signal: AbortSignal | undefined,
+): Promise<ServiceFacts> {
+  return { update, nowMs, ...(await readService(swarm, update.serviceId, signal)) };
+}
+
+/** A service with its tasks and the nodes. */
+export async function readService(
+  swarm: Swarm,
+  serviceId: string,
+  signal?: AbortSignal,
+): Promise<Pick<ServiceFacts, 'service' | 'tasks' | 'nodes'>> {
+  const [service, tasks, nodes] = await Promise.all([
+    swarm.service(serviceId, signal),
+    swarm.tasks([serviceId], signal),
+    swarm.nodes(signal),
+  ]);
+  return { service, tasks, nodes };
+}
+
+/** We asked for the way back, so our reason is the one; the tasks may have said more meanwhile. */
+function toldAs(
+  { outcome, reason }: Extract<ServiceStep, { kind: 'end' }>,
+  asked: Fault,
+): Pick<ServiceEnd, 'reason' | 'fault'> {
+  return { reason: outcome === 'rolled_back' ? asked.reason : reason, fault: asked };
+}
+
+export function wasRefused(outcome: CallOutcome): boolean {
+  return outcome.kind === 'refused' || outcome.kind === 'unknown';
+}

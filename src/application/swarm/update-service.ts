@@ -1,0 +1,134 @@
+import { tryParseImageReference, type ImageReference } from '../../domain/reference/image-reference.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import type { Swarm } from '../../domain/outside/swarm.ts';
+import type { RegistryCredentials } from '../../domain/outside/registry.ts';
+import type { Platform } from '../../domain/reference/platform.ts';
+import type { ContainerOutcome } from '../../domain/run/session.ts';
+import type { ServiceLimits } from '../../domain/swarm/decide-service.ts';
+import { whyNotUpdated } from '../../domain/swarm/refuse-service.ts';
+import { digestIn } from '../../domain/swarm/service-image.ts';
+import type { PlannedService } from '../../domain/swarm/planned-service.ts';
+import { type ServiceUpdate, updateFromLabel, updateIdLabel } from '../../domain/swarm/service-update.ts';
+import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
+import { beginWatch } from '../../domain/swarm/watch-service.ts';
+import { rememberFailure } from './failed-services.ts';
+import { followService, readService, type ServiceEnd } from './follow-service.ts';
+
+export type ServiceRun = {
+  readonly runId: string;
+  readonly limits: (service: SwarmService) => ServiceLimits;
+  /** It is the service that we run in: nobody is left to watch it. */
+  readonly isOwn?: boolean;
+};
+
+type World = Omit<Outside, 'swarm'> & { readonly swarm: Swarm };
+
+/** Updates one service and proves it; every end is an outcome, which is announced. */
+export async function updateService(
+  outside: World,
+  planned: PlannedService,
+  run: ServiceRun,
+  signal?: AbortSignal,
+): Promise<ContainerOutcome> {
+  const { publish, clock } = outside;
+  const { name, image, from, to } = planned;
+  const { runId } = run;
+  const [oldDigest, newDigest] = [digestIn(from) ?? '', digestIn(to) ?? ''];
+  publish({
+    kind: 'update_started',
+    runId,
+    container: name,
+    image,
+    from: oldDigest,
+    to: newDigest,
+    atMs: clock.nowMs(),
+  });
+  const end = await attempt(outside, planned, run, signal);
+  if (end.outcome === 'rolled_back' || end.outcome === 'failed')
+    await rememberFailure(outside, { id: planned.id, name, image: to }, end);
+  const outcome: ContainerOutcome = {
+    ...{ name, containerId: planned.id, image, outcome: end.outcome, reason: end.reason, kind: 'service' },
+    ...{ oldImageId: '', newImageId: '', oldDigest, newDigest },
+  };
+  publish({ kind: endOf[end.outcome], runId, outcome, atMs: clock.nowMs() });
+  return outcome;
+}
+
+const endOf: Readonly<Record<ServiceEnd['outcome'], 'update_completed' | 'update_failed' | 'update_deferred'>> = {
+  updated: 'update_completed',
+  deferred: 'update_deferred',
+  skipped: 'update_deferred',
+  failed: 'update_failed',
+  rolled_back: 'update_failed',
+  unknown: 'update_failed',
+};
+
+async function attempt(
+  outside: World,
+  planned: PlannedService,
+  { runId, limits, isOwn = false }: ServiceRun,
+  signal?: AbortSignal,
+): Promise<ServiceEnd> {
+  const { swarm, clock, publish, newId } = outside;
+  const { service, tasks, nodes } = await readService(swarm, planned.id, signal);
+  if (service === undefined) return { outcome: 'deferred', reason: 'The service was removed in the meantime' };
+  if (service.image !== planned.from)
+    return { outcome: 'deferred', reason: 'Somebody else changed the service in the meantime' };
+  const refused = whyNotUpdated(service, tasks, nodes) ?? (isOwn ? whyNotItself(service) : undefined);
+  if (refused !== undefined) return refused;
+  const update: ServiceUpdate = { id: newId(), serviceId: service.id, from: planned.from, to: planned.to };
+  const labels = { [updateIdLabel]: update.id, [updateFromLabel]: update.from };
+  const credentials = await credentialsFor(outside, planned.to, signal);
+  const edit = { image: update.to, labels, ...more(credentials, planned.platforms) };
+  if (isOwn) {
+    const outcome = await swarm.change(service, edit);
+    return ownEnd(outcome.kind === 'conflict' ? 'Somebody else is changing the service' : undefined, outcome);
+  }
+  let told = '';
+  return followService(
+    outside,
+    {
+      update,
+      watch: beginWatch(service, tasks, clock.monotonicMs()),
+      limits: limits(service),
+      begin: (now) => swarm.change(now, edit),
+      onWait: ({ phase, progress }) => {
+        const text = `${phase} ${progress.running} ${progress.wanted}`;
+        if (text !== told) publish({ kind: 'phase_entered', runId, container: planned.name, phase, tasks: progress });
+        told = text;
+      },
+    },
+    signal,
+  );
+}
+
+/** With `pause` nobody would be left to bring it back, where it has one task. */
+function whyNotItself({ failureAction }: SwarmService): ServiceEnd | undefined {
+  if (failureAction === 'rollback') return undefined;
+  const reason = `Upkeep runs in it, and its failure action is ${failureAction}: nobody would be left to bring it back. Set update_config.failure_action to rollback`;
+  return { outcome: 'skipped', reason };
+}
+
+function ownEnd(conflict: string | undefined, outcome: Awaited<ReturnType<Swarm['change']>>): ServiceEnd {
+  if (conflict !== undefined) return { outcome: 'deferred', reason: conflict };
+  if (outcome.kind === 'refused')
+    return { outcome: 'failed', reason: `The swarm refused the update: ${outcome.message}` };
+  return {
+    outcome: 'deferred',
+    reason: 'The swarm replaces Upkeep itself now; the next start tells what became of it',
+  };
+}
+
+function more(credentials: RegistryCredentials | undefined, platforms: readonly Platform[] | undefined) {
+  return { ...(credentials && { credentials }), ...(platforms && { platforms }) };
+}
+
+/** None of ours: then the swarm keeps those that it has. */
+async function credentialsFor(
+  { registry }: Pick<Outside, 'registry'>,
+  image: string,
+  signal: AbortSignal | undefined,
+): Promise<RegistryCredentials | undefined> {
+  const reference: ImageReference | undefined = tryParseImageReference(image);
+  return reference && (await registry.credentialsFor(reference, signal));
+}

@@ -1,0 +1,334 @@
+import { describe, expect, test } from 'vitest';
+import { behaviours } from '../../../sandbox/base/behaviour.ts';
+import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { makeCosignKey } from '../../../test/support/cosign.ts';
+import { readVerificationKeys } from '../../adapters/process/verification-keys.ts';
+import { parseImageReference } from '../../domain/reference/image-reference.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
+import { readTagPolicy } from '../../domain/tags/tag-policy.ts';
+import type { Application } from '../application.ts';
+import { createApplication } from '../create-application.ts';
+
+const amd64 = { os: 'linux', architecture: 'amd64', variant: '' };
+const arm64 = { os: 'linux', architecture: 'arm64', variant: 'v8' };
+const repository = 'registry.test/team/app';
+
+type Parts = {
+  readonly tags: Readonly<
+    Record<string, Parameters<ReturnType<typeof createSandboxScene>['registry']['store']['publish']>[1]>
+  >;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Of the repository, as the container spells it. */
+  readonly name?: string;
+  readonly keys?: readonly string[];
+};
+
+/** `app` runs the first of the tags, and has a policy label. */
+async function setScene({ tags, labels = {}, name = repository, keys = [] }: Parts) {
+  const scene = createSandboxScene();
+  const { store } = scene.registry;
+  for (const [tag, release] of Object.entries(tags)) store.publish(`${name}:${tag}`, release);
+  const reference = `${name}:${Object.keys(tags)[0]}`;
+  await scene.sandbox.engine.pullImage({ reference });
+  const HostConfig = { RestartPolicy: { Name: 'always', MaximumRetryCount: 0 } };
+  scene.sandbox.control.runContainer('app', { Image: reference, Labels: labels, HostConfig });
+  const verificationKeys = readVerificationKeys(keys);
+  const { outside } = scene.startProcess();
+
+  const as = <Result>(
+    work: (application: Application) => Promise<Result>,
+    settings: Partial<ServiceSettings> = {},
+  ): Promise<Result> => {
+    const world = { ...outside, verificationKeys };
+    const chosen = { ...defaultSettings, gateWindowMs: 1000, stopTimeoutMs: 1000, ...settings };
+    return scene.clock.run(() => work(createApplication(world, chosen)));
+  };
+  return {
+    ...scene,
+    store,
+    check: async (settings?: Partial<ServiceSettings>) => {
+      const { containers } = await as((application) => application.check({ images: [], containers: [] }), settings);
+      return containers[0];
+    },
+    update: async (settings?: Partial<ServiceSettings>, retryFailed = false) => {
+      const request = { trigger: 'command', images: [], containers: [], retryFailed } as const;
+      const { containers } = await as((application) => application.update(request), settings);
+      return containers[0];
+    },
+    rollBack: () => as((application) => application.rollBack(['app'])),
+    image: () => scene.sandbox.control.snapshot().containers['app']?.settings.Config.Image,
+    localTags: () =>
+      Object.keys(scene.sandbox.control.snapshot().tags)
+        .filter((tag) => tag.includes('team/app'))
+        .map((tag) => tag.split(':').at(-1))
+        .toSorted(),
+  };
+}
+
+const version = (text: string, more = {}) => ({ version: text, ...more });
+
+const minor = { 'upkeep.policy': 'minor' };
+
+describe('a container with a policy', () => {
+  test.each([
+    ['patch', '1.2.9', 'patch'],
+    ['minor', '1.3.0', 'minor'],
+    ['major', '2.0.0', 'major'],
+    ['regex:(1)\\.(\\d+)\\.(\\d+)', '1.3.0', 'minor'],
+  ])('%s is moved to %s, and then there is nothing to do', async (policy, tag, kind) => {
+    const all = ['1.2.3', '1.2.9', '1.3.0', '2.0.0', '3.0.0-rc.1', 'latest'];
+    const { check, update, image } = await setScene({
+      tags: Object.fromEntries(all.map((each) => [each, version(each)])),
+      labels: { 'upkeep.policy': policy },
+    });
+    const candidate = `${repository}:${tag}`;
+    expect(await check()).toMatchObject({ status: 'stale', candidate, candidateKind: kind });
+    const tagChange = { from: `${repository}:1.2.3`, to: candidate };
+    expect(await update()).toMatchObject({ outcome: 'updated', image: candidate, tagChange, from: '1.2.3', to: tag });
+    expect(image()).toBe(candidate);
+    expect(await update()).toMatchObject({ outcome: 'fresh' });
+    expect(image()).toBe(candidate);
+  });
+
+  test('follows its own tag first where no higher one may be applied, and its label counts over the option', async () => {
+    const tags = { '1.2': version('1.2.0'), '2.0': version('2.0.0') };
+    const { check, update, store, image } = await setScene({ tags, labels: minor });
+    const major = readTagPolicy('major');
+    if ('fault' in major) throw new Error(major.fault);
+    expect(await check({ tagPolicy: major })).toMatchObject({ status: 'fresh' });
+    store.publish(`${repository}:1.2`, version('1.2.1'));
+    expect(await check()).toMatchObject({ status: 'stale', candidate: `${repository}:1.2`, candidateKind: 'digest' });
+    expect(await update()).toMatchObject({ outcome: 'updated', to: '1.2.1' });
+    store.publish(`${repository}:1.3`, version('1.3.0'));
+    expect(await update()).toMatchObject({ outcome: 'updated', to: '1.3.0' });
+    expect(image()).toBe(`${repository}:1.3`);
+  });
+
+  test('takes only tags that are included and not excluded', async () => {
+    const tags = Object.fromEntries(['1.0', '1.1', '1.2', '1.3'].map((tag) => [tag, version(tag)]));
+    const labels = { ...minor, 'upkeep.tag-include': '[0-2]$', 'upkeep.tag-exclude': '^1\\.2' };
+    const { update, image } = await setScene({ tags, labels });
+    expect(await update()).toMatchObject({ outcome: 'updated' });
+    expect(image()).toBe(`${repository}:1.1`);
+    expect(await update()).toMatchObject({ outcome: 'fresh' });
+  });
+
+  test('moves to the next lower tag where the highest has no image for its platform', async () => {
+    const tags = {
+      '1.0': version('1.0', { platforms: [amd64, arm64] }),
+      '1.1': version('1.1', { platforms: [amd64, arm64] }),
+      '1.2': version('1.2', { platforms: [arm64] }),
+    };
+    const { update, image } = await setScene({ tags, labels: minor });
+    expect(await update()).toMatchObject({ outcome: 'updated' });
+    expect(image()).toBe(`${repository}:1.1`);
+    expect(await update()).toMatchObject({ outcome: 'fresh' });
+  });
+
+  test.each(['web', 'docker.io/web', 'index.docker.io/library/web'])('keeps its spelling of %s', async (name) => {
+    const tags = { '1.0': version('1.0'), '1.1': version('1.1') };
+    const { update, image } = await setScene({ tags, labels: minor, name });
+    expect(await update()).toMatchObject({ outcome: 'updated' });
+    expect(image()).toBe(`${name}:1.1`);
+    expect(await update()).toMatchObject({ outcome: 'fresh' });
+  });
+
+  test.each([
+    [{ 'upkeep.policy': 'ptach' }, 'Cannot read the label policy with "ptach"'],
+    [{ ...minor, 'upkeep.tag-include': '^(?!x)' }, 'Cannot read the label tag-include with "^(?!x)"'],
+    [{ ...minor, 'upkeep.tag-exclude': '(' }, 'Cannot read the label tag-exclude with "("'],
+  ])('is unknown where a label cannot be read: %j', async (labels, said) => {
+    const { check, store } = await setScene({ tags: { '1.0': version('1.0'), '1.1': version('1.1') }, labels });
+    const checked = await check();
+    expect(checked).toMatchObject({ status: 'unknown' });
+    expect(checked?.error).toContain(said);
+    store.publish(`${repository}:1.0`, version('1.0.1'));
+    expect(await check()).toMatchObject({ status: 'stale', candidateKind: 'digest' });
+  });
+
+  test('is unknown where the registry lists no tags, and follows the digest of its own all the same', async () => {
+    const { check, store } = await setScene({ tags: { '1.0': version('1.0'), '1.1': version('1.1') }, labels: minor });
+    store.misbehave('registry.test', { kind: 'lists-no-tags' });
+    expect(await check()).toMatchObject({
+      status: 'unknown',
+      error: expect.stringContaining('does not list the tags'),
+    });
+    store.publish(`${repository}:1.0`, version('1.0.1'));
+    const checked = await check();
+    expect(checked).toMatchObject({ status: 'stale', candidateKind: 'digest' });
+    expect(checked?.reason).toContain('which higher tags there are is not known');
+  });
+
+  test('that a label names the image of follows the digest only', async () => {
+    const original = 'com.centurylinklabs.zodiac.original-image';
+    const labels = { ...minor, [original]: `${repository}:1.0` };
+    const { check } = await setScene({ tags: { '1.0': version('1.0'), '1.1': version('1.1') }, labels });
+    const checked = await check();
+    expect(checked).toMatchObject({ status: 'fresh', reason: expect.stringContaining('a label names its image') });
+  });
+
+  test('is moved to a tag that is old enough while a higher one is too young', async () => {
+    const dayMs = 86_400_000;
+    const old = { createdAtMs: Date.UTC(2020, 0, 1) };
+    const { check, update, clock, store, image } = await setScene({
+      tags: { '1.0': version('1.0', old), '1.1': version('1.1', old) },
+      labels: minor,
+    });
+    store.publish(`${repository}:1.2`, version('1.2', { createdAtMs: clock.nowMs() }));
+    const settings = { cooldownMs: 3 * dayMs };
+    expect(await check(settings)).toMatchObject({ candidate: `${repository}:1.2` });
+    expect(await update(settings)).toMatchObject({ outcome: 'updated' });
+    expect(image()).toBe(`${repository}:1.1`);
+    expect(await update(settings)).toMatchObject({ outcome: 'deferred', reason: expect.stringContaining('too young') });
+  });
+
+  test('that is of Compose is updated with a word about the file', async () => {
+    const compose = { 'com.docker.compose.project': 'shop', 'com.docker.compose.service': 'app' };
+    const tags = { '1.0': version('1.0'), '1.1': version('1.1') };
+    const { update } = await setScene({ tags, labels: { ...minor, ...compose } });
+    const said = `the compose file may still name "${repository}:1.0": write "${repository}:1.1" there`;
+    expect(await update()).toMatchObject({ outcome: 'updated', reason: expect.stringContaining(said) });
+  });
+
+  test('leaves no old image behind with --cleanup, though that has its tag', async () => {
+    const tags = { '1.0': version('1.0'), '1.1': version('1.1') };
+    const { update, localTags, sandbox } = await setScene({ tags, labels: minor });
+    sandbox.control.runContainer('other', { Image: `${repository}:1.0`, Labels: { 'upkeep.enable': 'false' } });
+    await update({ cleanup: true });
+    expect(localTags()).toEqual(['1.0', '1.1']);
+    sandbox.control.removeContainer('other');
+    await update({ cleanup: true });
+    expect(localTags()).toEqual(['1.1']);
+  });
+});
+
+describe('a higher tag that fails', () => {
+  const scene = () =>
+    setScene({
+      tags: { '1.0': version('1.0'), '1.1': version('1.1', { behaviour: behaviours['crashesAtStart'] }) },
+      labels: minor,
+    });
+
+  test('leaves the old reference, is not tried again, and gives way to a higher one', async () => {
+    const { update, check, image, store, localTags } = await scene();
+    const tagChange = { from: `${repository}:1.0`, to: `${repository}:1.1` };
+    expect(await update()).toMatchObject({ outcome: 'rolled_back', image: `${repository}:1.0`, tagChange });
+    expect(image()).toBe(`${repository}:1.0`);
+    expect(localTags()).toEqual(['1.0', '1.1']);
+    expect(await update()).toMatchObject({ outcome: 'skipped' });
+    const held = { status: 'held', hold: 'failed', candidate: `${repository}:1.1`, candidateKind: 'minor' };
+    expect(await check()).toMatchObject(held);
+    store.publish(`${repository}:1.2`, version('1.2'));
+    expect(await update()).toMatchObject({ outcome: 'updated' });
+    expect(image()).toBe(`${repository}:1.2`);
+  });
+
+  test('is remembered while the own tag moves on', async () => {
+    const { update, check, image, store } = await scene();
+    await update();
+    store.publish(`${repository}:1.0`, version('1.0.1'));
+    expect(await update()).toMatchObject({ outcome: 'updated', to: '1.0.1', image: `${repository}:1.0` });
+    expect(await check()).toMatchObject({ status: 'held', hold: 'failed', candidate: `${repository}:1.1` });
+    expect(await update()).toMatchObject({ outcome: 'skipped' });
+    expect(image()).toBe(`${repository}:1.0`);
+  });
+
+  test('never gets its local tag on the old image', async () => {
+    const { update, sandbox } = await scene();
+    await update();
+    const [old, higher] = await Promise.all(
+      ['1.0', '1.1'].map((tag) => sandbox.engine.inspectImage(`${repository}:${tag}`)),
+    );
+    expect(old?.id).not.toBe(higher?.id);
+    expect(higher?.config.Labels?.['org.opencontainers.image.version']).toBe('1.1');
+  });
+});
+
+describe('upkeep rollback after an update to another tag', () => {
+  test.each([0, 3_600_000])(
+    'returns to the old reference, where the old container was kept for %d ms',
+    async (keepOldMs) => {
+      const tags = { '1.0': version('1.0'), '1.1': version('1.1') };
+      const { update, rollBack, check, image } = await setScene({ tags, labels: minor });
+      await update({ keepOldMs });
+      expect(image()).toBe(`${repository}:1.1`);
+      const { containers } = await rollBack();
+      expect(containers).toMatchObject([{ outcome: 'updated', image: `${repository}:1.0` }]);
+      expect(image()).toBe(`${repository}:1.0`);
+      expect(await check()).toMatchObject({ status: 'held', hold: 'failed', candidate: `${repository}:1.1` });
+      expect(await update()).toMatchObject({ outcome: 'skipped' });
+      await update({}, true);
+      expect(image()).toBe(`${repository}:1.1`);
+    },
+  );
+});
+
+describe('an image that must be signed', () => {
+  async function signedScene(labels: Readonly<Record<string, string>> = minor) {
+    const key = makeCosignKey('team');
+    const other = makeCosignKey('ops');
+    const tags = Object.fromEntries(['1.0', '1.1', '1.2'].map((tag) => [tag, version(tag)]));
+    const scene = await setScene({ tags, labels, keys: [key.file, other.file] });
+    const sign = async (tag: string, by = key, name = repository) => {
+      const { digest } = await scene.store.fetch(parseImageReference(`${repository}:${tag}`));
+      scene.store.sign(`${repository}@${digest}`, by.signImage(digest, name));
+    };
+    return { ...scene, sign, key, other };
+  }
+
+  test('is held without a signature, and the next lower signed one is taken', async () => {
+    const { check, update, sign, image } = await signedScene();
+    const held = await check();
+    expect(held).toMatchObject({ status: 'held', hold: 'unsigned', candidate: `${repository}:1.2` });
+    expect(held?.reason).toContain('not signed by "team" or "ops": it has no signature');
+    expect(await update()).toMatchObject({ outcome: 'skipped' });
+    await sign('1.1');
+    expect(await update()).toMatchObject({ outcome: 'updated' });
+    expect(image()).toBe(`${repository}:1.1`);
+    expect(await update()).toMatchObject({ outcome: 'skipped' });
+    await sign('1.2');
+    expect(await update()).toMatchObject({ outcome: 'updated' });
+    expect(await update()).toMatchObject({ outcome: 'fresh' });
+  });
+
+  test.each([
+    ['of another key', { 'upkeep.verify': 'ops' }, repository, 'none of its signatures is of that key'],
+    ['of another repository', { 'upkeep.verify': 'team' }, 'registry.test/team/other', 'is of another repository'],
+    ['of a key that is not given', { 'upkeep.verify': 'boss' }, repository, 'no key of that name is given'],
+  ])('is held with a signature %s', async (_, labels, name, why) => {
+    const { check, sign, key } = await signedScene({ ...minor, ...labels });
+    await sign('1.2', key, name);
+    const held = await check();
+    expect(held).toMatchObject({ status: 'held', hold: 'unsigned' });
+    expect(held?.reason).toContain(why);
+  });
+
+  test('is held with a signature of another digest', async () => {
+    const { check, store, key } = await signedScene();
+    const [one, two] = await Promise.all(
+      ['1.1', '1.2'].map((tag) => store.fetch(parseImageReference(`${repository}:${tag}`))),
+    );
+    store.sign(`${repository}@${two?.digest}`, key.signImage(one?.digest ?? '', repository));
+    expect((await check())?.reason).toContain('its signature is of another digest');
+  });
+
+  test('needs none where its label says off, and one for its own tag too', async () => {
+    const { check, store } = await signedScene({ 'upkeep.verify': 'off' });
+    store.publish(`${repository}:1.0`, version('1.0.1'));
+    expect(await check()).toMatchObject({ status: 'stale' });
+    const strict = await signedScene({});
+    strict.store.publish(`${repository}:1.0`, version('1.0.1'));
+    expect(await strict.check()).toMatchObject({ status: 'held', hold: 'unsigned', candidateKind: 'digest' });
+    await strict.sign('1.0');
+    expect(await strict.check()).toMatchObject({ status: 'stale', candidateKind: 'digest' });
+  });
+
+  test('is not believed with no-pull, and is unknown where the registry does not answer', async () => {
+    const { check, sandbox, store, clock } = await signedScene({});
+    store.publish(`${repository}:1.0`, version('1.0.1'));
+    await clock.run(() => sandbox.engine.pullImage({ reference: `${repository}:1.0` }));
+    const held = await check({ noPull: true });
+    expect(held).toMatchObject({ status: 'held', hold: 'unsigned' });
+    expect(held?.reason).toContain('because no-pull is on');
+  });
+});

@@ -1,0 +1,77 @@
+import { type Signers, signers } from '../values/signers.ts';
+import {
+  type PolicySetting,
+  tagPattern,
+  tagPatternOfLabel,
+  type TagPatternSetting,
+  tagPolicy,
+  tagPolicyOfLabel,
+} from '../values/tag-rules.ts';
+import type { Rules } from './rule.ts';
+
+const ownTagOnly: PolicySetting = { kind: 'digest' };
+
+const noPattern: TagPatternSetting = { kind: 'none' };
+
+const anyKey: Signers = { kind: 'any' };
+
+/** Which other tags a container may move to, and whose signature a new image needs. */
+export const tagRules = {
+  tagPolicy: {
+    group: 'update',
+    kind: 'parsed',
+    flag: 'policy',
+    env: ['POLICY'],
+    placeholder: 'POLICY',
+    default: ownTagOnly,
+    defaultMeaning: 'digest',
+    value: tagPolicy,
+    meaning: 'Other tags that a container may move to: patch, minor, major, or regex:PATTERN',
+    example: 'minor',
+    label: { name: 'policy', value: tagPolicyOfLabel, fromImage: 'ignored', effect: 'overrides' },
+    usedBy: 'selection',
+  },
+  tagInclude: {
+    group: 'update',
+    kind: 'parsed',
+    flag: 'tag-include',
+    env: ['TAG_INCLUDE'],
+    placeholder: 'PATTERN',
+    default: noPattern,
+    defaultMeaning: 'none',
+    value: tagPattern,
+    meaning: 'Only tags in which this pattern (RE2) is found are higher versions',
+    example: '^\\d+\\.\\d+\\.\\d+$',
+    label: { name: 'tag-include', value: tagPatternOfLabel, fromImage: 'ignored', effect: 'overrides' },
+    usedBy: 'selection',
+  },
+  tagExclude: {
+    group: 'update',
+    kind: 'parsed',
+    flag: 'tag-exclude',
+    env: ['TAG_EXCLUDE'],
+    placeholder: 'PATTERN',
+    default: noPattern,
+    defaultMeaning: 'none',
+    value: tagPattern,
+    meaning: 'Tags in which this pattern (RE2) is found are no higher versions',
+    example: '-(?:rc|beta)',
+    label: { name: 'tag-exclude', value: tagPatternOfLabel, fromImage: 'ignored', effect: 'overrides' },
+    usedBy: 'selection',
+  },
+  verifyWith: {
+    group: 'update',
+    kind: 'parsed',
+    flag: 'verify-with',
+    env: ['VERIFY_WITH'],
+    placeholder: 'KEY,…',
+    default: anyKey,
+    defaultMeaning: 'any',
+    value: signers,
+    meaning:
+      'Keys of --verify-key, by name, of which one must have signed a new image; any for one of all, off for none',
+    example: 'team',
+    label: { name: 'verify', value: signers, fromImage: 'ignored', effect: 'overrides' },
+    usedBy: 'selection',
+  },
+} as const satisfies Rules;

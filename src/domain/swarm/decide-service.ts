@@ -1,0 +1,146 @@
+import { formatDuration } from '../text/duration.ts';
+import { type Fault, type ServiceFacts, type ServiceStep, updateIdLabel } from './service-update.ts';
+import { countTasks, wordsOf } from './service-tasks.ts';
+import type { SwarmService } from './swarm-service.ts';
+import { isRollback, type ServiceWatch } from './watch-service.ts';
+
+/** Milliseconds. */
+export type ServiceLimits = {
+  /** How long the new tasks must run: the longer of the swarm's monitor and the health window. */
+  readonly windowMs: number;
+  /** How long they have for that once the swarm's updater has ended. */
+  readonly proofMs: number;
+  /** Nothing has moved for so long: no node fits, or an image does not come. */
+  readonly stallMs: number;
+};
+
+/**
+ * The next step of a service's update, the same whether this process began it or finds it. The swarm's updater does the
+ * work; its own word is never enough:
+ * 1. The spec without our mark and with the image of before: update, or tell of a way back that has ended.
+ * 2. With our mark: wait for the swarm's updater, and then for the proof; go back without it.
+ * 3. Anything else is somebody else's, and stands.
+ */
+export function decideService(facts: ServiceFacts, watch: ServiceWatch, limits: ServiceLimits): ServiceStep {
+  const { service, update } = facts;
+  if (service === undefined) return left('The service was removed in the meantime');
+  if (service.image === update.to && service.labels[updateIdLabel] === update.id) {
+    return decideForward(facts, service, watch, limits);
+  }
+  if (service.image === update.from && isTakenBack(service, update.id, watch)) {
+    return decideBack(facts, service, watch);
+  }
+  if (!watch.isBegun && service.image === update.from) return { kind: 'update' };
+  return left('Somebody else changed the service in the meantime, and that stands');
+}
+
+/** The swarm's own way back begins where this one ends: https://github.com/moby/swarmkit/blob/master/manager/orchestrator/update/updater.go */
+export const lostNodeMs = 30_000;
+
+/** A task that never ran keeps the swarm waiting for a minute; then the old version has to be pulled and started. */
+export const backMs = 300_000;
+
+/** The spec that the swarm puts back has the labels of before, so that the mark is gone. */
+function isTakenBack({ update, previous }: SwarmService, id: string, watch: ServiceWatch): boolean {
+  if (update === undefined || !isRollback(update.state)) return false;
+  return watch.isBegun || previous?.labels[updateIdLabel] === id || update.startedAtMs !== watch.beforeStartedAtMs;
+}
+
+function decideForward(
+  facts: ServiceFacts,
+  service: SwarmService,
+  watch: ServiceWatch,
+  limits: ServiceLimits,
+): ServiceStep {
+  const { nowMs, update, tasks, nodes } = facts;
+  const { wanted, running } = countTasks(service, update.to, tasks, nodes);
+  const progress = { running: running.length, wanted };
+  const wait = { kind: 'wait', phase: 'starting', progress } as const;
+  if (service.mode === 'replicated' && wanted === 0) return { kind: 'end', outcome: 'updated', reason: '' };
+  const message = service.update?.message ?? '';
+  if (service.update?.state === 'paused') {
+    return back(facts, service, faultOf(watch, `The swarm has paused its update: ${message}`));
+  }
+  if (service.update?.state === 'updating') {
+    const lostMs = watch.lostSinceMs === undefined ? 0 : nowMs - watch.lostSinceMs;
+    if (lostMs >= lostNodeMs) {
+      const reason = `A new task is on ${lostNodes(facts)}, which is down, and the swarm would wait for it without end`;
+      return back(facts, service, { reason, isImagesOwn: false });
+    }
+    if (nowMs - watch.movedAtMs < limits.stallMs) return wait;
+    return back(facts, service, stalled(facts, watch, limits.stallMs));
+  }
+  if (watch.provenSince !== undefined && nowMs - watch.provenSince.atMs >= limits.windowMs) {
+    return { kind: 'end', outcome: 'updated', reason: '' };
+  }
+  if (hasFailedAgain(watch)) {
+    return back(
+      facts,
+      service,
+      faultOf(watch, 'The swarm calls the update completed, but its tasks fail again and again'),
+    );
+  }
+  if (nowMs - (watch.settledAtMs ?? nowMs) < limits.proofMs) return wait;
+  const short = `The swarm calls the update completed, but ${running.length} of ${wanted} tasks run`;
+  return back(facts, service, faultOf(watch, short));
+}
+
+/** Once is a mishap that the swarm repairs; twice at one place is a loop. */
+function hasFailedAgain({ failures }: ServiceWatch): boolean {
+  const places = [...failures.values()].map(({ place }) => place);
+  return new Set(places).size < places.length;
+}
+
+function decideBack(facts: ServiceFacts, service: SwarmService, watch: ServiceWatch): ServiceStep {
+  const { update, tasks, nodes, nowMs } = facts;
+  const { wanted, running } = countTasks(service, update.from, tasks, nodes);
+  const progress = { running: running.length, wanted };
+  const message = service.update?.message ?? '';
+  const fault = faultOf(watch, message === '' ? 'The swarm has taken the update back' : `The swarm says: ${message}`);
+  if (service.update?.state === 'rollback_paused') {
+    const reason = `${fault.reason}; the way back failed too, and the swarm has paused it`;
+    return { kind: 'end', outcome: 'failed', reason, fault };
+  }
+  if (service.update?.state === 'rollback_completed' && running.length >= wanted) {
+    return { kind: 'end', outcome: 'rolled_back', reason: fault.reason, fault };
+  }
+  if (nowMs - (watch.backSinceMs ?? nowMs) < backMs) return { kind: 'wait', phase: 'rolling back', progress };
+  const reason = `${fault.reason}; after ${formatDuration(backMs)} ${running.length} of ${wanted} tasks run the version before`;
+  return { kind: 'end', outcome: 'failed', reason, fault };
+}
+
+/** Only what this update replaced is gone back to: after another change `PreviousSpec` is something else. */
+function back({ update }: ServiceFacts, service: SwarmService, fault: Fault): ServiceStep {
+  if (service.previous?.image === update.from) return { kind: 'go back', ...fault };
+  const reason = `${fault.reason}; there is no way back, because the service has been changed since`;
+  return { kind: 'end', outcome: 'failed', reason, fault };
+}
+
+/** Failures that nobody saw, because the swarm keeps no history, are taken for the image's own. */
+function faultOf({ failures, lostSinceMs }: ServiceWatch, reason: string): Fault {
+  const seen = [...failures.values()];
+  const own = seen.findLast(({ isImagesOwn }) => isImagesOwn);
+  const last = own ?? seen.at(-1);
+  const isImagesOwn = own !== undefined || (seen.length === 0 && lostSinceMs === undefined);
+  return { reason: last === undefined ? reason : `${reason}; a task says: ${last.words}`, isImagesOwn };
+}
+
+function stalled({ update, tasks, nodes }: ServiceFacts, watch: ServiceWatch, stallMs: number): Fault {
+  const waiting = tasks.findLast(({ image, state, desired }) => {
+    return image === update.to && desired === 'running' && state !== 'running';
+  });
+  const words = waiting === undefined ? '' : `; a task says: ${wordsOf(waiting, nodes)}`;
+  const isImagesOwn = [...watch.failures.values()].some((failure) => failure.isImagesOwn);
+  return { reason: `No task has moved for ${formatDuration(stallMs)}${words}`, isImagesOwn };
+}
+
+function lostNodes({ update, tasks, nodes }: ServiceFacts): string {
+  const lost = nodes.filter(
+    ({ id, state }) => state === 'down' && tasks.some(({ image, nodeId }) => image === update.to && nodeId === id),
+  );
+  return lost.map(({ hostname }) => hostname).join(', ') || 'a node';
+}
+
+function left(reason: string): ServiceStep {
+  return { kind: 'end', outcome: 'deferred', reason };
+}

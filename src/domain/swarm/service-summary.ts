@@ -1,0 +1,71 @@
+import type { ContainerSummary } from '../container/container.ts';
+import { familyPrefix, journalPrefix, type Labels, ownPrefix } from '../container/label-names.ts';
+import { quoted } from '../text/printable.ts';
+import { readServiceImage } from './service-image.ts';
+import type { SwarmService } from './swarm-service.ts';
+
+/**
+ * A service as the rules of selection see it: an entry among containers, without an image of this engine. Its own
+ * labels win over those of its containers; labels that can have no effect on it are left out.
+ */
+export function summaryOfService(service: SwarmService): ContainerSummary {
+  const { id, name, image, count, replicas, createdAtMs } = service;
+  const hasTasks = count === undefined ? replicas !== 0 : count.running > 0;
+  return {
+    id,
+    name,
+    image: readServiceImage(image, service.labels).text,
+    imageId: '',
+    status: hasTasks || replicas === 0 ? 'running' : 'restarting',
+    health: 'none',
+    labels: Object.fromEntries(Object.entries(labelsOfService(service)).filter(([label]) => isHeard(label))),
+    // Docker's lists tell whole seconds.
+    createdAtMs: Math.floor(createdAtMs / 1000) * 1000,
+    networkMode: '',
+  };
+}
+
+/** Warnings about its labels that have no effect on a service, each with the reason; safe to print. */
+export function labelsWithoutEffect(service: SwarmService): readonly string[] {
+  return Object.keys(labelsOfService(service))
+    .filter((label) => !isHeard(label) && !label.startsWith(journalPrefix))
+    .slice(0, mostWarnings)
+    .map((label) => `The label ${quoted(label)} has no effect on a service: ${whyNot(label)}`);
+}
+
+const mostWarnings = 20;
+
+function labelsOfService({ labels, containerLabels }: SwarmService): Labels {
+  return { ...containerLabels, ...labels };
+}
+
+function isHeard(label: string): boolean {
+  const name = nameOf(label);
+  return name === undefined || heardNames.includes(name);
+}
+
+/** Without its prefix; undefined for a label that is none of ours. */
+function nameOf(label: string): string | undefined {
+  if (label.startsWith(ownPrefix)) return label.slice(ownPrefix.length);
+  return label.startsWith(familyPrefix) ? label.slice(label.lastIndexOf('.') + 1) : undefined;
+}
+
+const heardNames: readonly string[] = [
+  'enable',
+  'monitor-only',
+  'scope',
+  'cooldown-delay',
+  'depends-on',
+  'health-window',
+  'health-timeout',
+  'notify',
+];
+
+function whyNot(label: string): string {
+  if (/lifecycle|pre-|post-|health-probe/.test(label))
+    return 'it needs a shell, or an address, on the node of each task';
+  if (/start-first|stop-|keep-old|no-restart|auto-remove/.test(label))
+    return "the swarm replaces its tasks, by the service's own update_config";
+  if (label.endsWith('no-pull')) return 'the nodes pull its image themselves';
+  return 'only enable, monitor-only, scope, cooldown-delay, depends-on, health-window, health-timeout and notify have';
+}

@@ -1,0 +1,125 @@
+import type { ServiceFacts } from './service-update.ts';
+import { countTasks, distanceOf, hasFailed, isImagesOwnFault, placeOf, wordsOf } from './service-tasks.ts';
+import type { SwarmService, SwarmTask, UpdateWord } from './swarm-service.ts';
+
+/** What looks at an update have shown together; times are monotonic milliseconds. */
+export type ServiceWatch = {
+  /** Tasks that had failed before; they say nothing about this update. */
+  readonly before: ReadonlySet<string>;
+  /** The swarm's update of before ours. */
+  readonly beforeStartedAtMs: number | undefined;
+  /** The spec has been seen with our mark, or the swarm has said that it took it. */
+  readonly isBegun: boolean;
+  /** Since when all wanted tasks have been running the new image, always the same ones. */
+  readonly provenSince: { readonly atMs: number; readonly tasks: string } | undefined;
+  /** The farthest that a task came, by its place. */
+  readonly distances: ReadonlyMap<string, number>;
+  readonly state: UpdateWord | undefined;
+  /** When a task, or the swarm's own word, last moved. */
+  readonly movedAtMs: number;
+  /** When the swarm's updater had ended, well or not. */
+  readonly settledAtMs: number | undefined;
+  /** Since when a task of the new image has been on a node that is down. */
+  readonly lostSinceMs: number | undefined;
+  /** Failures of tasks of the new image, the oldest first. */
+  readonly failures: ReadonlyMap<string, TaskFailure>;
+  /** The swarm's way back has been seen since. */
+  readonly backSinceMs: number | undefined;
+};
+
+export type TaskFailure = { readonly place: string; readonly words: string; readonly isImagesOwn: boolean };
+
+/** Before the first look at an update; `tasks` are those of before it. */
+export function beginWatch(
+  service: Pick<SwarmService, 'update'>,
+  tasks: readonly SwarmTask[],
+  nowMs: number,
+): ServiceWatch {
+  return {
+    before: new Set(tasks.filter(hasFailed).map(({ id }) => id)),
+    beforeStartedAtMs: service.update?.startedAtMs,
+    isBegun: false,
+    provenSince: undefined,
+    distances: new Map(),
+    state: undefined,
+    movedAtMs: nowMs,
+    settledAtMs: undefined,
+    lostSinceMs: undefined,
+    failures: new Map(),
+    backSinceMs: undefined,
+  };
+}
+
+/** The watch after one more look. */
+export function watchService(watch: ServiceWatch, facts: ServiceFacts): ServiceWatch {
+  const { service, update, tasks, nodes, nowMs } = facts;
+  if (service === undefined) return watch;
+  const state = service.update?.state;
+  const ofNew = tasks.filter(({ image }) => image === update.to);
+  const distances = farthest(watch.distances, ofNew);
+  const hasMoved =
+    state !== watch.state || distances.size !== watch.distances.size || isFarther(distances, watch.distances);
+  const down = new Set(nodes.filter((node) => node.state === 'down').map(({ id }) => id));
+  const isLost = ofNew.some(({ desired, nodeId }) => desired === 'running' && down.has(nodeId));
+  const isBack = service.image === update.from && isRollback(state);
+  return {
+    ...watch,
+    isBegun: watch.isBegun || service.image === update.to,
+    provenSince: provenSince(watch, facts, service),
+    distances,
+    state,
+    movedAtMs: hasMoved ? nowMs : watch.movedAtMs,
+    settledAtMs: state === 'updating' || state === 'rollback_started' ? undefined : (watch.settledAtMs ?? nowMs),
+    lostSinceMs: isLost ? (watch.lostSinceMs ?? nowMs) : undefined,
+    failures: failuresOf(watch, facts, ofNew),
+    backSinceMs: isBack ? (watch.backSinceMs ?? nowMs) : undefined,
+  };
+}
+
+export function isRollback(state: UpdateWord | undefined): boolean {
+  return state === 'rollback_started' || state === 'rollback_paused' || state === 'rollback_completed';
+}
+
+function provenSince(
+  watch: ServiceWatch,
+  { update, tasks, nodes, nowMs }: ServiceFacts,
+  service: SwarmService,
+): ServiceWatch['provenSince'] {
+  const { wanted, running } = countTasks(service, update.to, tasks, nodes);
+  if (service.image !== update.to || wanted === 0 || running.length < wanted) return undefined;
+  const ids = running
+    .map(({ id }) => id)
+    .toSorted()
+    .join(' ');
+  return watch.provenSince?.tasks === ids ? watch.provenSince : { atMs: nowMs, tasks: ids };
+}
+
+function farthest(known: ServiceWatch['distances'], tasks: readonly SwarmTask[]): ServiceWatch['distances'] {
+  const distances = new Map(known);
+  for (const task of tasks) {
+    const place = placeOf(task);
+    distances.set(place, Math.max(distances.get(place) ?? 0, distanceOf(task)));
+  }
+  return distances;
+}
+
+function isFarther(now: ServiceWatch['distances'], before: ServiceWatch['distances']): boolean {
+  return [...now].some(([place, distance]) => distance > (before.get(place) ?? 0));
+}
+
+function failuresOf(
+  watch: ServiceWatch,
+  { nodes }: ServiceFacts,
+  ofNew: readonly SwarmTask[],
+): ServiceWatch['failures'] {
+  const news = ofNew.filter((task) => hasFailed(task) && !watch.before.has(task.id) && !watch.failures.has(task.id));
+  if (news.length === 0 || watch.failures.size >= mostFailures) return watch.failures;
+  const told = news.map((task): [string, TaskFailure] => [
+    task.id,
+    { place: placeOf(task), words: wordsOf(task, nodes), isImagesOwn: isImagesOwnFault(task) },
+  ]);
+  return new Map([...watch.failures, ...told]);
+}
+
+/** More tell nothing new. */
+const mostFailures = 1000;

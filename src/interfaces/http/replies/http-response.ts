@@ -1,0 +1,21 @@
+import { type IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { securityHeaders } from './security-headers.ts';
+
+type Given = OutgoingHttpHeaders | OutgoingHttpHeader[];
+
+/**
+ * A reply that carries the security headers and those of the front besides its route's own. Node checks
+ * a header when it is set and once more when the head is written; these wait for the head.
+ */
+export class HttpResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+  /** Names and values in turn. */
+  readonly commonHeaders: string[] = [];
+
+  override writeHead(status: number, reason?: string | Given, given?: Given): this {
+    const own = (typeof reason === 'string' ? given : reason) ?? {};
+    if (Array.isArray(own)) return super.writeHead(status, [...securityHeaders({}), ...this.commonHeaders, ...own]);
+    const head = [...securityHeaders(own), ...this.commonHeaders];
+    for (const name in own) head.push(name, String(own[name]));
+    return super.writeHead(status, head);
+  }
+}

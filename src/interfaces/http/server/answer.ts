@@ -1,0 +1,59 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock, Log } from '../../../domain/outside/outside.ts';
+import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
+import { type Authenticate, createAuthentication } from '../guards/auth.ts';
+import { HttpError, internalError, problemOf } from '../replies/errors.ts';
+import { RouteReply } from '../replies/route-reply.ts';
+import { writeProblem } from '../replies/write-problem.ts';
+import { parseQuery } from '../requests/query.ts';
+import type { Route } from '../service/route.ts';
+import type { Found } from './route-table.ts';
+
+export type AnswerParts = { readonly settings: HttpSettings; readonly clock: Clock; readonly log: Log };
+
+/** Answers a request by its route: token, query, the route's own answer, and the reply for what it throws. */
+export type Answer = (request: IncomingMessage, response: ServerResponse, found: Found) => Promise<void>;
+
+export function createAnswer({ settings, clock, log }: AnswerParts): Answer {
+  const authenticate = createAuthenticators(settings, log);
+
+  return async (raw, response, { route, rest }) => {
+    try {
+      const query = parseQuery(raw.url ?? '');
+      authenticate[route.access](raw, query);
+      const reply = new RouteReply(response, route.path);
+      const result = await route.answer({ raw, query, rest }, reply);
+      if (!(result instanceof RouteReply)) reply.send(result);
+    } catch (error) {
+      fail(error, response);
+    }
+  };
+
+  function fail(error: unknown, response: ServerResponse): void {
+    const problem = problemOf(error);
+    if (problem === undefined) log.error('A request failed for a reason of our own', { error, stack: stackOf(error) });
+    // A reply that has begun can only be broken off.
+    if (response.headersSent) response.destroy();
+    else writeProblem(response, problem ?? internalError, clock.nowMs());
+  }
+}
+
+/** A group that needs a token is not switched on without one. */
+function createAuthenticators(
+  { token, eventsToken }: HttpSettings,
+  log: Log,
+): Readonly<Record<Route['access'], Authenticate>> {
+  const refuse: Authenticate = () => {
+    throw new HttpError(401, 'no token is configured', { 'WWW-Authenticate': 'Bearer' });
+  };
+  return {
+    'api token': token === undefined ? refuse : createAuthentication({ source: token, inQuery: false, log }),
+    'events token':
+      eventsToken === undefined ? refuse : createAuthentication({ source: eventsToken, inQuery: true, log }),
+    open: () => undefined,
+  };
+}
+
+function stackOf(error: unknown): string | undefined {
+  return error instanceof Error ? error.stack : undefined;
+}

@@ -1,0 +1,105 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock, Log } from '../../../domain/outside/outside.ts';
+import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
+import type { AccessLog } from '../guards/access-log.ts';
+import { passBody } from '../guards/body-limit.ts';
+import { createCallerReader } from '../guards/client-address.ts';
+import type { Cors } from '../guards/cors.ts';
+import { createRateLimiter, type RateVerdict } from '../guards/rate-limit.ts';
+import type { Problem } from '../replies/errors.ts';
+import type { HttpResponse } from '../replies/http-response.ts';
+import { writeProblem } from '../replies/write-problem.ts';
+import { keepBody } from '../requests/kept-body.ts';
+import { requestIdOf } from '../requests/request-id.ts';
+import { createAnswer } from './answer.ts';
+import type { Connections } from './connections.ts';
+import type { Found, Refused, RouteTable } from './route-table.ts';
+
+export type DoorParts = {
+  readonly settings: HttpSettings;
+  readonly routes: RouteTable;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly accessLog: AccessLog;
+  readonly cors: Cors;
+  /** There once the server is. */
+  readonly connections: () => Connections;
+};
+
+/** The listener of every request of a server. */
+export type Door = (request: IncomingMessage, response: HttpResponse) => void;
+
+/**
+ * The one way of every request, malformed ones included, in the order of docs/http-api.md: CORS, request id and
+ * access log, preflight, rate limit, host, body, path and method, then token, query and the route's answer.
+ */
+export function createDoor(parts: DoorParts): Door {
+  const { settings, routes, clock, accessLog, cors, connections } = parts;
+  const readCaller = createCallerReader(settings);
+  const limiter = createRateLimiter({ limit: settings.rateLimit, windowMs: 60_000, monotonicMs: clock.monotonicMs });
+  const answer = createAnswer(parts);
+
+  return (request, response) => {
+    // Ignores further requests on a connection that is about to be closed.
+    if (connections().isRefused(request.socket)) return;
+    const isPreflight = cors.apply(request, response) === 'preflight';
+    const { address } = readCaller(request);
+    register(request, response, address);
+    if (isPreflight) return end(response, 204);
+    if (!isWithinRate(response, address)) return;
+    if (isWithoutHost(request)) return writeProblem(response, noHost, clock.nowMs());
+    const found = routes.find(request.method ?? '', request.url ?? '');
+    if (found.kind === 'route' && found.route.body !== undefined) keepBody(request);
+    passBody(request, response, { nowMs: clock.nowMs, next: () => answerFound(request, response, found) });
+  };
+
+  /** Names the request, and sees to it that its end is logged. */
+  function register(request: IncomingMessage, response: HttpResponse, address: string): void {
+    const requestId = requestIdOf(request.headers['x-request-id']);
+    response.commonHeaders.push('X-Request-Id', requestId);
+    const { method = '', url: target = '' } = request;
+    const access = { response, requestId, address, method, target, beganMs: clock.monotonicMs() };
+    connections().begin(response);
+    response.on('close', () => {
+      connections().end(response);
+      accessLog.add(access);
+    });
+  }
+
+  /** Answers a request that is one too many with 429, and closes its connection: each further attempt costs a new one. */
+  function isWithinRate(response: HttpResponse, address: string): boolean {
+    const verdict = limiter.take(address);
+    addRateHeaders(response.commonHeaders, settings.rateLimit, verdict);
+    if (verdict.allowed) return true;
+    connections().refuse(response);
+    response.setHeader('Retry-After', Math.max(1, Math.ceil(verdict.resetMs / 1000)));
+    response.setHeader('Connection', 'close');
+    end(response, 429);
+    return false;
+  }
+
+  function answerFound(request: IncomingMessage, response: HttpResponse, found: Found | Refused): void {
+    connections().work(response);
+    if (found.kind === 'problem') return writeProblem(response, found.problem, clock.nowMs());
+    void answer(request, response, found);
+  }
+}
+
+/** https://www.rfc-editor.org/rfc/rfc9112#section-3.2: Node would answer by itself, without a body. */
+function isWithoutHost({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.host === undefined && httpVersion === '1.1';
+}
+
+const noHost: Problem = { status: 400, message: 'the request names no host' };
+
+function addRateHeaders(headers: string[], limit: number, { remaining, resetMs }: RateVerdict): void {
+  headers.push('X-RateLimit-Limit', String(limit));
+  headers.push('X-RateLimit-Remaining', String(remaining));
+  headers.push('X-RateLimit-Reset', String(Math.ceil(resetMs / 1000)));
+}
+
+function end(response: ServerResponse, status: number): void {
+  response.statusCode = status;
+  if (status !== 204) response.setHeader('Content-Length', 0);
+  response.end();
+}

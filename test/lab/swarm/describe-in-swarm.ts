@@ -1,0 +1,26 @@
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { describeInLab } from '../describe-in-lab.ts';
+import { isPodman } from '../podman.ts';
+import { startSwarm } from './swarm.ts';
+import type { LabSwarm, SwarmOptions } from './swarm.ts';
+
+/**
+ * `describe()` for tests that need a swarm of three nodes. It comes up before the first of them, is whole and empty
+ * again after each, and is gone after the last. On Podman, which has none, there are no such tests.
+ */
+export function describeInSwarm(name: string, options: SwarmOptions, suite: (swarm: () => LabSwarm) => void): void {
+  if (isPodman) return;
+  describeInLab(name, (lab) => {
+    let swarm: LabSwarm | undefined;
+    const here = (): LabSwarm => {
+      expect(swarm, 'the swarm').toBeDefined();
+      return swarm as LabSwarm;
+    };
+    beforeAll(async () => {
+      swarm = await startSwarm(lab, options);
+    }, 120_000);
+    afterEach(() => swarm?.reset(), 120_000);
+    afterAll(() => swarm?.remove(), 60_000);
+    suite(here);
+  });
+}

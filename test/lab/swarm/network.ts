@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process';
+
+/** The network of a swarm: a bridge, and a namespace for each node with a cable to it. */
+export type SwarmNetwork = {
+  /** Of this process and of registries, as the nodes see it. */
+  readonly address: string;
+  readonly addressOf: (node: number) => string;
+  /** The command that runs another one as if on that node, under its own host name. */
+  readonly startedOn: (node: number) => readonly [string, ...string[]];
+  readonly cut: (node: number) => void;
+  readonly mend: (node: number) => void;
+  readonly remove: () => void;
+};
+
+const prefix = '10.88.0';
+const bridge = 'upkswarm';
+
+/** Addresses that the engines of the nodes must take without TLS. */
+export const swarmAddresses = `${prefix}.0/24`;
+
+/** There is one in a lab at a time: its names and addresses are always the same. */
+export function layNetwork(nodes: number): SwarmNetwork {
+  const all = Array.from({ length: nodes }, (_, index) => index + 1);
+  const addressOf = (node: number): string => `${prefix}.${10 + node}`;
+  ip('link', 'add', bridge, 'type', 'bridge');
+  ip('addr', 'add', `${prefix}.1/24`, 'dev', bridge);
+  ip('link', 'set', bridge, 'up');
+  for (const node of all) {
+    ip('netns', 'add', nodeName(node));
+    ip('link', 'add', cable(node), 'type', 'veth', 'peer', 'name', 'eth0', 'netns', nodeName(node));
+    ip('link', 'set', cable(node), 'master', bridge, 'up');
+    ip('-n', nodeName(node), 'link', 'set', 'lo', 'up');
+    ip('-n', nodeName(node), 'addr', 'add', `${addressOf(node)}/24`, 'dev', 'eth0');
+    ip('-n', nodeName(node), 'link', 'set', 'eth0', 'up');
+    ip('-n', nodeName(node), 'route', 'add', 'default', 'via', `${prefix}.1`);
+  }
+  return {
+    address: `${prefix}.1`,
+    addressOf,
+    startedOn: (node) => [
+      'nsenter',
+      ...[`--net=/run/netns/${nodeName(node)}`, '--', 'unshare', '--uts', '--'],
+      ...['sh', '-c', `hostname ${nodeName(node)}; exec "$@"`, 'sh'],
+    ],
+    cut: (node) => ip('link', 'set', cable(node), 'down'),
+    mend: (node) => ip('link', 'set', cable(node), 'up'),
+    remove: () => {
+      for (const node of all) ip('netns', 'del', nodeName(node));
+      ip('link', 'del', bridge);
+    },
+  };
+}
+
+/** `n1`: the host name of the first node. */
+export function nodeName(node: number): string {
+  return `n${node}`;
+}
+
+function cable(node: number): string {
+  return `${bridge}${node}`;
+}
+
+function ip(...args: readonly string[]): void {
+  execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+}

@@ -1,0 +1,12 @@
+/**
+ * `X-Registry-Auth` of a password: base64url, with padding always. Without the padding the engine would lose the last
+ * byte of the object, and with it all of it.
+ */
+export function registryAuth(
+  host: string,
+  credentials: { readonly username: string; readonly password: string } | undefined,
+): string {
+  const text = JSON.stringify({ ...credentials, serveraddress: host });
+  const bytes = Buffer.from(text.length % 3 === 0 ? text.replace('{', '{ ') : text);
+  return bytes.toString('base64').replaceAll('+', '-').replaceAll('/', '_');
+}
