@@ -44,7 +44,8 @@ export function questionsAbout(
     platform,
     settle: (verdict) => {
       verdicts.push(verdict);
-      if (verdicts.length === platforms.length) settle(watched, joinVerdicts(service, image, verdicts, retryFailed));
+      if (verdicts.length === platforms.length)
+        settle(watched, joinVerdicts(service, image, verdicts, { failures: own, retryFailed }));
     },
   }));
 }

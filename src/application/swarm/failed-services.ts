@@ -29,12 +29,15 @@ export async function forgetFailures(
   updated: ReadonlySet<string>,
 ): Promise<void> {
   if (swarm === undefined || failures.length === 0) return;
-  const present = new Set(services.map(({ id }) => id));
+  const present = new Map(services.map((service) => [service.id, service]));
   const verdicts = new Map(checked.map((one) => [one.id, one]));
   for (const failure of failures) {
     const { status = 'unknown', latestDigest } = verdicts.get(failure.serviceId) ?? {};
     const hasMovedOn = status !== 'unknown' && latestDigest !== undefined && latestDigest !== failure.digest;
-    if (present.has(failure.serviceId) && !hasMovedOn && !updated.has(failure.serviceId)) continue;
+    const service = present.get(failure.serviceId);
+    // As long as the swarm says so, only the memory tells which version it took back.
+    const isToldOf = service?.update?.state === 'rollback_completed';
+    if (service !== undefined && (!hasMovedOn || isToldOf) && !updated.has(service.id)) continue;
     const outcome = await swarm.forgetFailure(failure);
     if (outcome.kind === 'refused')
       log.debug('A failed version cannot be forgotten', { service: failure.serviceName, reason: outcome.message });

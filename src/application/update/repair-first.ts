@@ -4,6 +4,7 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { isParkedName } from '../../domain/transaction/transaction-names.ts';
 import { openMarksOf } from '../../domain/transaction/open-mark.ts';
 import { type Listing, listAll } from '../engine/list-all.ts';
+import type { RecoverServices } from '../swarm/recover-services.ts';
 import { recoverTransactions, type RecoveryOrder } from '../recovery/recover.ts';
 
 /** Lists the engine for a run, after the repair of interrupted updates. Throws a `ServiceError`. */
@@ -14,23 +15,31 @@ export type RepairParts = {
   readonly settings: ServiceSettings;
   readonly onRepair?: RecoveryOrder['onRepair'];
   readonly leftAlone: LeftAlone;
+  readonly recoverServices: RecoverServices;
 };
 
 /**
  * Finishes or undoes the interrupted updates in a listing, and then lists again. A process may run for months, so
  * repair must not wait for its next start. The caller must hold the update lock: a repair changes containers.
  */
-export function createListRepaired({ outside, settings, onRepair, leftAlone }: RepairParts): ListRepaired {
-  return async (signal) => {
-    const listing = await listAll(outside, signal);
-    if (!hasRemains(listing) || signal?.aborted) return listing;
-    const { transactions } = await recoverTransactions(outside, settings, signal, { onRepair });
+export function createListRepaired(parts: RepairParts): ListRepaired {
+  const { outside, settings, onRepair, leftAlone, recoverServices } = parts;
+
+  function tell(transactions: readonly RecoveredTransaction[]): void {
     const told = transactions.filter(leftAlone.isNews);
     for (const { containers, result, reason } of told) {
       const level = result === 'failed' ? 'error' : 'info';
       outside.log[level]('What an earlier update left was looked at', { containers, result, reason });
     }
     if (told.length > 0) outside.publish({ kind: 'earlier_updates_settled', transactions: told });
+  }
+
+  return async (signal) => {
+    tell(await recoverServices(signal));
+    const listing = await listAll(outside, signal);
+    if (!hasRemains(listing) || signal?.aborted) return listing;
+    const { transactions } = await recoverTransactions(outside, settings, signal, { onRepair });
+    tell(transactions);
     const isChanged = transactions.some(({ result }) => result === 'finished' || result === 'undone');
     return isChanged ? listAll(outside, signal) : listing;
   };

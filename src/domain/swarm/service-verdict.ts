@@ -44,7 +44,7 @@ export function subjectOfService(
     failedVersions: failures.map(asFailedVersion),
     ...settings,
     // No engine pulls here: whatever is said about this one's images has no effect on those of the nodes.
-    inForce: { ...settings.inForce, noPull: false },
+    inForce: { ...settings.inForce, noPull: false, tagPolicy: { kind: 'digest' } },
   };
 }
 
@@ -53,12 +53,12 @@ export function joinVerdicts(
   service: SwarmService,
   image: TaggedImage,
   verdicts: readonly Verdict[],
-  retryFailed: boolean,
+  { failures, retryFailed }: Known,
 ): Verdict {
   const told = verdicts.filter(({ hold }) => hold !== 'not-found');
   const [first] = told.length > 0 ? told : verdicts;
   if (first === undefined) return undecided('The swarm has no node', noImage);
-  const worst = told.find(({ status }) => status === 'unknown') ?? told.find(({ status }) => status !== 'fresh');
+  const worst = gravest.flatMap((each) => told.find(({ status }) => status === each) ?? [])[0];
   const joined = { ...(worst ?? first), digest: image.digest };
   if (joined.status !== 'stale') return joined;
   if (isJob(service)) {
@@ -69,7 +69,7 @@ export function joinVerdicts(
       reason: `${joined.reason}, but an update would run the job again`,
     };
   }
-  if (!retryFailed && isTakenBack(service, joined)) {
+  if (!retryFailed && !isRemembered(service, failures) && isTakenBack(service, joined)) {
     const reason = `${joined.reason}, but the swarm has taken its last update back: ${service.update?.message}`;
     return { ...joined, status: 'held', hold: 'failed', reason };
   }
@@ -77,6 +77,21 @@ export function joinVerdicts(
   const reason = `${quoted(image.text)} is not pinned to a digest, so its nodes may run different images`;
   return { ...joined, reason };
 }
+
+type Known = {
+  /** Of the service. */
+  readonly failures: readonly FailedServiceVersion[];
+  readonly retryFailed: boolean;
+};
+
+/** The version of the last way back is among those that are remembered; a failure is noted after it. */
+function isRemembered({ update }: SwarmService, failures: readonly FailedServiceVersion[]): boolean {
+  return failures.some(({ atMs }) => atMs + clockSkewMs >= (update?.startedAtMs ?? 0));
+}
+
+const clockSkewMs = 60_000;
+
+const gravest: readonly Verdict['status'][] = ['unknown', 'held', 'stale'];
 
 type TaggedImage = Extract<ServiceImage, { kind: 'tagged' }>;
 

@@ -1,0 +1,96 @@
+import type { Outside } from '../../domain/outside/outside.ts';
+import type { FailedServiceVersion, Swarm } from '../../domain/outside/swarm.ts';
+import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import { isLongProven, openUpdate } from '../../domain/swarm/open-update.ts';
+import { digestIn } from '../../domain/swarm/service-image.ts';
+import type { ServiceUpdate } from '../../domain/swarm/service-update.ts';
+import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
+import { beginWatch } from '../../domain/swarm/watch-service.ts';
+import { mapConcurrently } from '../async/concurrency.ts';
+import { listServices } from '../engine/service-listing.ts';
+import { rememberFailure } from './failed-services.ts';
+import { followService, readService, type ServiceEnd } from './follow-service.ts';
+import { limitsOf } from './run-services.ts';
+
+/** Ends the updates of services that an earlier process began; tells each that it had to look after. */
+export type RecoverServices = (signal?: AbortSignal) => Promise<readonly RecoveredTransaction[]>;
+
+/** Reads what became of each: whoever comes first does it, and the version of the service lets one call of two through. */
+export function createServiceRecovery(outside: Outside, settings: ServiceSettings): RecoverServices {
+  /** Updates that this process has seen the end of. */
+  const ended = new Set<string>();
+
+  function noteEnd(id: string): void {
+    if (ended.size >= mostRemembered) ended.clear();
+    ended.add(id);
+  }
+
+  return async (signal) => {
+    const { swarm, clock } = outside;
+    const listing = swarm && (await listServices(outside, signal));
+    if (swarm === undefined || listing === undefined) return [];
+    const open = listing.services.flatMap((service) => {
+      const update = openUpdate(service, clock.nowMs());
+      const isOver = update === undefined || ended.has(update.id) || isKnownToFail(service, update, listing.failures);
+      return isOver ? [] : [{ service, update }];
+    });
+    const told = await mapConcurrently(open, settings.updateConcurrency, async ({ service, update }) => {
+      const end = await settle({ ...outside, swarm }, settings, service, update, signal);
+      if (end === 'proven' || end.outcome !== 'deferred') noteEnd(update.id);
+      return end === 'proven' ? [] : [asTransaction(service, end)];
+    });
+    return told.flat();
+  };
+}
+
+const mostRemembered = 10_000;
+
+/** Its end has been told: the way back has ended, and the version is remembered. */
+function isKnownToFail(
+  { id, image }: SwarmService,
+  { to, from }: ServiceUpdate,
+  failures: readonly FailedServiceVersion[],
+): boolean {
+  return image === from && failures.some(({ serviceId, digest }) => serviceId === id && digest === digestIn(to));
+}
+
+async function settle(
+  outside: Omit<Outside, 'swarm'> & { readonly swarm: Swarm },
+  settings: ServiceSettings,
+  service: SwarmService,
+  update: ServiceUpdate,
+  signal: AbortSignal | undefined,
+): Promise<ServiceEnd | 'proven'> {
+  const { swarm, clock } = outside;
+  const limits = limitsOf(service, settings);
+  const { tasks, nodes } = await readService(swarm, service.id, signal);
+  const isForward = service.image === update.to;
+  const isWell = service.update?.state === 'completed' && isForward;
+  if (isWell) {
+    const { nowMs } = await outside.engine.info(signal);
+    if (isLongProven(service, tasks, nodes, { nowMs, windowMs: limits.windowMs })) return 'proven';
+  }
+  const watch = { ...beginWatch({ update: undefined }, [], clock.monotonicMs()), isBegun: true };
+  const end = await followService(outside, { update, watch, limits }, signal);
+  if (end.outcome === 'rolled_back' || end.outcome === 'failed')
+    await rememberFailure(outside, { id: service.id, name: service.name, image: update.to }, end);
+  return end;
+}
+
+const resultOf: Readonly<Record<ServiceEnd['outcome'], RecoveredTransaction['result']>> = {
+  updated: 'finished',
+  rolled_back: 'undone',
+  failed: 'failed',
+  deferred: 'left',
+  skipped: 'left',
+  unknown: 'failed',
+};
+
+function asTransaction({ name }: SwarmService, { outcome, reason }: ServiceEnd): RecoveredTransaction {
+  return {
+    containers: [name],
+    result: resultOf[outcome],
+    reason: reason || 'All tasks of the service run the new version',
+  };
+}
