@@ -60,7 +60,7 @@ const lastSchema = object(
     outcome: choice(outcomeKinds, 'Newest outcome of an update, other than fresh'),
     at: time('When it was reached'),
     reason: text('Why; empty when there is nothing to explain'),
-    run_id: text('Under which the run is found in history'),
+    run_id: text('Id of the run in history'),
   },
   outcomeFields,
 );
