@@ -64,5 +64,9 @@ export const expectJson: Judge = (answer) =>
 
 /** For example the login page of a proxy before the service. */
 function stranger(answer: HttpAnswer): Refused {
-  return refusal(answer, 'rejected', 'somebody else has answered: this is not what the service says');
+  return refusal(
+    answer,
+    'rejected',
+    'the answer is not in the form of this service; a proxy or another program may have sent it',
+  );
 }
