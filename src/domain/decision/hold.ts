@@ -1,5 +1,5 @@
 import { quoted } from '../text/printable.ts';
-import type { Hold } from '../check/hold.ts';
+import type { Hold } from './hold-code.ts';
 import type { Windows } from '../window/windows.ts';
 import { needsApproval, type ApprovalFrom, type CandidateKind } from './approval.ts';
 import type { Decision } from './decision.ts';
