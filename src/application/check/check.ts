@@ -41,7 +41,7 @@ export type CheckReport = {
   readonly durationMs: number;
 };
 
-/** As it was before that update; `id` is that of the old container. */
+/** The container before that update; `id` is the old container's. */
 export type UnfinishedContainer = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isParked'> &
   Pick<CheckedContainer, 'id' | 'image' | 'imageId'>;
 

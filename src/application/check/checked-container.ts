@@ -113,7 +113,7 @@ type DescribeFacts = {
   readonly nowMs: number;
 };
 
-/** What an event says of a check besides its verdict. */
+/** Fields of a check's event, without the verdict. */
 export function checkedFacts({ hold, version, latestVersion, change, ...more }: CheckedContainer): CheckedFacts {
   const { candidate, candidateKind } = more;
   return {

@@ -24,7 +24,7 @@ export type ServiceEvent =
       readonly kind: 'container_checked';
       readonly runId: string;
       readonly container: string;
-      /** As people write it. */
+      /** Image reference for display. */
       readonly image: string;
       readonly status: string;
       readonly reason: string;
@@ -52,7 +52,7 @@ export type ServiceEvent =
       readonly runId: string;
       readonly container: string;
       readonly phase: UpdatePhase;
-      /** Of a service of a swarm, which is said again whenever more of them run. */
+      /** Tasks of a swarm service; the event is repeated as more of them run. */
       readonly tasks?: TaskProgress;
     }
   | {
