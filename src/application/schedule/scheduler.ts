@@ -51,8 +51,13 @@ export function createScheduler({ clock, log, update, opensAfter = () => undefin
   return {
     async keepUpdating({ schedule, updateOnStart, whyNone }, signal) {
       const running = new Set<Promise<void>>();
+      let ended = new AbortController();
       const begin = (trigger: Trigger, names?: readonly string[]) => {
-        const run = attempt(trigger, signal, names).finally(() => running.delete(run));
+        const run = attempt(trigger, signal, names).finally(() => {
+          running.delete(run);
+          // It may have found containers whose window opens soon.
+          ended.abort();
+        });
         running.add(run);
       };
       agenda = schedule && createAgenda(schedule, clock);
@@ -68,7 +73,9 @@ export function createScheduler({ clock, log, update, opensAfter = () => undefin
           openedMs = opening.atMs;
           begin('schedule', opening.names);
         } else if (dueInMs > 0) {
-          await clock.sleep(Math.min(dueInMs, opensInMs, lookAgainMs), signal).catch(() => undefined);
+          const either = AbortSignal.any([signal, ended.signal]);
+          await clock.sleep(Math.min(dueInMs, opensInMs, lookAgainMs), either).catch(() => undefined);
+          if (ended.signal.aborted) ended = new AbortController();
         } else {
           agenda?.keep();
           begin('schedule');
