@@ -13,26 +13,36 @@ const script = bundled(new URL('rig/decide-until-killed.ts', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-decisions-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const kills = 200;
+/** Each kills two processes. */
+const rounds = 100;
 
-test('200 kills between and during writes lose no decision that was acknowledged', { timeout: 300_000 }, async () => {
-  const path = join(folder, 'decisions.jsonl');
-  let next = 0;
-  for (let round = 0; round < kills; round += 1) {
-    const acknowledged = await decideUntilKilled(path, next);
-    const decisions = await decisionsAt(path);
-    for (const n of acknowledged.slice(-5)) {
-      // Its number, or that of a later one, whose acknowledgement was killed.
-      expect(Number(decisions.get(`c${n % 5}`)?.id), `round ${round}, decision ${n}`).toBeGreaterThanOrEqual(n);
+const processes = ['a', 'b'] as const;
+
+test(
+  '200 kills between and during writes of two processes lose no decision that was acknowledged',
+  { timeout: 300_000 },
+  async () => {
+    const path = join(folder, 'decisions.jsonl');
+    let next = 0;
+    for (let round = 0; round < rounds; round += 1) {
+      const acknowledged = await Promise.all(processes.map((name) => decideUntilKilled(path, next, name)));
+      const decisions = await decisionsAt(path);
+      for (const [index, numbers] of acknowledged.entries()) {
+        for (const n of numbers.slice(-5)) {
+          // Its number, or that of a later one, whose acknowledgement was killed.
+          const id = Number(decisions.get(`${processes[index]}${n % 5}`)?.id);
+          expect(id, `round ${round}, decision ${n}`).toBeGreaterThanOrEqual(n);
+        }
+      }
+      next = Math.max(next, ...[...decisions.values()].map(({ id }) => Number(id) + 1));
     }
-    next = Math.max(next, ...[...decisions.values()].map(({ id }) => Number(id) + 1));
-  }
-  expect(next).toBeGreaterThan(kills);
-});
+    expect(next).toBeGreaterThan(rounds);
+  },
+);
 
 /** Kills it after a number of acknowledgements and a moment, both by chance; returns what it acknowledged. */
-async function decideUntilKilled(path: string, from: number): Promise<readonly number[]> {
-  const child = spawn(process.execPath, [script, path, String(from)], { stdio: ['ignore', 'pipe', 'pipe'] });
+async function decideUntilKilled(path: string, from: number, name: string): Promise<readonly number[]> {
+  const child = spawn(process.execPath, [script, path, String(from), name], { stdio: ['ignore', 'pipe', 'pipe'] });
   const enough = 1 + Math.floor(Math.random() * 40);
   let [text, complaints] = ['', ''];
   child.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
