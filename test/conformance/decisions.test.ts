@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { HttpScene } from '../support/http-scene.ts';
 import { startWholeService, type WholeService } from '../support/whole-service.ts';
 import { describedAsk } from './described.ts';
@@ -10,6 +10,7 @@ beforeEach(async () => {
   ask = await describedAsk(service);
   service.publish('web:1', 'one');
   await service.run('web', 'web:1');
+  await vi.waitFor(() => expect(service.application.inventory().containers).toHaveLength(1));
 });
 afterEach(() => service.stop());
 

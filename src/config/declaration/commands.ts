@@ -125,7 +125,10 @@ export const commands = [
     exitCodes: ofDecision,
     examples: [
       { line: 'upkeep approve web --state-dir /data', meaning: 'for the service with the same folder' },
-      { line: 'upkeep approve web --url=http://server:8080', meaning: 'the token is in UPKEEP_TOKEN' },
+      {
+        line: 'upkeep approve web --url http://server',
+        meaning: 'at a running service; the token is in UPKEEP_TOKEN',
+      },
     ],
   },
   {

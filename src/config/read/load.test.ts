@@ -380,7 +380,7 @@ describe('the command', () => {
     ['hlep', 'did you mean "help"?'],
     [
       'serve',
-      'the commands are run, check, update, rollback, recover, containers, history, events, notify, config, demo',
+      'the commands are run, check, update, rollback, recover, approve, skip, snooze, unskip, containers, history, events, notify, config, demo',
     ],
   ])('%s is no command, rather than the name of a container to watch', (word, hint) => {
     const faults = faultsOf([word]);

@@ -207,8 +207,6 @@ export function makeSettings(given: Given): MadeSettings {
   };
   if (values.reviveStopped && !values.includeStopped)
     warnings.push(`${given.sourceOf('reviveStopped')} has no effect without --include-stopped`);
-  if (values.now && names.length + values.images.length === 0)
-    faults.push({ kind: 'usage', message: 'Cannot use --now without the NAME of a container: it is for some of them' });
   return { settings, faults, alarms, warnings };
 }
 

@@ -42,7 +42,6 @@ export const singleCommandOptions = {
     default: false,
     meaning: 'Update the named containers outside of their windows too; what waits for approval still waits',
     example: 'true',
-    isCommon: true,
     commands: ['update'],
   },
   dryRun: {

@@ -14,7 +14,7 @@ export const stateOptions = {
     default: undefined,
     defaultMeaning: 'none',
     meaning:
-      'Folder for persistent files: decisions about new versions, history, the key of --journal-key-file, and notifications that are not sent yet',
+      'Folder for persistent files: decisions, history, the key of --journal-key-file, notifications that are not sent yet',
     example: '/data',
     isCommon: true,
     commands: [...commands, 'check', 'notify', ...deciding],

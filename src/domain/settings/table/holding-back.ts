@@ -17,8 +17,7 @@ export const holdingBackRules = {
     default: noneNeeded,
     defaultMeaning: 'false',
     value: approval,
-    meaning:
-      'New versions that wait for a person: all (true), none (false), or those from a patch, minor or major step on. "upkeep approve NAME" releases one',
+    meaning: 'New versions that wait for "upkeep approve": true (all), patch, minor or major',
     example: 'true',
     isCommon: true,
     label: { name: 'approve', value: approvalOfLabel, fromImage: 'ignored', effect: 'overrides' },
@@ -33,8 +32,7 @@ export const holdingBackRules = {
     default: always,
     defaultMeaning: 'always',
     value: window,
-    meaning:
-      'Times in which updates may begin, by the clock of --timezone: "02:00-05:00", "Sat,Sun 01:00-06:00; Wed 23:00-02:00" or always. An update that is under way is finished',
+    meaning: 'Times in which updates may begin: "02:00-05:00" or "Sat,Sun 01:00-06:00; Wed 23:00-02:00"',
     example: 'Sat,Sun 01:00-06:00',
     isCommon: true,
     label: { name: 'window', value: windowOfLabel, fromImage: 'ignored', effect: 'overrides' },

@@ -70,7 +70,6 @@ export const proofRules = {
     meaning:
       'Probe that a new container must pass before the old one is removed: http://:PORT/PATH or tcp://:PORT at its own address, or exec:COMMAND inside it',
     example: 'http://:8080/healthz',
-    isCommon: true,
     label: {
       name: 'health-probe',
       value: healthProbe,

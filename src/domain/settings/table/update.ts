@@ -56,7 +56,6 @@ export const updateRules = {
     meaning:
       'Keep the old container for this time after an update, stopped and under another name, so that upkeep rollback can start it again',
     example: '2d',
-    isCommon: true,
     label: {
       name: 'keep-old',
       value: keepTime,

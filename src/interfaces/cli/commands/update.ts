@@ -1,3 +1,4 @@
+import { ServiceError } from '../../../domain/errors.ts';
 import type { Session } from '../../../domain/run/session.ts';
 import { exitCodes, type CommandContext } from '../context/context.ts';
 import { planDocument, rehearsalDocument } from '../context/documents.ts';
@@ -41,6 +42,10 @@ async function rehearse(context: CommandContext): Promise<number> {
 }
 
 function requestOf({ request: { images, containers, retryFailed, now } }: CommandContext['settings']) {
+  if (now && images.length + containers.length === 0)
+    throw new ServiceError('invalid-input', 'Cannot use --now without the name of a container', {
+      remedy: 'name those that are not to wait for their windows: upkeep update web --now',
+    });
   return { images, containers, retryFailed, ...(now && { ignoreWindows: true }) };
 }
 
