@@ -65,8 +65,7 @@ describeInSwarm('an update of services', {}, (swarm) => {
           await untruth(swarm(), deployed, next, entry),
           `${version.name}: ${JSON.stringify(entry)}`,
         ).toBeUndefined();
-        expect(entry, version.name).toMatchObject({
-          kind: 'service',
+        expect(entry, JSON.stringify(entry)).toMatchObject({
           outcome: version.good ? 'updated' : 'rolled_back',
         });
         if (!version.good) expect(entry.reason).not.toBe('');
@@ -96,7 +95,7 @@ describeInSwarm('an update of services', {}, (swarm) => {
     expect((await update(swarm(), '--retry-failed', 'web')).of('web').outcome).toBe('rolled_back');
     const good = await web.publish(webServer('v3'));
     const entry = (await update(swarm())).of('web');
-    expect(entry.outcome).toBe('updated');
+    expect(entry, JSON.stringify(entry)).toMatchObject({ outcome: 'updated' });
     expect(await untruth(swarm(), web, good, entry)).toBeUndefined();
     expect(await swarm().must<unknown[]>('GET', '/configs')).toEqual([]);
   });

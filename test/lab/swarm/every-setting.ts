@@ -7,7 +7,16 @@ import type { LabSwarm } from './swarm.ts';
 export async function everySetting(
   swarm: Pick<LabSwarm, 'must'>,
   image: string,
-  { name = 'full', replicas = 0 }: { readonly name?: string; readonly replicas?: number } = {},
+  {
+    name = 'full',
+    replicas = 0,
+    newest = false,
+  }: {
+    readonly name?: string;
+    readonly replicas?: number;
+    /** With settings of API 1.51 too, which older engines leave out without a word. */
+    readonly newest?: boolean;
+  } = {},
 ): Promise<string> {
   const idOf = async (kind: 'secrets' | 'configs'): Promise<string> => {
     const made = { Name: `${name}-${kind}`, Data: 'eA==', Labels: { of: name } };
@@ -84,6 +93,10 @@ export async function everySetting(
         CapabilityAdd: ['CAP_NET_ADMIN'],
         CapabilityDrop: ['CAP_MKNOD'],
         Ulimits: [{ Name: 'nofile', Hard: '@unlimited@', Soft: 512 }],
+        ...(newest && {
+          OomScoreAdj: 7,
+          Privileges: { NoNewPrivileges: true, Seccomp: { Mode: 'unconfined' }, AppArmor: { Mode: 'disabled' } },
+        }),
       },
     },
   };
