@@ -1,5 +1,4 @@
 import { describeError, ServiceError } from '../../domain/errors.ts';
-import type { CallOutcome } from '../../domain/outside/engine-writer.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceCallOutcome, Swarm } from '../../domain/outside/swarm.ts';
 import { decideService, type ServiceLimits } from '../../domain/swarm/update/decide-service.ts';
@@ -135,8 +134,4 @@ function toldAs(
   asked: Fault,
 ): Pick<ServiceEnd, 'reason' | 'fault'> {
   return { reason: outcome === 'rolled_back' ? asked.reason : reason, fault: asked };
-}
-
-export function wasRefused(outcome: CallOutcome): boolean {
-  return outcome.kind === 'refused' || outcome.kind === 'unknown';
 }
