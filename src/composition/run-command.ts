@@ -36,6 +36,12 @@ export async function runCommand(configuration: Command, program: Program): Prom
     const service = await (command === 'demo' ? openDemo(surroundings) : openService(command, settings, surroundings));
     const { application } = service;
     const { signal } = interrupt;
+    if (service.swarm !== undefined && !settings.run.healthCheck && settings.run.finishUpdate === undefined) {
+      const { tellOfSwarm } = await import('./swarm-at-start.ts');
+      const isService = command === 'run' && !settings.run.once;
+      if (isService || settings.service.swarm)
+        await tellOfSwarm({ swarm: service.swarm, settings: settings.service, log, isService, signal });
+    }
     application.subscribe(interrupt.underWay.hear);
     const told = isNotified(settings) ? await openNotifications(service, settings, surroundings, signal) : undefined;
     if (told !== undefined) application.subscribe(told.hear);

@@ -2,6 +2,7 @@ import type { DockerEngine } from '../adapters/docker/engine.ts';
 import type { Application } from '../application/application.ts';
 import type { Settings, StateSettings } from '../config/read/settings.ts';
 import type { Engine } from '../domain/outside/engine.ts';
+import type { Swarm } from '../domain/outside/swarm.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import type { VerificationKey } from '../domain/signature/signature.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings/settings.ts';
@@ -12,6 +13,8 @@ import type { Surroundings } from './surroundings.ts';
 export type Service = {
   readonly application: Application;
   readonly engine: Engine;
+  /** Of which the engine may be a manager; absent in the demonstration. */
+  readonly swarm?: Swarm;
   readonly command: CommandFunction;
   readonly close: () => Promise<void>;
 };
@@ -28,6 +31,7 @@ export async function openService(
   const prober = createProber();
   return {
     engine,
+    swarm: engine.swarm,
     application: await createService(
       { engine, ...swarm, registry, prober, clock, log, verificationKeys: await readKeys(settings) },
       settings.service,
@@ -77,7 +81,7 @@ async function createService(
 }
 
 async function reachEngineAndRegistries(
-  { engine: { apiVersion, tls, ...where }, registry: registries }: Settings,
+  { engine: { apiVersion, tls, ...where }, registry: registries, service }: Settings,
   { clock, log, program }: Omit<Surroundings, 'terminal'>,
 ): Promise<Pick<Outside, 'registry'> & { readonly engine: DockerEngine }> {
   const { findEngineHost } = await import('../config/read/engine-host.ts');
@@ -89,6 +93,7 @@ async function reachEngineAndRegistries(
     log,
     ...(apiVersion === undefined ? {} : { apiVersion }),
     ...(tls === undefined ? {} : { tls }),
+    followsServices: service.swarm,
   });
   const registry = createOciRegistry({
     clock,

@@ -48,8 +48,8 @@ export async function askRegistries(questions: readonly Question[], options: Ask
   const platformOf = createPlatformReader(options);
   await mapConcurrently([...groups.values()], options.limit, async (group) => {
     const own = new Map<Question, Verdict>();
-    const asked = group.map((question) => ({
-      subject: question.subject,
+    const asked = group.map((question): Question => ({
+      ...question,
       settle: (verdict: Verdict) => void own.set(question, verdict),
     }));
     await askAbout(asked, platformOf, options);

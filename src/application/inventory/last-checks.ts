@@ -50,6 +50,9 @@ export function createLastChecks(): LastChecks {
       const before = byName.get(name)?.check.latestDigest ?? '';
       const isEarlier = latestDigest !== '' && before !== '' && before !== latestDigest;
       const found = isEarlier ? { ...updatedHalfway, latestDigest: before } : { ...justUpdated, latestDigest };
+      const { containerId } = event.outcome;
+      // The id of a service stays, and it has no image of this engine.
+      if (imageId === '' && containerId !== undefined) byId.delete(containerId);
       remember(byName, name, { image, imageId, check: { ...notChecked, ...found, checkedAtMs: event.atMs } });
     },
     of,

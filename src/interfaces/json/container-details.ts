@@ -35,6 +35,12 @@ export function detailsEntry(container: TrackedContainer) {
     ...known(container.project, (project) => ({ project })),
     ...known(container.version, (version) => ({ version })),
     ...verdictEntry(container),
+    ...known(container.kind, (kind) => ({ kind })),
+    ...known(container.mode, (mode) => ({
+      mode,
+      replicas: { wanted: container.wantedTasks, running: container.runningTasks },
+    })),
+    ...known(container.updateState, (state) => ({ update_state: state })),
     ...known(container.last, (last) => ({ last: pastEntry(last) })),
   };
 }

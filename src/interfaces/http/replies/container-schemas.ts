@@ -25,6 +25,11 @@ export const versionFields: Fields = {
   source_url: text('Where the newer image says its sources or home page are; http or https'),
 };
 
+/** Present with `--swarm`. */
+export const kindField: Fields = {
+  kind: choice(['container', 'service'], 'With --swarm: a container, or a service of the swarm'),
+};
+
 /** Why something waits or is not known; all may be absent. */
 export const holdFields: Fields = {
   hold: choice(
@@ -59,6 +64,7 @@ export const outcomeFields: Fields = {
   to: text('Version after it, or the one that was to come, when known'),
   from_image: text('Reference before an update to another tag; absent where the tag stays'),
   to_image: text('Reference after it, or the one that was to come; absent where the tag stays'),
+  ...kindField,
 };
 
 /** What became of a container in an update. */
