@@ -2,6 +2,7 @@ import type { DockerEngine } from '../adapters/docker/engine.ts';
 import type { Application } from '../application/application.ts';
 import type { Settings, StateSettings } from '../config/read/settings.ts';
 import type { Engine } from '../domain/outside/engine.ts';
+import type { Memory } from '../application/create-application.ts';
 import type { Swarm } from '../domain/outside/swarm.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import type { VerificationKey } from '../domain/signature/signature.ts';
@@ -35,7 +36,7 @@ export async function openService(
     application: await createService(
       { engine, ...swarm, registry, prober, clock, log, verificationKeys: await readKeys(settings) },
       settings.service,
-      settings.state,
+      { ...settings.state, endsDecisions: command === 'run' },
     ),
     command: cli.commandFunctions[command],
     close: async () => {
@@ -69,7 +70,7 @@ type World = Pick<Outside, 'engine' | 'swarm' | 'registry' | 'prober' | 'clock' 
 async function createService(
   world: World,
   settings: ServiceSettings,
-  { journalKeyFile, folder }: Partial<StateSettings> = {},
+  { journalKeyFile, folder, endsDecisions = true }: Partial<StateSettings> & Pick<Memory, 'endsDecisions'> = {},
 ): Promise<Application> {
   const { createApplication } = await import('../application/create-application.ts');
   const { createInstance } = await import('../adapters/process/instance.ts');
@@ -77,7 +78,9 @@ async function createService(
   const { openSeal } = await import('../adapters/process/seal.ts');
   const instance = createInstance({ containerId: ownContainerId() });
   const seal = openSeal({ keyFile: journalKeyFile, folder });
-  return createApplication({ ...world, instance, newId: () => crypto.randomUUID(), ...(seal && { seal }) }, settings);
+  const outside = { ...world, instance, newId: () => crypto.randomUUID(), ...(seal && { seal }) };
+  const memory = folder === undefined ? {} : (await import('./memory.ts')).openMemory(folder, world.log);
+  return createApplication(outside, settings, { ...memory, endsDecisions });
 }
 
 async function reachEngineAndRegistries(

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
 import { createSlots, mapConcurrently } from './concurrency.ts';
@@ -55,5 +56,50 @@ describe('createSlots()', () => {
     ]);
     expect(all.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled', 'fulfilled']);
     expect(log).toEqual(['a begins', 'b begins', 'a ends', 'c begins', 'c ends', 'd begins', 'd ends', 'b ends']);
+  });
+
+  test('a paused one lets others begin, so many at most, and its return waits for nobody', async () => {
+    const clock = createFakeClock({ auto: true });
+    const slots = createSlots(1, 1);
+    const log: string[] = [];
+    const job = (name: string, waitMs: number) =>
+      slots.run(async ({ pause }) => {
+        log.push(`${name} begins`);
+        await pause(() => clock.sleep(waitMs));
+        log.push(`${name} goes on`);
+        await clock.sleep(100);
+        log.push(`${name} ends`);
+      });
+    await Promise.all([job('a', 10), job('b', 200), job('c', 1)]);
+    // `b` keeps the slot that `a` has lent, because one is paused already; `c` waits until both have ended.
+    expect(log).toEqual([
+      ...['a begins', 'b begins', 'a goes on', 'a ends'],
+      ...['b goes on', 'b ends', 'c begins', 'c goes on', 'c ends'],
+    ]);
+  });
+
+  test('after any lending and failing, all have run, and no more began at once than there were slots', async () => {
+    const jobs = fc.array(fc.record({ workMs: fc.nat(20), waitMs: fc.nat(50), fails: fc.boolean() }), { maxLength: 20 });
+    await fc.assert(
+      fc.asyncProperty(jobs, fc.integer({ min: 1, max: 4 }), fc.nat(4), async (given, limit, pauseLimit) => {
+        const clock = createFakeClock({ auto: true });
+        const slots = createSlots(limit, pauseLimit);
+        let [beginning, under] = [0, 0];
+        const ends = await Promise.allSettled(
+          given.map(({ workMs, waitMs, fails }) =>
+            slots.run(async ({ pause }) => {
+              expect((beginning += 1)).toBeLessThanOrEqual(limit);
+              expect((under += 1)).toBeLessThanOrEqual(limit + pauseLimit);
+              await clock.sleep(workMs);
+              beginning -= 1;
+              await pause(() => clock.sleep(waitMs)).finally(() => (under -= 1));
+              if (fails) throw new Error('as told');
+            }),
+          ),
+        );
+        const failures = ends.flatMap((end) => (end.status === 'rejected' ? [String(end.reason)] : []));
+        expect(failures).toEqual(given.filter(({ fails }) => fails).map(() => 'Error: as told'));
+      }),
+    );
   });
 });

@@ -28,21 +28,49 @@ export async function mapConcurrently<Item, Result>(
 }
 
 /** Runs functions, at most `limit` at once; the others wait in order of arrival. */
-export type Slots = { readonly run: <Result>(work: () => Promise<Result>) => Promise<Result> };
+export type Slots = { readonly run: <Result>(work: (slot: Slot) => Promise<Result>) => Promise<Result> };
 
-export function createSlots(limit: number): Slots {
+export type Slot = {
+  /**
+   * Lends the slot to others for the time of a mere wait. The return from it never waits: until so many others have
+   * ended, no further function begins. At most `pauseLimit` are paused at once; beyond it, the slot stays taken.
+   */
+  readonly pause: <Result>(wait: () => Promise<Result>) => Promise<Result>;
+};
+
+export function createSlots(limit: number, pauseLimit = 0): Slots {
   const waiting: (() => void)[] = [];
   let free = Math.max(1, limit);
+  let paused = 0;
+
+  function release(): void {
+    free += 1;
+    while (free > 0 && waiting.length > 0) {
+      free -= 1;
+      waiting.shift()?.();
+    }
+  }
+
+  async function pause<Result>(wait: () => Promise<Result>): Promise<Result> {
+    if (paused >= pauseLimit) return wait();
+    paused += 1;
+    release();
+    try {
+      return await wait();
+    } finally {
+      paused -= 1;
+      free -= 1;
+    }
+  }
+
   return {
     async run(work) {
       if (free > 0) free -= 1;
       else await new Promise<void>((resolve) => waiting.push(resolve));
       try {
-        return await work();
+        return await work({ pause });
       } finally {
-        const next = waiting.shift();
-        if (next === undefined) free += 1;
-        else next();
+        release();
       }
     },
   };

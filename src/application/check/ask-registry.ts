@@ -11,11 +11,11 @@ import { ageOf } from '../../domain/check/sightings.ts';
 import { type Content, judgeContent, judgeDigest, ownDigest } from '../../domain/check/staleness.ts';
 import type { Subject, Verdict } from '../../domain/check/verdict.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
-import type { FindCandidate } from './find-candidate.ts';
-import { judgeHigherTags } from './judge-candidate.ts';
-import { judgeMovingTag } from './moving-tag.ts';
-import { requireSignature } from './require-signature.ts';
-import type { TagWatch } from './tag-watch.ts';
+import type { FindCandidate } from './newer/find-candidate.ts';
+import { judgeHigherTags } from './newer/judge-candidate.ts';
+import { judgeMovingTag } from './newer/moving-tag.ts';
+import { requireSignature } from './newer/require-signature.ts';
+import type { TagWatch } from './newer/tag-watch.ts';
 
 export type Question = {
   readonly subject: Subject;
@@ -54,7 +54,7 @@ export async function askRegistries(questions: readonly Question[], options: Ask
     }));
     await askAbout(asked, platformOf, options);
     for (const [question, verdict] of own) {
-      const concluded = await conclude(question.subject, verdict, { ...options, platformOf });
+      const concluded = await conclude(question, verdict, { ...options, platformOf });
       if (concluded !== undefined) question.settle(concluded);
     }
   });
@@ -62,13 +62,15 @@ export async function askRegistries(questions: readonly Question[], options: Ask
 
 /** The verdict on the own tag, completed by signatures and higher tags; undefined after an abort. */
 async function conclude(
-  subject: Subject,
+  { subject, platform }: Question,
   own: Verdict,
   { signal, ...options }: AskOptions & { readonly platformOf: PlatformReader },
 ): Promise<Verdict | undefined> {
   const { outside } = options;
   const signed = await requireSignature(outside, subject, own, signal).catch((error) => judgeFailure(subject, error));
-  const verdict = await judgeHigherTags(subject, signed, { ...options, signal });
+  // A service of a swarm stays with its tag.
+  const isOfService = platform !== undefined;
+  const verdict = isOfService ? signed : await judgeHigherTags(subject, signed, { ...options, signal });
   return signal?.aborted ? undefined : verdict;
 }
 

@@ -8,6 +8,7 @@ import type { ImageIndex } from '../../domain/container/image-index.ts';
 import type { CandidateKind } from '../../domain/decision/approval.ts';
 import { familiarReference, withTagOf } from '../../domain/reference/image-reference.ts';
 import type { Staleness, TagOfCandidate, Verdict } from '../../domain/check/verdict.ts';
+import type { Unrestrained } from '../hold/hold-back.ts';
 import type { ReadReference } from './container-references.ts';
 import { type ImageVersions, versionsOf } from './newer-image.ts';
 
@@ -53,6 +54,8 @@ export type CheckedContainer = ImageVersions & {
   readonly retryAtMs?: number;
   /** Present where services of a swarm are watched too. */
   readonly kind?: EntryKind;
+  /** Present where a person may decide about the newer version, or a window holds it back. */
+  readonly unrestrained?: Unrestrained;
 };
 
 /** The verdict on a container with all that is known of it. */

@@ -1,3 +1,4 @@
+import { withCanaries } from '../../domain/plan/canary.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import { withoutKept } from '../../domain/rollback/kept-containers.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
@@ -57,15 +58,16 @@ export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSetting
     });
     const unlistedIds = listed.flatMap(({ imageId }) => images.byId(imageId)?.id ?? []);
     const imageIds = new Set([...listedImages.map(({ id }) => id), ...unlistedIds]);
+    const plan = planUpdate({
+      stale,
+      graph,
+      optedOut: new Map([...needed, ...optedOut]),
+      imageIds,
+      ownId: instance.containerId,
+      settings: { ...settings, selfUpdate: ownSelfUpdate(instance, settings) },
+    });
     return {
-      plan: planUpdate({
-        stale,
-        graph,
-        optedOut: new Map([...needed, ...optedOut]),
-        imageIds,
-        ownId: instance.containerId,
-        settings: { ...settings, selfUpdate: ownSelfUpdate(instance, settings) },
-      }),
+      plan: withCanaries(plan, settings),
       listing: listed.map(({ id }) => id),
     };
   };

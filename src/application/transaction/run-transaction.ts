@@ -1,4 +1,4 @@
-import type { TransactOptions, TransactResult } from './transact-options.ts';
+import type { TransactOptions, TransactResult, WhileUnproven } from './transact-options.ts';
 import type { MemberFacts } from '../../domain/transaction/facts.ts';
 import { describeWithRemedy } from '../../domain/errors.ts';
 import { isAlive } from '../../domain/container/container.ts';
@@ -32,7 +32,7 @@ export async function runTransaction(
   outside: Outside,
   settings: ServiceSettings,
   planned: PlannedTransaction,
-  { runId, onHandedOver }: TransactionRun,
+  { runId, onHandedOver, whileUnproven }: TransactionRun,
   signal?: AbortSignal,
 ): Promise<readonly ContainerOutcome[]> {
   const { publish, clock } = outside;
@@ -53,7 +53,7 @@ export async function runTransaction(
     phases.enter(container, phase);
     publish({ kind: 'phase_entered', runId, container, phase });
   };
-  const reached = await move(outside, settings, planned, { runId, enter, onHandedOver }, signal);
+  const reached = await move(outside, settings, planned, { runId, enter, onHandedOver, whileUnproven }, signal);
   const outcomes = reached.map((outcome) => {
     const times = phases.read(outcome.name);
     return times === undefined ? outcome : { ...outcome, phases: times };
@@ -68,6 +68,7 @@ export type TransactionRun = {
   readonly runId: string;
   /** Given for the update of our own container: called once a helper has taken it over. */
   readonly onHandedOver?: (() => void) | undefined;
+  readonly whileUnproven?: WhileUnproven | undefined;
 };
 
 type EnterPhase = (container: string, phase: UpdatePhase) => void;
@@ -87,7 +88,7 @@ async function move(
   outside: Outside,
   settings: ServiceSettings,
   planned: PlannedTransaction,
-  { runId, enter, onHandedOver }: TransactionRun & { readonly enter: EnterPhase },
+  { runId, enter, onHandedOver, whileUnproven }: TransactionRun & { readonly enter: EnterPhase },
   signal?: AbortSignal,
 ): Promise<readonly ContainerOutcome[]> {
   let prepared: PreparedTransaction;
@@ -115,7 +116,7 @@ async function move(
     for (const { planned: member } of prepared.members) enter(member.container.name, phase);
   };
   const result = await transact({
-    ...{ outside, settings, signal, transaction, onPhase },
+    ...{ outside, settings, signal, transaction, onPhase, whileUnproven },
     mode: { kind: onHandedOver === undefined ? 'update' : 'hand-over', prepared },
   });
   if (result.result === 'aside')

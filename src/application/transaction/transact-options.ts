@@ -12,9 +12,13 @@ export type TransactOptions = {
   readonly transaction: OpenTransaction;
   readonly mode: TransactMode;
   readonly onPhase: (phase: UpdatePhase) => void;
+  /** Runs the wait for health, in which others may be updated. */
+  readonly whileUnproven?: WhileUnproven | undefined;
   /** Heard only while nothing has been stopped: then everything goes back. */
   readonly signal?: AbortSignal | undefined;
 };
+
+export type WhileUnproven = <Result>(wait: () => Promise<Result>) => Promise<Result>;
 
 /** See `TransactionMode`. Only an update creates anything, so only it has been prepared. */
 export type TransactMode =

@@ -5,6 +5,7 @@ import { quoted } from '../../domain/text/printable.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { PlannedMember, PlannedTransaction, UpdatePlan } from '../../domain/plan/update-plan.ts';
+import { type CanaryGroup, type CanaryVerdict, judgeCanary, newImageOf } from '../../domain/plan/canary.ts';
 import { createSlots } from '../async/concurrency.ts';
 import { whyNotReady } from './requirements.ts';
 import { restartDependents } from './restart-dependents.ts';
@@ -12,17 +13,18 @@ import { type RunTransaction, runTransaction, type TransactionRun } from '../tra
 
 /**
  * Runs a plan's transactions, `updateConcurrency` at once or one by one, each after those it waits
- * for; then its restarts. One that fails stops only those that wait for it. After an abort no other
- * is begun.
+ * for; then its restarts. The wait for health lets others begin, so that `unproven` more are under way. One that
+ * fails stops only those that wait for it, and as a canary those of its group. After an abort no other is begun.
  */
 export async function runPlan(
   outside: Outside,
   settings: ServiceSettings,
   plan: UpdatePlan,
-  { perform = runTransaction, ...run }: TransactionRun & { readonly perform?: RunTransaction },
+  { perform = runTransaction, whyNotNow, ...run }: PlanRun,
   signal?: AbortSignal,
 ): Promise<Outcomes> {
-  const slots = createSlots(settings.rollingRestart ? 1 : settings.updateConcurrency);
+  const atOnce = settings.rollingRestart ? 1 : settings.updateConcurrency;
+  const slots = createSlots(atOnce, atOnce === 1 ? 0 : settings.unproven);
   const outcomes = new Map<string, ContainerOutcome>();
   const ends = new Map<string, Promise<End>>();
 
@@ -30,12 +32,16 @@ export async function runPlan(
     const awaited = await Promise.all(transaction.after.flatMap((id) => ends.get(id) ?? []));
     const failed = awaited.find((end) => !end.succeeded);
     if (failed !== undefined) return left(transaction, `It depends on ${quoted(failed.leader)}, which was not updated`);
-    return slots.run(async () => {
+    const failedCanary = await failedBefore(transaction, plan.canaries ?? [], ends);
+    if (failedCanary !== undefined)
+      return left(transaction, `The new version failed in ${quoted(failedCanary)}`, 'deferred');
+    return slots.run(async ({ pause }) => {
       if (signal?.aborted) return left(transaction, cancelledBeforeTurn);
       try {
-        const notReady = await whyNotReady(outside, settings, transaction.requires, signal);
+        const why = await whyNotNow?.(transaction.members.map(({ container }) => container.id));
+        const notReady = why ?? (await whyNotReady(outside, settings, transaction.requires, signal));
         if (notReady !== undefined) return left(transaction, notReady, 'deferred');
-        return await perform(outside, settings, transaction, run, signal);
+        return await perform(outside, settings, transaction, { ...run, whileUnproven: pause }, signal);
       } catch (error) {
         if (signal?.aborted) return left(transaction, cancelledBeforeTurn);
         outside.log.error('An update failed for a reason of our own', { error });
@@ -51,7 +57,8 @@ export async function runPlan(
         if (member !== undefined) outcomes.set(member.container.id, outcome);
       }
       const leader = transaction.members[0]?.container.name ?? '';
-      return { leader, succeeded: reached.every(({ outcome }) => successes.includes(outcome)) };
+      const succeeded = reached.every(({ outcome }) => successes.includes(outcome));
+      return { leader, succeeded, transaction, verdict: judgeCanary(transaction, reached) };
     });
     ends.set(transaction.id, end);
   }
@@ -59,6 +66,12 @@ export async function runPlan(
   await restartDependents(outside, settings, plan.restarts, { runId: run.runId, outcomes }, signal);
   return outcomes;
 }
+
+export type PlanRun = TransactionRun & {
+  readonly perform?: RunTransaction;
+  /** Asked right before a transaction is begun: why containers of it, by their ids, must not be updated any more. */
+  readonly whyNotNow?: (ids: readonly string[]) => Promise<string | undefined>;
+};
 
 export const cancelledBeforeTurn = 'The run was cancelled before its turn';
 
@@ -74,7 +87,32 @@ export function untouched(
 
 type LeftContainer = Pick<ContainerOutcome, 'name' | 'image'> & { readonly id?: string; readonly imageId: string };
 
-type End = { readonly leader: string; readonly succeeded: boolean };
+type End = {
+  readonly leader: string;
+  readonly succeeded: boolean;
+  readonly transaction: PlannedTransaction;
+  readonly verdict: CanaryVerdict;
+};
+
+/** Waits for the verdict of each canary group of a transaction; the container in which the new image failed, if any. */
+async function failedBefore(
+  { id }: PlannedTransaction,
+  canaries: readonly CanaryGroup[],
+  ends: ReadonlyMap<string, Promise<End>>,
+): Promise<string | undefined> {
+  for (const { image, transactions } of canaries) {
+    const place = transactions.indexOf(id);
+    for (const earlier of transactions.slice(0, Math.max(0, place))) {
+      const end = await ends.get(earlier);
+      if (end?.verdict === 'passed') break;
+      if (end?.verdict === 'failed') {
+        const member = end.transaction.members.find((candidate) => newImageOf(candidate) === image);
+        return member?.container.name ?? end.leader;
+      }
+    }
+  }
+  return undefined;
+}
 
 const successes: readonly OutcomeKind[] = ['updated', 'restarted', 'fresh'];
 

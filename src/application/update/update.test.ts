@@ -342,7 +342,7 @@ describe('an update', () => {
     await run(scene, 'api', dependsOn('db'));
     for (const name of ['aa', 'bb', 'cc', 'dd']) await run(scene, name);
     release(scene, 'db', 'api', 'aa', 'bb', 'cc', 'dd');
-    const { application, events } = serviceIn(scene, { updateConcurrency: 2 });
+    const { application, events } = serviceIn(scene, { updateConcurrency: 2, unproven: 0 });
     await application.update(full);
     let running = 0;
     let most = 0;

@@ -60,7 +60,7 @@ export type Subject = {
   readonly image: ImageSummary | undefined;
   readonly inForce: Pick<ServiceSettings, CheckSettings>;
   /** A label says which image it is made of, and says so of its successor too. */
-  readonly isNamedByLabel: boolean;
+  readonly isNamedByLabel?: boolean;
   /** New versions that failed in the container. */
   readonly failedVersions: readonly FailedVersion[];
   /** Whether they are tried again. */

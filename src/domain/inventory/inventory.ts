@@ -96,6 +96,8 @@ export type LastCheck = {
   readonly checkedAtMs: number | undefined;
   /** Kind of reason of `held` and `unknown`. */
   readonly hold?: Hold;
+  /** What an update would apply, where that is not the newest version; see `latestDigest`. */
+  readonly candidateDigest?: string;
   /** Held until then, milliseconds since the epoch. */
   readonly eligibleAtMs?: number;
   /** Unknown, and the registry may be asked again then. */

@@ -1,4 +1,5 @@
 import { type Afterwards, afterwardsOf, type AfterwardsSettings } from '../settings/afterwards.ts';
+import type { CanaryGroup } from './canary.ts';
 import type { ComposeCondition } from '../container/compose-identity.ts';
 import type { Container } from '../container/container.ts';
 import { awaitedJobs, conditionalOn, type DependencyGraph, heldBy, movedWith, neededBy } from './dependency-graph.ts';
@@ -13,6 +14,8 @@ import { strongComponents } from './strong-components.ts';
 export type UpdatePlan = {
   /** In an order that respects `after`. */
   readonly transactions: readonly PlannedTransaction[];
+  /** Absent: none. */
+  readonly canaries?: readonly CanaryGroup[];
   /** The update of the container that we run in: begun once all else has ended, and finished by a helper. */
   readonly self?: PlannedTransaction;
   /** Stale containers that must not be touched, each with the reason. */

@@ -1,7 +1,7 @@
 import type { RecoveredTransaction } from './recovery-report.ts';
 import { type UpdatePhase } from './session.ts';
 import type { ContainerOutcome, Session, Trigger } from './session.ts';
-import type { TaskProgress } from '../swarm/service-update.ts';
+import type { TaskProgress } from '../swarm/swarm-service.ts';
 
 /** Everything the service announces. Log, live table, metrics, history and streams listen; updating code knows none of them. */
 export type ServiceEvent =

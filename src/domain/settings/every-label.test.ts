@@ -16,7 +16,7 @@ type Row = {
 const command: Pick<Row, 'text' | 'expected' | 'bad'> = { text: ' /run.sh ', expected: '/run.sh', bad: '' };
 const timeout: Pick<Row, 'text' | 'expected' | 'bad'> = { text: '2', expected: 120_000, bad: 'soon' };
 
-/** A shorter text that cannot be read is a rule of its own: see `tag-rules.test.ts`. */
+/** A shorter text that cannot be read is a rule of its own: see `tag-rules.test.ts` and `holding-back.test.ts`. */
 const tooLong = 'x'.repeat(40_000);
 
 const pattern = (text: string): unknown => expect.objectContaining({ kind: 'pattern', text });
@@ -43,6 +43,13 @@ const rows: Readonly<Record<LabelName, Row>> = {
     of: (wishes) => wishes.verifyWith,
     bad: 'team,,ops',
   },
+  approve: { text: 'Minor', expected: 'minor', of: (wishes) => wishes.approve, bad: tooLong },
+  window: {
+    text: 'Sat 02:00-05:00',
+    expected: { kind: 'windows', text: 'Sat 02:00-05:00', windows: [{ days: [6], fromMinute: 120, untilMinute: 300 }] },
+    of: (wishes) => wishes.window,
+    bad: tooLong,
+  },
   'health-window': { text: '20', expected: 20_000, of: (wishes) => wishes.gateWindowMs, bad: 'long' },
   'health-timeout': { text: '5m', expected: 300_000, of: (wishes) => wishes.gateTimeoutMs, bad: 'long' },
   'health-probe': {
@@ -51,6 +58,7 @@ const rows: Readonly<Record<LabelName, Row>> = {
     of: (wishes) => wishes.healthProbe,
     bad: 'http://other.test:80/',
   },
+  canary: { text: 'true', expected: true, of: (wishes) => wishes.canary, bad: 'first' },
   notify: { text: 'ops, mail', expected: ['ops', 'mail'], of: (wishes) => wishes.notify, bad: '' },
   'lifecycle.pre-check': { ...command, of: ({ hooks }) => hooks.preCheck?.command },
   'lifecycle.pre-update': { ...command, of: ({ hooks }) => hooks.preUpdate?.command },

@@ -49,6 +49,7 @@ export function detailsEntry(container: TrackedContainer) {
 function verdictEntry(check: LastCheck) {
   return {
     ...known(check.staleness, (verdict) => ({ verdict })),
+    ...known(check.candidateDigest, (digest) => ({ candidate_digest: digest })),
     ...known(check.hold, (hold) => ({ hold })),
     ...known(check.eligibleAtMs, (ms) => ({ eligible_at: toTimestamp(ms) })),
     ...known(check.retryAtMs, (ms) => ({ retry_at: toTimestamp(ms) })),

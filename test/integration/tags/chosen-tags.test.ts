@@ -99,7 +99,7 @@ describeInLab('the tags that a registry has', (lab) => {
     expect(await scene.tag()).toBe('0.49999.0');
   });
 
-  test('a registry that limits requests during the listing is waited for, or the container is unknown', async () => {
+  test('a registry that limits requests during the listing leaves it unknown, until it answers again', async () => {
     const isListing = ({ path }: FrontCall) => path.includes('/tags/list');
     const limit = createRequestLimit({ limit: 0, windowMs: 3_600_000, counts: isListing });
     let isLimited = true;

@@ -32,7 +32,10 @@ export const performers: { readonly [K in StepKind]: (context: StepContext, step
     },
     stop: stopContainer,
     start: startContainer,
-    gate: passGates,
+    gate: (context, step) => {
+      const prove = () => passGates(context, step);
+      return context.whileUnproven?.(prove) ?? prove();
+    },
     hook: (context, { id, hook }) =>
       hook === 'preUpdate'
         ? askBeforeUpdate(context, id)

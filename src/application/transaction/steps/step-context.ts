@@ -3,6 +3,7 @@ import type { ServiceSettings } from '../../../domain/settings/settings.ts';
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import type { OpenTransaction } from '../facts/facts.ts';
 import type { PreparedTransaction } from '../facts/prepare.ts';
+import type { WhileUnproven } from '../transact-options.ts';
 
 export type StepContext = {
   readonly outside: Outside;
@@ -10,6 +11,7 @@ export type StepContext = {
   readonly transaction: OpenTransaction;
   /** Undefined in a recovery, which creates nothing. */
   readonly prepared: PreparedTransaction | undefined;
+  readonly whileUnproven?: WhileUnproven | undefined;
   /** Aborts waits and reads. Steps that must not stop halfway finish all the same. */
   readonly signal?: AbortSignal | undefined;
 };

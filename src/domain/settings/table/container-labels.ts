@@ -35,6 +35,13 @@ export const containerLabels = {
     meaning: 'Signal that stops the container',
     example: 'SIGINT',
   },
+  canary: {
+    name: 'canary',
+    value: kinds.truth,
+    fromImage: 'ignored',
+    meaning: 'Update this container before the others that go to the same new image, and those only when it has passed',
+    example: 'true',
+  },
   /** Names of targets that hear of it; empty: nobody does. */
   notify: {
     name: 'notify',

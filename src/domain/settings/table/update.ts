@@ -156,8 +156,33 @@ export const updateRules = {
     default: 4,
     min: 1,
     max: 64,
-    meaning: 'Number of groups of linked containers that are updated at the same time',
+    meaning:
+      'Number of groups of linked containers that are pulled, stopped and started at the same time; 1: one group at a time, to the end of its health check',
     example: '1',
+    usedBy: 'update',
+  },
+  unproven: {
+    group: 'update',
+    kind: 'integer',
+    flag: 'unproven',
+    env: ['UNPROVEN'],
+    default: 32,
+    min: 0,
+    max: 256,
+    meaning:
+      'Number of updated groups that may wait for their health check while others begin; beyond it, a waiting group counts for --update-concurrency',
+    example: '8',
+    usedBy: 'update',
+  },
+  canary: {
+    group: 'update',
+    kind: 'boolean',
+    flag: 'canary',
+    env: ['CANARY'],
+    default: true,
+    meaning:
+      'Update one container first where three or more go to the same new image, or one of several has the label canary: the others follow when it has passed its health check, and stay as they are when it was rolled back',
+    example: 'false',
     usedBy: 'update',
   },
 } as const satisfies Rules;

@@ -47,20 +47,29 @@ export function rehearsalLines({ rehearsals }: RehearsalReport, style: Style): r
 const restartsHead = 'Then it would restart, because they ask for it (depends_on with restart: true)';
 
 function transactionLines(
-  { members, after }: PlannedTransaction,
+  { id, members, after }: PlannedTransaction,
   number: number,
-  { transactions }: UpdatePlan,
+  { transactions, canaries = [] }: UpdatePlan,
   checked: ReadonlyMap<string, CheckedContainer>,
   style: Style,
 ): readonly string[] {
-  const first = after
-    .map((id) => transactions.findIndex((other) => other.id === id) + 1)
-    .filter((other) => other > 0)
-    .join(', ');
+  const numbersOf = (ids: readonly string[]) =>
+    ids
+      .map((wanted) => transactions.findIndex((other) => other.id === wanted) + 1)
+      .filter((other) => other > 0)
+      .join(', ');
+  const groups = canaries.filter((group) => group.transactions.includes(id));
+  const isCanary = groups.some((group) => group.transactions[0] === id);
+  const awaited = groups.flatMap((group) => group.transactions.slice(0, 1)).filter((canary) => canary !== id);
+  const notes = [
+    ...(after.length === 0 ? [] : [`after ${numbersOf(after)}, if that succeeds`]),
+    ...(isCanary ? ['first of those with the same new image: the others follow when it has passed'] : []),
+    ...(awaited.length === 0 ? [] : [`when the new image has passed in ${numbersOf([...new Set(awaited)])}`]),
+  ];
   const title = members.length === 1 ? `${number}.` : `${number}. together or not at all:`;
   return [
     '',
-    first === '' ? title : `${title} ${style.grey(`(after ${first}, if that succeeds)`)}`,
+    notes.length === 0 ? title : `${title} ${style.grey(`(${notes.join('; ')})`)}`,
     ...members.map((member) => memberLine(member, members, checked, style)),
   ];
 }

@@ -32,9 +32,10 @@ export const kindField: Fields = {
 
 /** Why something waits or is not known; all may be absent. */
 export const holdFields: Fields = {
+  candidate_digest: text('The version that an update would apply, where that is not the newest one'),
   hold: choice(
     holds,
-    'Kind of reason. Of held: failed (this version was taken back here), cooldown, monitor-only, unsigned. Of unknown: no-pull, rate-limited, unreachable, unauthorised, not-found, other',
+    'Kind of reason. Of held: failed (this version was taken back here), cooldown, monitor-only, unsigned, skipped, snoozed, approval, window. Of unknown: no-pull, rate-limited, unreachable, unauthorised, not-found, other',
   ),
   eligible_at: time('Held until then'),
   retry_at: time('Unknown, and the registry may be asked again then'),

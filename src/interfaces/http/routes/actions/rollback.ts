@@ -49,7 +49,7 @@ export function rollbackRoute({ settings, service, clock }: HttpParts, runs: Upd
       try {
         if (!inBackground) return { ...resultOf(await run.finished), ...stamp(clock) };
         const runId = await run.begun;
-        return await reply.code(202).send({ status: 'accepted', run_id: runId, ...stamp(clock) });
+        return reply.code(202).send({ status: 'accepted', run_id: runId, ...stamp(clock) });
       } catch (error) {
         throw await problemWith(name, error, service, clock);
       }

@@ -1,5 +1,5 @@
-import type { Digest } from '../../domain/reference/digest.ts';
-import { type Sighting, withSighting } from '../../domain/check/sightings.ts';
+import type { Digest } from '../../../domain/reference/digest.ts';
+import { type Sighting, withSighting } from '../../../domain/check/sightings.ts';
 
 /** Digests seen behind each tag since this process began. */
 export type TagWatch = {

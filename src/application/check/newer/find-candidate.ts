@@ -1,12 +1,12 @@
-import type { Registry, RemoteImage, TagList } from '../../domain/outside/registry.ts';
-import { mostTags } from '../../domain/outside/registry.ts';
-import { runsOn } from '../../domain/reference/choose-platform.ts';
-import type { Digest } from '../../domain/reference/digest.ts';
-import { formatReference, repositoryName, type ImageReference } from '../../domain/reference/image-reference.ts';
-import { formatPlatform, type Platform } from '../../domain/reference/platform.ts';
-import { ServiceError } from '../../domain/errors.ts';
-import { chooseTag, type TagQuestion } from '../../domain/tags/choose-tag.ts';
-import type { TagCandidate } from '../../domain/tags/tag-policy.ts';
+import type { Registry, RemoteImage, TagList } from '../../../domain/outside/registry.ts';
+import { mostTags } from '../../../domain/outside/registry.ts';
+import { runsOn } from '../../../domain/reference/choose-platform.ts';
+import type { Digest } from '../../../domain/reference/digest.ts';
+import { formatReference, repositoryName, type ImageReference } from '../../../domain/reference/image-reference.ts';
+import { formatPlatform, type Platform } from '../../../domain/reference/platform.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+import { chooseTag, type TagQuestion } from '../../../domain/tags/choose-tag.ts';
+import type { TagCandidate } from '../../../domain/tags/tag-policy.ts';
 
 export type CandidateQuestion = Pick<TagQuestion, 'policy' | 'include' | 'exclude'> & {
   readonly reference: ImageReference;

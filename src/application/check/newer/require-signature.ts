@@ -1,8 +1,8 @@
-import type { Verdict, Subject } from '../../domain/check/verdict.ts';
-import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
-import { describeHold } from '../../domain/decision/hold.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import { judgeSignatures, type VerificationKey } from '../../domain/signature/signature.ts';
+import type { Verdict, Subject } from '../../../domain/check/verdict.ts';
+import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
+import { describeHold } from '../../../domain/decision/hold.ts';
+import type { ServiceSettings } from '../../../domain/settings/settings.ts';
+import { judgeSignatures, type VerificationKey } from '../../../domain/signature/signature.ts';
 
 type Signed = Pick<ReadOnlyOutside, 'registry' | 'verificationKeys'>;
 

@@ -1,12 +1,12 @@
-import type { RemoteImage } from '../../domain/outside/registry.ts';
-import type { Digest } from '../../domain/reference/digest.ts';
-import { ServiceError } from '../../domain/errors.ts';
-import type { ImageIndex } from '../../domain/container/image-index.ts';
-import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
-import type { Platform } from '../../domain/reference/platform.ts';
-import { ageOf, ripeInstead, type Sighting } from '../../domain/check/sightings.ts';
-import { judgeInstead, seenSince } from '../../domain/check/staleness.ts';
-import type { Subject, Verdict } from '../../domain/check/verdict.ts';
+import type { RemoteImage } from '../../../domain/outside/registry.ts';
+import type { Digest } from '../../../domain/reference/digest.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+import type { ImageIndex } from '../../../domain/container/image-index.ts';
+import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
+import type { Platform } from '../../../domain/reference/platform.ts';
+import { ageOf, ripeInstead, type Sighting } from '../../../domain/check/sightings.ts';
+import { judgeInstead, seenSince } from '../../../domain/check/staleness.ts';
+import type { Subject, Verdict } from '../../../domain/check/verdict.ts';
 
 export type MovingTag = {
   /** Digests of the tag, oldest first; the last is the current one. */

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { indexImages } from '../../domain/container/image-index.ts';
+import { parseImageReference } from '../../domain/reference/image-reference.ts';
+import type { Verdict } from '../../domain/check/verdict.ts';
+import { defaultSettings } from '../../domain/settings/settings.ts';
+import { askRegistries } from './ask-registry.ts';
+import { createCandidateFinder } from './newer/find-candidate.ts';
+import { createTagWatch } from './newer/tag-watch.ts';
+
+const arm64 = { os: 'linux', architecture: 'arm64', variant: 'v8' };
+
+test('a service of a swarm is asked about for the platform of its nodes, and stays with its tag', async () => {
+  const { registry, startProcess, clock } = createSandboxScene();
+  const name = 'registry.test/app';
+  for (const tag of ['1.0', '1.1']) registry.store.publish(`${name}:${tag}`, { version: tag, platforms: [arm64] });
+  const { outside } = startProcess();
+  const verdicts: Verdict[] = [];
+  const inForce = { ...defaultSettings, tagPolicy: { kind: 'minor' } } as const;
+  const subject = {
+    ...{ imageId: '', image: undefined, reference: parseImageReference(`${name}:1.0`) },
+    ...{ inForce, failedVersions: [], retryFailed: false },
+  };
+  const options = {
+    ...{ outside, images: indexImages([]), tags: createTagWatch(), limit: 1 },
+    find: createCandidateFinder(outside.registry),
+  };
+  const settle = (verdict: Verdict) => void verdicts.push(verdict);
+  await clock.run(() => askRegistries([{ subject, platform: arm64, settle }], options));
+  expect(verdicts).toMatchObject([{ status: 'stale', newest: { platform: arm64 } }]);
+  expect(verdicts[0]).not.toHaveProperty('candidate');
+  expect(registry.store.listings()).toBe(0);
+});

@@ -1,0 +1,98 @@
+import type { ContainerOutcome } from '../run/session.ts';
+import { wishesOf } from '../settings/labels.ts';
+import type { ServiceSettings } from '../settings/settings.ts';
+import { strongComponents } from './strong-components.ts';
+import type { PlannedMember, PlannedTransaction, UpdatePlan } from './update-plan.ts';
+
+/** Several transactions to one new image. The first that can prove the image is the canary of the others. */
+export type CanaryGroup = {
+  /** See `newImageOf`. */
+  readonly image: string;
+  /** Ids in the order of the plan: each transaction waits until one before it has passed or failed. */
+  readonly transactions: readonly string[];
+};
+
+/**
+ * The plan with its canaries: where three or more stale containers go to the same new image, or one of several is
+ * labelled. A canary moves before the others of its group. The waits cannot form a circle: those of all groups and of
+ * all dependencies follow the one order of the plan.
+ */
+export function withCanaries(plan: UpdatePlan, { canary }: Pick<ServiceSettings, 'canary'>): UpdatePlan {
+  const groups = canary ? groupsIn(plan.transactions) : [];
+  if (groups.length === 0) return plan;
+  const grouped = new Set(groups.flatMap(({ transactions }) => transactions));
+  const rank = (transaction: PlannedTransaction) => (grouped.has(transaction.id) ? rankOf(transaction) : ranks.other);
+  const byRank = plan.transactions.toSorted((one, other) => rank(one) - rank(other));
+  const byId = new Map(byRank.map((transaction) => [transaction.id, transaction]));
+  const order = strongComponents([...byId.keys()], (id) => byId.get(id)?.after ?? []).flat();
+  const placeOf = new Map(order.map((id, index) => [id, index]));
+  const place = (id: string) => placeOf.get(id) ?? 0;
+  return {
+    ...plan,
+    transactions: order.flatMap((id) => byId.get(id) ?? []),
+    canaries: groups.map(({ image, transactions }) => ({
+      image,
+      transactions: transactions.toSorted((one, other) => place(one) - place(other)),
+    })),
+  };
+}
+
+/** Members with the same text get the same new image: its id or digest, else the reference that the engine resolves. */
+export function newImageOf({ imageId, digest, reference }: PlannedMember): string {
+  return imageId ?? digest ?? reference;
+}
+
+/** `untested`: the new image was not started, so the next transaction of the group is the canary. */
+export type CanaryVerdict = 'passed' | 'failed' | 'untested';
+
+/** The verdict of one transaction about the images that its stale members went to. */
+export function judgeCanary(
+  { members }: PlannedTransaction,
+  outcomes: readonly Pick<ContainerOutcome, 'outcome' | 'phases'>[],
+): CanaryVerdict {
+  const hasFailed = outcomes.some(
+    ({ outcome, phases }) => outcome === 'rolled_back' || (outcome === 'failed' && phases?.starting !== undefined),
+  );
+  if (hasFailed) return 'failed';
+  if (outcomes.every(({ outcome }) => outcome === 'fresh')) return 'passed';
+  const isDone = outcomes.every(({ outcome }) => outcome === 'updated' || outcome === 'restarted');
+  return isDone && members.some(provesItself) ? 'passed' : 'untested';
+}
+
+function groupsIn(transactions: readonly PlannedTransaction[]): readonly CanaryGroup[] {
+  const byImage = new Map<string, { ids: Set<string>; members: PlannedMember[] }>();
+  for (const { id, members } of transactions)
+    for (const member of members.filter(({ cause }) => cause === 'stale')) {
+      const image = newImageOf(member);
+      const group = byImage.get(image) ?? { ids: new Set(), members: [] };
+      group.ids.add(id);
+      group.members.push(member);
+      byImage.set(image, group);
+    }
+  return [...byImage]
+    .filter(([, { ids, members }]) => ids.size > 1 && members.some(provesItself) && wantsCanary(members))
+    .map(([image, { ids }]) => ({ image, transactions: [...ids] }));
+}
+
+function wantsCanary(members: readonly PlannedMember[]): boolean {
+  return members.length >= fewestForCanary || members.some(isLabelled);
+}
+
+/** Two can be told apart only by a person, with the label. */
+const fewestForCanary = 3;
+
+const ranks = { labelled: 0, other: 1, unproven: 2 } as const;
+
+function rankOf({ members }: PlannedTransaction): number {
+  if (!members.some(provesItself)) return ranks.unproven;
+  return members.some((member) => provesItself(member) && isLabelled(member)) ? ranks.labelled : ranks.other;
+}
+
+function isLabelled({ container }: PlannedMember): boolean {
+  return wishesOf(container).canary === true;
+}
+
+/** A container that is left stopped says nothing about its image. */
+function provesItself({ cause, afterwards }: PlannedMember): boolean {
+  return cause === 'stale' && afterwards !== 'stopped';
+}
