@@ -34,10 +34,10 @@ describeInSwarm('a service that others change too', {}, (swarm) => {
     const tries = isDrawn(0, 2) && process.env['TEST_DRAW'] !== undefined ? 100 : 500;
     const web = await deploy(swarm(), 'web', catalogue['plain-v1']);
     const look = async () => (await swarm().service(web.id)).Spec;
-    let isOver = false;
+    const over = new AbortController();
     const instance = async () => {
       const outcomes: string[] = [];
-      for (let round = 0; !isOver; round += 1) {
+      for (let round = 0; !over.signal.aborted; round += 1) {
         await web.publish(catalogue[round % 2 === 0 ? 'plain-v2' : 'plain-v1']);
         outcomes.push((await update(swarm(), '--health-window', '0s')).of('web').outcome);
       }
@@ -52,7 +52,7 @@ describeInSwarm('a service that others change too', {}, (swarm) => {
       if (reply.status === 200) written = attempt;
       else expect(reply.text).toContain('out of sequence');
     }
-    isOver = true;
+    over.abort();
     const outcomes = (await Promise.all(instances)).flat();
     expect((await look()).Labels?.['theirs']).toBe(String(written));
     expect(written).toBeGreaterThan(0);

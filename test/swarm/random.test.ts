@@ -38,7 +38,7 @@ describeInSwarm('updates at random', {}, (swarm) => {
         services.push({ deployed, next: await deployed.publish(catalogue[tag]), what: { tag, ...wish } });
       }
       const fault = draw(faults);
-      const running = update(swarm());
+      const running = update(swarm(), '--pull-timeout', '45s');
       await sleep(draw([500, 1500, 3000]));
       await strike(swarm(), fault);
       const report = await running;
