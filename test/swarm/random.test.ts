@@ -24,7 +24,11 @@ describeInSwarm('updates at random', {}, (swarm) => {
       for (let index = 0; index < servicesAtOnce; index += 1) {
         const wish: DeployWish = {
           ...draw<DeployWish>([{ replicas: 1 }, { replicas: 2 }, { replicas: 4 }, { global: true }]),
-          ...draw<DeployWish>([{}, { hostPort: 18_120 + index, replicas: 2 }, { task: away, replicas: 2 }]),
+          ...draw<DeployWish>([
+            {},
+            { hostPort: 18_120 + index, replicas: 2, global: false },
+            { task: away, replicas: 2, global: false },
+          ]),
           update: {
             Order: draw(['stop-first', 'start-first', 'stop-first']),
             FailureAction: draw(['rollback', 'pause', 'continue']),
