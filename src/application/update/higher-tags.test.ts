@@ -61,7 +61,7 @@ async function setScene({ tags, labels = {}, name = repository, keys = [] }: Par
       Object.keys(scene.sandbox.control.snapshot().tags)
         .filter((tag) => tag.includes('team/app'))
         .map((tag) => tag.split(':').at(-1))
-        .toSorted(),
+        .toSorted((one, other) => String(one).localeCompare(String(other))),
   };
 }
 
