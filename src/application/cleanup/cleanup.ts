@@ -78,9 +78,8 @@ async function removeUnused(
     const [containers, images] = await Promise.all([engine.listContainers(), engine.listImages()]);
     const inUse = new Set(containers.map(({ imageId }) => imageId));
     const tags = new Map(images.map((image) => [image.id, tagsByPeople(image)]));
-    const inTags = new Set(containers.map(({ image }) => fullName(image)));
     const isTagged = ({ imageId, ownTag = '' }: SupersededImage) =>
-      (tags.get(imageId) ?? []).some((tag) => inTags.has(fullName(tag)) || fullName(tag) !== fullName(ownTag));
+      (tags.get(imageId) ?? []).some((tag) => fullName(tag) !== fullName(ownTag));
     for (const { ownTag, ...image } of new Map(choose(containers, images).map((one) => [one.imageId, one])).values()) {
       if (inUse.has(image.imageId) || isTagged({ ...image, ...(ownTag !== undefined && { ownTag }) })) continue;
       const { kind, ...said } = await engine.removeImage(image.imageId);

@@ -21,16 +21,18 @@ type Parts = {
   /** Of the repository, as the container spells it. */
   readonly name?: string;
   readonly keys?: readonly string[];
+  readonly removesItself?: boolean;
 };
 
 /** `app` runs the first of the tags, and has a policy label. */
-async function setScene({ tags, labels = {}, name = repository, keys = [] }: Parts) {
+async function setScene({ tags, labels = {}, name = repository, keys = [], removesItself = false }: Parts) {
   const scene = createSandboxScene();
   const { store } = scene.registry;
   for (const [tag, release] of Object.entries(tags)) store.publish(`${name}:${tag}`, release);
   const reference = `${name}:${Object.keys(tags)[0]}`;
   await scene.sandbox.engine.pullImage({ reference });
-  const HostConfig = { RestartPolicy: { Name: 'always', MaximumRetryCount: 0 } };
+  const Name = removesItself ? 'no' : 'always';
+  const HostConfig = { RestartPolicy: { Name, MaximumRetryCount: 0 }, AutoRemove: removesItself };
   scene.sandbox.control.runContainer('app', { Image: reference, Labels: labels, HostConfig });
   const verificationKeys = readVerificationKeys(keys);
   const { outside } = scene.startProcess();
@@ -242,6 +244,34 @@ describe('a higher tag that fails', () => {
     expect(old?.id).not.toBe(higher?.id);
     expect(higher?.config.Labels?.['org.opencontainers.image.version']).toBe('1.1');
   });
+});
+
+describe('a container with --rm', () => {
+  test.each(['good', 'crashesAtStart'] as const)(
+    'keeps the tag that is its image, with a higher one that is %s',
+    async (one) => {
+      const { update, image, sandbox, check } = await setScene({
+        tags: { '1.0': version('1.0'), '1.1': version('1.1', { behaviour: behaviours[one] }) },
+        labels: minor,
+        removesItself: true,
+      });
+      const isGood = one === 'good';
+      const { outcome } = (await update({ updateAutoRemove: true })) ?? {};
+      expect(outcome).toBe(isGood ? 'updated' : 'rolled_back');
+      expect(image()).toBe(`${repository}:${isGood ? '1.1' : '1.0'}`);
+      const { app } = sandbox.control.snapshot().containers;
+      expect(app).toMatchObject({ running: true });
+      expect(app?.settings.Config.Labels?.['org.opencontainers.image.version']).toBe(isGood ? '1.1' : '1.0');
+      const [old, higher] = await Promise.all(
+        ['1.0', '1.1'].map((tag) => sandbox.engine.inspectImage(`${repository}:${tag}`)),
+      );
+      expect([old, higher].map((each) => each?.config.Labels?.['org.opencontainers.image.version'])).toEqual([
+        '1.0',
+        '1.1',
+      ]);
+      expect(await check({ updateAutoRemove: true })).toMatchObject({ status: isGood ? 'fresh' : 'held' });
+    },
+  );
 });
 
 describe('upkeep rollback after an update to another tag', () => {

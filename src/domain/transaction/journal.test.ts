@@ -34,6 +34,13 @@ test('isJournalLabel() knows every label of a journal, and the seal', () => {
   expect([`${journalPrefix}helper`, 'name', 'upkeep.name'].filter(isJournalLabel)).toEqual([]);
 });
 
+test('a journal without another tag is written as in earlier versions, so that seals stay what they are', () => {
+  expect(Object.keys(writeJournal(journal))).not.toContain(`${journalPrefix}old-ref`);
+  const moved = { ...journal, formerReference: 'nginx:1.26' };
+  expect(readJournal(writeJournal(moved))).toEqual({ kind: 'journal', journal: moved });
+  expect(Object.keys(writeJournal(moved)).filter((label) => !isJournalLabel(label))).toEqual([]);
+});
+
 describe('readJournal()', () => {
   test('reads back what writeJournal() wrote, beside labels of the user', () => {
     expect(readJournal({ 'upkeep.enable': 'true', ...writeJournal(journal) })).toEqual({ kind: 'journal', journal });
