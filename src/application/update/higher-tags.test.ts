@@ -63,7 +63,7 @@ async function setScene({ tags, labels = {}, name = repository, keys = [], remov
       Object.keys(scene.sandbox.control.snapshot().tags)
         .filter((tag) => tag.includes('team/app'))
         .map((tag) => tag.split(':').at(-1))
-        .toSorted(),
+        .toSorted((one, other) => String(one).localeCompare(String(other))),
   };
 }
 
