@@ -61,7 +61,9 @@ const stopped = starting(
 );
 const unstarted = starting('%s leaves the new container created, with name and policy, and the old one goes');
 const oneByOne = starting('%s begins one when the one before has been proven, also with dependencies');
-const canaryFirst = canaries('thirty containers of one image: a bad release touches the labelled one only, a good one all');
+const canaryFirst = canaries(
+  'thirty containers of one image: a bad release touches the labelled one only, a good one all',
+);
 const window = healthTimes('--health-window is how long a new container must run, and the label overrides it');
 const limits = resources(
   'are those of the old one, but for what --cpu-copy-mode and --disable-memory-swappiness leave out',
