@@ -1,5 +1,5 @@
 // `npm run sbom`: dist/sbom.cdx.json, the packages in the bundle as CycloneDX: https://cyclonedx.org/docs/1.5/json/
-// npm writes it from package-lock.json; what is not in dist/THIRD-PARTY-LICENSES.txt is not shipped, and is left out.
+// npm writes it from package-lock.json; packages that are not in dist/THIRD-PARTY-LICENSES.txt are not shipped, and are left out.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

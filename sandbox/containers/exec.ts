@@ -53,7 +53,7 @@ function scriptOf({ behaviour }: SandboxContainer, command: readonly string[]): 
   return known ?? { exitCode: 127, output: `sh: ${line}: not found\n` };
 }
 
-/** As runc says it; Docker gives it the exit code 126 or 127. */
+/** Error text of runc; Docker answers it with the exit code 126 or 127. */
 function missing(program: string): CommandBehaviour {
   const why = `exec: "${program}": executable file not found in $PATH: unknown`;
   return {

@@ -11,7 +11,7 @@ export function pruneContainers(world: World): void {
   announce(world, 'container', 'prune', '', { reclaimed: '0' });
 }
 
-/** Of a prune that comes before `untilMs` has passed too. */
+/** Whether a prune ends between the two times; waits for `untilMs` where none has. */
 export async function hasPruned(
   world: World,
   { sinceMs, untilMs }: { readonly sinceMs: number; readonly untilMs: number },

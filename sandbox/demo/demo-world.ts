@@ -25,7 +25,7 @@ export type DemoWorld = {
 /** A shorter look at new containers than real ones get, so that nobody has to wait. */
 export const demoSettings = { gateWindowMs: 2500, gateTimeoutMs: 4000 } as const satisfies Partial<ServiceSettings>;
 
-/** As slow as a real engine with a good line, so that there is something to see. */
+/** Calls take as long as on a real engine with a fast connection, so that progress is visible. */
 export async function createDemoWorld(clock: Clock): Promise<DemoWorld> {
   const { registry, store } = createSandboxRegistry({ clock, latencyMs: 120 });
   const sandbox = createSandboxEngine({ clock, registries: store, pullStepMs: 150 });

@@ -51,7 +51,7 @@ export type SandboxControl = {
   readonly snapshot: () => Snapshot;
   /** The commands that were run in containers, oldest first. */
   readonly executions: readonly SandboxExecution[];
-  /** Removes containers, volumes and networks; what is under way is called off. */
+  /** Removes containers, volumes and networks; operations under way are cancelled. */
   readonly reset: () => void;
   /** Calls off all that would still happen, so that nothing keeps the process alive. */
   readonly close: () => void;

@@ -113,7 +113,7 @@ function freeAddress({ subnet, addresses }: SandboxNetwork): string {
   throw new Refusal(500, "no available IPv4 addresses on this network's address pools");
 }
 
-/** Of a /16, as Docker's own networks are. */
+/** Addresses of a /16, the size of Docker's own networks. */
 const mostAddresses = 65_534;
 
 /** An older Docker makes the last four bytes of the hardware address from the IP address; a newer one draws them. */

@@ -2,7 +2,10 @@ import { findContainer } from '../world/lookup.ts';
 import { Refusal } from '../base/refusal.ts';
 import type { SandboxContainer, World } from '../world/world.ts';
 
-/** Whose network it shares must run; its host name comes with it. By id, or by a name that led nowhere at the create. */
+/**
+ * The container whose network is shared must run; its host name is shared, too. It is found by id, or by a name that
+ * was unknown at the create.
+ */
 export function joinNetworkOfAnother(world: World, container: SandboxContainer): void {
   const target = sharedWith(container.hostConfig.NetworkMode);
   if (target === undefined) return;

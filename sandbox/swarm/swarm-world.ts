@@ -65,7 +65,7 @@ export type SandboxTask = {
   error: string;
   exitCode: number | undefined;
   stateAtMs: number;
-  /** What is on its way calls itself off by this. */
+  /** Aborts the operations under way. */
   callOff: () => void;
   behaviour: ImageBehaviour | undefined;
 };
@@ -76,7 +76,7 @@ export type Updater = {
   readonly total: number;
   /** Slots, or ids of nodes, that have their turn yet. */
   readonly left: string[];
-  /** First new task of each slot; its replacements are nobody's concern. */
+  /** First new task of each slot; its replacements are not listed. */
   readonly watched: Map<string, { untilMs: number | undefined }>;
   current: { readonly oldIds: readonly string[]; readonly newId: string } | undefined;
   /** The next slot has to wait for this time. */

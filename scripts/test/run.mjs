@@ -8,9 +8,8 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { enterLab } from '../../test/lab/enter.mjs';
-import { installBrowser, installLab, installReceivers } from '../../test/lab/install.mjs';
-import { installImage } from '../../test/image/rig/install.mjs';
 import { seedOfThisPush } from './draw.mjs';
+import { prepare } from './prepare.mjs';
 import { createProgress, readTimes, writeTimes } from './progress.mjs';
 import { chooseSuites, suites } from './suites.mjs';
 
@@ -40,19 +39,23 @@ const queue = chooseSuites({ names, isCi, all, seed });
 const times = readTimes(timesFile);
 announce();
 
+/** Effect of a need that is not met. */
+const withoutNeed = {
+  lab: 'no lab, tests that need an engine',
+  browser: 'tests in a browser',
+  receivers: 'tests with a mail server and a broker',
+  image: 'tests of the image',
+};
+
 let otherNodes;
 let interrupted = false;
 const children = new Set();
 const progress = createProgress();
 const log = (message) => progress.print(`     ${message}`);
-const noLab = queue.some(({ lab }) => lab) ? installLab({ log }) : undefined;
-if (noLab) log(`NOTICE: no lab, tests that need an engine ${isCi ? 'fail' : 'are skipped'}: ${noLab}`);
-const noBrowser = queue.some(({ browser }) => browser) ? installBrowser({ log }) : undefined;
-if (noBrowser) log(`NOTICE: tests in a browser ${isCi ? 'fail' : 'are skipped'}: ${noBrowser}`);
-const noReceivers = queue.some(({ receivers }) => receivers) ? installReceivers({ log }) : undefined;
-if (noReceivers) log(`NOTICE: tests with a mail server and a broker ${isCi ? 'fail' : 'are skipped'}: ${noReceivers}`);
-const noImage = queue.some(({ image }) => image) ? installImage({ log }) : undefined;
-if (noImage) log(`NOTICE: tests of the image ${isCi ? 'fail' : 'are skipped'}: ${noImage}`);
+const needs = Object.keys(withoutNeed).filter((need) => queue.some((suite) => suite[need]));
+let noLab;
+let isPrepared = needs.length === 0;
+const prepared = prepareNeeds();
 
 const build = await run(['npm', 'run', '--silent', 'build']);
 if (build.code !== 0) {
@@ -90,8 +93,24 @@ function announce() {
     console.log(`     drawn by ${seed}: TEST_DRAW=${seed} repeats it, "npm test -- --all" runs all`);
 }
 
+async function prepareNeeds() {
+  const reasons = await prepare(needs, log);
+  for (const [need, reason] of Object.entries(reasons))
+    if (reason) log(`NOTICE: ${withoutNeed[need]} ${isCi ? 'fail' : 'are skipped'}: ${reason}`);
+  noLab = reasons.lab;
+  isPrepared = true;
+}
+
 async function work() {
-  for (let suite = queue.shift(); suite; suite = queue.shift()) await runSuite(suite);
+  for (let suite = await nextSuite(); suite; suite = await nextSuite()) await runSuite(suite);
+}
+
+/** Suites that need nothing run while the needs of the others are installed. */
+async function nextSuite() {
+  const index = isPrepared ? 0 : queue.findIndex((suite) => !needs.some((need) => suite[need]));
+  if (index !== -1) return queue.splice(index, 1)[0];
+  await prepared;
+  return queue.shift();
 }
 
 async function runSuite(suite) {

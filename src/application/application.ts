@@ -56,7 +56,7 @@ export type Application = {
    * container, it waits for the end of that.
    */
   readonly recover: (signal?: AbortSignal, order?: Pick<RecoveryOrder, 'unsealed'>) => Promise<RecoveryReport>;
-  /** As the helper that was made for it: brings one update of our own container to its end. */
+  /** Runs in the helper container: finishes one update of Upkeep's own container. */
   readonly finishUpdate: (transaction: string) => Promise<RecoveryReport>;
   /** Whether an update would replace our own container too; known once `recover` has come to an end. */
   readonly updatesItself: () => boolean;

@@ -85,7 +85,7 @@ function isNotified({ notifications, run }: Settings): boolean {
   return notifications.urls.length > 0 && !run.healthCheck && run.finishUpdate === undefined;
 }
 
-/** As the command of a container it would end at once, and be started again for ever. */
+/** In a container this command would end at once, and the restart policy would start it again for ever. */
 async function healthCheckInPlace(): Promise<Error> {
   const { ServiceError } = await import('../domain/errors.ts');
   return new ServiceError(

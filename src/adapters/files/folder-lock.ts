@@ -56,7 +56,7 @@ async function tryToLock(folder: string): Promise<Release | undefined> {
   return undefined;
 }
 
-/** Whether nobody else is there. Each name is used by one process only, so that what is dead stays so. */
+/** Resolves to whether no other process holds the folder. Each name is used by one process only, so a dead name stays dead. */
 async function removeTheDead(folder: string, place: Place, own: string): Promise<boolean> {
   for (const name of await readdir(folder)) {
     if (name === own || !/^lock-[0-9a-f]{16}\.sock$/.test(name)) continue;

@@ -19,7 +19,7 @@ const usualLimits = {
   replyMs: 30_000,
   /** Without any byte of the stream; a service sends one every 15 s. */
   silenceMs: 60_000,
-  /** Of a service that was there and is away: longer than a machine takes to start anew. */
+  /** Longest wait for a service that has gone away: longer than a restart of its machine. */
   patienceMs: 600_000,
 };
 

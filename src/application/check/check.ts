@@ -12,8 +12,8 @@ import { askRegistries, type Question } from './ask-registry.ts';
 import { questionsAbout } from './judge-services.ts';
 import type { ContainerReferences, ReadReference } from './container-references.ts';
 import { createCandidateFinder } from './newer/find-candidate.ts';
-import { createDecisionBook, type DecisionBook } from '../hold/decision-book.ts';
-import { createHoldBack, type HoldBack } from '../hold/hold-back.ts';
+import { createDecisionBook, type DecisionBook } from './decision-book.ts';
+import { createHoldBack, type HoldBack } from './hold-back.ts';
 import { type Listing, listAll } from '../engine/list-all.ts';
 import { type CheckedContainer, checkedFacts, describeChecked, imageIn } from './checked-container.ts';
 import { refuseUnproven } from './newer/require-signature.ts';
@@ -41,7 +41,7 @@ export type CheckReport = {
   readonly durationMs: number;
 };
 
-/** As it was before that update; `id` is that of the old container. */
+/** The container before that update; `id` is the old container's. */
 export type UnfinishedContainer = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isParked'> &
   Pick<CheckedContainer, 'id' | 'image' | 'imageId'>;
 

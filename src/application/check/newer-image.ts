@@ -7,7 +7,7 @@ import type { Verdict } from '../../domain/check/verdict.ts';
 
 /** The version that runs, and the facts of a newer image; absent where they are not known or there is none. */
 export type ImageVersions = {
-  /** As people name it: see `versionOf`. */
+  /** Version for display: see `versionOf`. */
   readonly version?: string;
   readonly latestVersion?: string;
   readonly change?: VersionChange;

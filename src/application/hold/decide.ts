@@ -9,8 +9,8 @@ import {
 import type { Digest } from '../../domain/reference/digest.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
-import { candidateDigest } from './hold-back.ts';
-import type { DecisionBook } from './decision-book.ts';
+import { candidateDigest } from '../check/checked-container.ts';
+import type { DecisionBook } from '../check/decision-book.ts';
 
 /** `isKept` false: it counts until the end of this process. */
 export type TakenDecision = Decision & { readonly isKept: boolean };

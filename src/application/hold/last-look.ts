@@ -1,7 +1,7 @@
 import type { Clock } from '../../domain/outside/outside.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
-import type { DecisionBook } from './decision-book.ts';
-import type { HoldBack } from './hold-back.ts';
+import type { DecisionBook } from '../check/decision-book.ts';
+import type { HoldBack } from '../check/hold-back.ts';
 
 /**
  * Why one of the checked containers, which an update is about to replace, must wait after all: a window has closed, or a

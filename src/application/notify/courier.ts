@@ -24,7 +24,7 @@ export type CourierParts = {
 export type Courier = {
   /** Something new is in the outbox. */
   readonly wake: () => void;
-  /** Tries what is there once more without waiting, then ends. */
+  /** Tries each waiting message once more without delay, then ends. */
   readonly drain: () => Promise<void>;
   /** Ends it at once. */
   readonly stop: () => void;

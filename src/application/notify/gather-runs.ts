@@ -2,7 +2,7 @@ import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { RunFacts, RunStep } from '../../domain/notification/run-facts.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 
-/** A run that has come to its end, without what is to be looked up about it. */
+/** A finished run, before its links and versions are looked up. */
 export type GatheredRun = Omit<RunFacts, 'news' | 'imageLabels'> & {
   /** By the name of a container, the targets that hear of it, where its label says so. */
   readonly recipients: Readonly<Record<string, readonly string[]>>;
@@ -86,7 +86,7 @@ export function gatherRuns(onEnd: (run: GatheredRun) => void): (event: ServiceEv
 /** Checks by the API run beside the one update; what never ends must not pile up. */
 const mostOpen = 100;
 
-/** A check acts on nothing: what is newer is there to be had. */
+/** A check changes nothing: a newer version is reported as available. */
 function outcomeOfCheck({
   container,
   image,

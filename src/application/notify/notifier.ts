@@ -18,7 +18,10 @@ export type Notifier = {
   /** For `subscribe`: returns at once. */
   readonly hear: (event: ServiceEvent) => void;
   readonly started: (facts: StartFacts) => void;
-  /** The service could not begin, or had to end, outside of any run. What a run has told of is not told again. */
+  /**
+   * The service could not start, or had to stop, outside of a run. Failures that a run has reported are not reported
+   * again.
+   */
   readonly failed: (error: unknown) => void;
   /** Resolves when all that was heard has been put into words. */
   readonly settled: () => Promise<void>;
@@ -95,7 +98,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
     post(target, (least) => composer.run(own, least), { id: facts.runId, ...event });
   }
 
-  /** Who it is to be told by the label of a container is known in a run only. */
+  /** The targets that a container's label names are known in a run only. */
   function tellRepairs(transactions: readonly RecoveredTransaction[]): void {
     const keys: string[] = [];
     const told = transactions.filter((transaction) => {

@@ -80,5 +80,5 @@ export async function openOutbox({ store, bounds, log }: KeeperParts): Promise<O
   };
 }
 
-/** Of a few hundred bytes each: the file stays below a megabyte while little waits. */
+/** Records have a few hundred bytes each: the file stays below a megabyte while few messages wait. */
 const compactAfter = 1000;

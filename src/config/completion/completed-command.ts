@@ -7,7 +7,7 @@ export type CompletedCommand = {
   readonly name: string;
   readonly summary: string;
   readonly flags: readonly CompletedFlag[];
-  /** What follows the flags: names of containers, these words, or nothing. */
+  /** Completion of the arguments after the flags: container names, these words, or none. */
   readonly operands: 'containers' | readonly string[];
 };
 
@@ -16,7 +16,7 @@ export type CompletedFlag = {
   readonly name: string;
   readonly short: string | undefined;
   readonly meaning: string;
-  /** What follows it; `text` cannot be completed. */
+  /** Kind of the flag's value; `text` cannot be completed. */
   readonly value: 'none' | 'text' | 'file' | 'folder' | readonly string[];
 };
 

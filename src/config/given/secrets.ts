@@ -35,7 +35,7 @@ function refused(source: string, path: string, why: string): FileValue {
   return { kind: 'fault', fault: { kind: 'value', message } };
 }
 
-/** A password in base64 can begin with a slash. What lies in a folder that is there is the path of a file. */
+/** A password in base64 can begin with a slash. A text that begins with an existing folder is the path of a file. */
 function mayBeSecret(path: string): boolean {
   const [first = '', ...rest] = path.split('/').filter((part) => part !== '');
   if (!path.startsWith('/')) return false;

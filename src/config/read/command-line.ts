@@ -5,7 +5,7 @@ import type { Fault } from '../declaration/fault.ts';
 import { readFlag, type FlagToken } from './flag.ts';
 import { optionEntries, type OptionKey } from '../table/options.ts';
 
-/** Takes the arguments apart (without the paths of Node and script). Never throws: what is wrong is in `faults`. */
+/** Takes the arguments apart (without the paths of Node and script). Never throws: `faults` lists the errors. */
 export function readCommandLine(argv: readonly string[]): CommandLine {
   const { words, namesAfterTerminator, flagTokens } = split(argv);
   const flags = new Map<OptionKey, GivenFlag>();

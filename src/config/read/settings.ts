@@ -39,7 +39,7 @@ export type RequestSettings = {
   readonly now: boolean;
   /** How long a decision lasts; undefined: as long as such decisions do. */
   readonly decideForMs: number | undefined;
-  /** Of a dry run: create the new containers aside, and compare them. */
+  /** In a dry run: creates the new containers aside, and compares them. */
   readonly verify: boolean;
 };
 
@@ -228,7 +228,10 @@ function scheduleOf({ values, sourceOf }: Given, faults: Fault[]): Schedule {
   return readSchedule(values.schedule, timeZoneOf(values)) ?? interval;
 }
 
-/** As Docker's own client: a folder of certificates means TLS, `--tlsverify` means that the engine's is checked. */
+/**
+ * The rules of Docker's own client: a folder of certificates means TLS; with `--tlsverify` the engine's certificate is
+ * checked.
+ */
 function engineTls({ values, sourceOf }: Given, faults: Fault[]): EngineSettings['tls'] {
   const { engineHost = '', engineCertPath, engineTlsVerify } = values;
   const wanted =

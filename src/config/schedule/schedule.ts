@@ -21,7 +21,7 @@ export function readSchedule(text: string, timeZone: string): Schedule | undefin
   return readFields(pattern, ownZone ?? timeZone);
 }
 
-/** Before anything looks at it, because some of what does takes its time. */
+/** Checked before any parsing, because parsing a long text is slow. */
 const longestText = 1000;
 
 const shortestMs = 1000;

@@ -27,7 +27,7 @@ function spanPatterns(text: string): { readonly from: string; readonly until: st
   return from === undefined || until === undefined || from === until || rest.length > 0 ? undefined : { from, until };
 }
 
-/** As cron writes it. */
+/** The cron pattern of a time of day such as `18:30`; undefined for other text. */
 function dailyPattern(text: string): string | undefined {
   const [, hour, minute] = /^(\d{1,2}):(\d{2})$/.exec(text.trim()) ?? [];
   if (Number(hour) > 23 || Number(minute) > 59) return undefined;

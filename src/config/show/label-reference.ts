@@ -12,7 +12,7 @@ export function labelRows(): readonly (readonly string[])[] {
   ]);
 }
 
-/** Of labels that others write: the label and what is made of it. */
+/** Labels of other programs, each with Upkeep's use of it. */
 export function foreignLabelRows(): readonly (readonly string[])[] {
   return [
     [code(`${watchtowerLabel}=true`), 'Marks an updater of the Watchtower family. It has no effect on the container'],

@@ -6,7 +6,7 @@ const commandsThatDecide = ['run', 'check', 'update'] as const;
 const alwaysByHelper = 'Upkeep replaces its own container by way of a helper in any case; --no-self-update leaves it';
 const ownPlatform = 'the age that counts is that of the image for the platform that the container runs on';
 
-/** Options of the Watchtower family for what is not done here, or not by an option. */
+/** Options of the Watchtower family without an effect here. */
 export const acceptedOptions = {
   ephemeralSelfUpdate: {
     group: 'accepted',

@@ -56,7 +56,7 @@ function isShortDigest(text: string): boolean {
   return /^[0-9a-f]{12}$/.test(text);
 }
 
-/** The numbers in front: `v1.2.3-alpine` has three. Undefined for what is no version. */
+/** The numbers in front: `v1.2.3-alpine` has three. Undefined for a text that is no version. */
 function numbersOf(version: string): readonly number[] | undefined {
   if (isShortDigest(version) || !looksLikeVersion.test(version)) return undefined;
   const [numbers = ''] = /\d+(?:\.\d+)*/.exec(version) ?? [];

@@ -21,5 +21,5 @@ export function carriesAny(labels: Readonly<Record<string, string>>, texts: read
   });
 }
 
-/** As containerd bounds labels: https://github.com/containerd/containerd/blob/main/pkg/labels/validate.go */
+/** Limit of containerd: https://github.com/containerd/containerd/blob/main/pkg/labels/validate.go */
 const longestPair = 4096;

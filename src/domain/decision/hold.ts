@@ -1,5 +1,5 @@
 import { quoted } from '../text/printable.ts';
-import type { Hold } from '../check/hold.ts';
+import type { Hold } from './hold-code.ts';
 import type { Windows } from '../window/windows.ts';
 import { needsApproval, type ApprovalFrom, type CandidateKind } from './approval.ts';
 import type { Decision } from './decision.ts';
@@ -25,7 +25,7 @@ export type HoldQuestion = {
   readonly nowMs: number;
 };
 
-/** What a person has to end comes before what passes by itself, so that nobody waits for a window in vain. */
+/** A hold that a person must end comes before one that ends by itself, so that nobody waits for a window in vain. */
 export function holdOf({ candidateKind, approval, decision, windows, nowMs }: HoldQuestion): HeldBy | undefined {
   if (decision?.kind === 'skip') return { kind: 'skipped', by: decision.by, releasedAtMs: decision.untilMs };
   if (decision?.kind === 'snooze' && decision.untilMs !== undefined)

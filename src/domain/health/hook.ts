@@ -10,7 +10,7 @@ import type { ServiceSettings } from '../settings/settings.ts';
 
 type HookSettings = Pick<ServiceSettings, 'lifecycleHooks' | 'lifecycleUserId' | 'lifecycleGroupId'>;
 
-/** As people know the hooks: the ends of their labels. */
+/** Names of the hooks: the ends of their labels. */
 export const hookTitles: Readonly<Record<HookName, string>> = {
   preCheck: 'pre-check',
   preUpdate: 'pre-update',

@@ -4,7 +4,7 @@ import { hasHostNetwork } from '../container/recipe/network/network-mode.ts';
 
 /** From where a container is asked. */
 export type Viewpoint = {
-  /** Whose network this process uses, where it runs in a container that the engine knows. */
+  /** The container whose network this process uses; undefined outside of the engine's containers. */
   readonly own: Container | undefined;
   /** This process runs in a container that the engine does not know. */
   readonly isElsewhere: boolean;

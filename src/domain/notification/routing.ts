@@ -1,7 +1,7 @@
 import type { MessageLevel, Target } from './message.ts';
 import type { NotificationSettings } from './settings.ts';
 
-/** To whom news of a container goes; undefined: to everybody; empty: to nobody. */
+/** Targets of a container's messages; undefined: all; empty: none. */
 export type Recipients = readonly string[] | undefined;
 
 /** From the value of a container's label: names of targets, separated by commas, or `off`. */

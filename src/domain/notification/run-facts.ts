@@ -37,7 +37,7 @@ export type StartFacts = {
   readonly services: readonly string[];
   /** Empty: unscoped. */
   readonly scope: string;
-  /** As the log says it: `Updates every 24h`. */
+  /** The schedule in words, the same as in the log: `Updates every 24h`. */
   readonly schedule: string;
   /** Unix milliseconds; undefined: nothing is scheduled. */
   readonly nextRunAtMs: number | undefined;
@@ -47,7 +47,7 @@ export type StartFacts = {
   readonly atMs: number;
 };
 
-/** What became of earlier updates that were still open. */
+/** Ends of earlier updates that were interrupted. */
 export type RepairFacts = { readonly transactions: readonly RecoveredTransaction[]; readonly atMs: number };
 
 /** A message without what only its sending knows. */

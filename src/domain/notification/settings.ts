@@ -8,7 +8,7 @@ export type NotificationSettings = {
   readonly legacyUrls: readonly string[];
   /** Other secrets of the options of old. */
   readonly legacySecrets: readonly string[];
-  /** Whose words and data messages are made of. */
+  /** Wording and data of messages: Upkeep's own, or the Watchtower family's. */
   readonly style: 'watchtower' | 'upkeep';
   /** The least severe that is sent. */
   readonly level: MessageLevel;

@@ -19,7 +19,7 @@ export type Outside = {
   readonly clock: Clock;
   readonly log: Log;
   readonly instance: Instance;
-  /** Signs what is left in the engine; absent where there is no key. */
+  /** Signs the journals and marks in the engine; absent without a key. */
   readonly seal?: Seal;
   /** Public keys that may sign images; absent or empty: no image needs a signature, unless a container asks for one. */
   readonly verificationKeys?: readonly VerificationKey[];

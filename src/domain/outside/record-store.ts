@@ -4,7 +4,7 @@ export type RecordStore<Item> = {
   readonly load: () => Promise<readonly Item[]>;
   /** `kept`: on the disk, and there after a power cut. `not-kept`: only in memory; the log has said why. */
   readonly append: (items: readonly Item[]) => Promise<'kept' | 'not-kept'>;
-  /** Ends what is being written. */
+  /** Resolves when all writes have ended. */
   readonly close: () => Promise<void>;
 };
 

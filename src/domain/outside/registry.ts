@@ -55,7 +55,7 @@ export type RemoteImage = {
   readonly platform: Platform | undefined;
   /** When the image was built, milliseconds since the epoch; undefined where unknown, or no later than the first day of 1980. */
   readonly createdAtMs: number | undefined;
-  /** What the config says of it for people; absent where it says nothing. */
+  /** Version label of the image's config; absent where it has none. */
   readonly version?: string;
   /** An `http` or `https` URL, at most 500 characters. */
   readonly sourceUrl?: string;

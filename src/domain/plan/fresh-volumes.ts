@@ -1,7 +1,7 @@
 import type { ServiceSettings } from '../settings/settings.ts';
 import type { PlannedMember } from './update-plan.ts';
 
-/** Whether remove-volumes is about this container: what is only re-created with another one keeps its volumes. */
+/** Whether remove-volumes applies to this container: one that is only re-created with another one keeps its volumes. */
 export function getsFreshVolumes(
   { cause }: Pick<PlannedMember, 'cause'>,
   { removeVolumes }: Pick<ServiceSettings, 'removeVolumes'>,

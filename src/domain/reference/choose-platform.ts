@@ -25,7 +25,7 @@ export function choosePlatform<Entry extends IndexEntry>(
   return best;
 }
 
-/** Whether an engine runs the image without emulation. What the image leaves open is no obstacle. */
+/** Whether an engine runs the image without emulation. A field that the image does not name matches any engine. */
 export function runsOn(image: ForeignPlatform, engine: ForeignPlatform): boolean {
   const own = normalisePlatform(engine);
   const asked = normalisePlatform({

@@ -1,4 +1,4 @@
-/** As in an OCI index; `variant` is empty where there is none. */
+/** Platform of an OCI index; `variant` is empty where there is none. */
 export type Platform = { readonly os: string; readonly architecture: string; readonly variant: string };
 
 /** A platform as someone else wrote it: spelled in several ways, with parts missing. */

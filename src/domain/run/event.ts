@@ -1,7 +1,6 @@
 import type { RecoveredTransaction } from './recovery-report.ts';
 import { type UpdatePhase } from './session.ts';
 import type { ContainerOutcome, Session, Trigger } from './session.ts';
-import type { TaskProgress } from '../swarm/service-update.ts';
 
 /** Everything the service announces. Log, live table, metrics, history and streams listen; updating code knows none of them. */
 export type ServiceEvent =
@@ -25,7 +24,7 @@ export type ServiceEvent =
       readonly kind: 'container_checked';
       readonly runId: string;
       readonly container: string;
-      /** As people write it. */
+      /** Image reference for display. */
       readonly image: string;
       readonly status: string;
       readonly reason: string;
@@ -53,7 +52,7 @@ export type ServiceEvent =
       readonly runId: string;
       readonly container: string;
       readonly phase: UpdatePhase;
-      /** Of a service of a swarm, which is said again whenever more of them run. */
+      /** Tasks of a swarm service; the event is repeated as more of them run. */
       readonly tasks?: TaskProgress;
     }
   | {
@@ -132,3 +131,6 @@ export type PullProgress = {
   readonly bytes: number;
   readonly totalBytes: number;
 };
+
+/** Tasks of a service that run the new version, or the old one while it goes back. */
+export type TaskProgress = { readonly running: number; readonly wanted: number };

@@ -1,6 +1,6 @@
 import type { ContainerOutcome } from './session.ts';
 
-/** What became of a container in a run. */
+/** Outcome of a container in a run. */
 export type PastOutcome = {
   readonly outcome: ContainerOutcome;
   /** When it was reached, milliseconds since the epoch. */

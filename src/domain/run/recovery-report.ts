@@ -1,7 +1,7 @@
 /** The interrupted updates that a start found, and the outcome of each. */
 export type RecoveryReport = {
   readonly transactions: readonly RecoveredTransaction[];
-  /** A helper is at our own container: whoever begins something new waits for its end. */
+  /** A helper is updating Upkeep's own container: a new run waits for its end. */
   readonly awaitsHelper?: true;
 };
 

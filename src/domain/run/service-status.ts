@@ -23,13 +23,13 @@ export type RunUnderWay = {
   readonly runId: string;
   readonly trigger: Trigger;
   readonly startedAtMs: number;
-  /** Those whose update has begun and not ended. */
+  /** Containers whose update has begun and not ended. */
   readonly containers: readonly ContainerUnderWay[];
 };
 
 export type ContainerUnderWay = {
   readonly name: string;
   readonly phase: UpdatePhase | 'waiting';
-  /** Of a pull, from 0 to 100; absent while its size is not known. */
+  /** Progress of a pull, from 0 to 100; absent while its size is unknown. */
   readonly percent?: number;
 };

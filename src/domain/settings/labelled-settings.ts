@@ -11,7 +11,7 @@ import { printValue } from './values/label-values.ts';
 export type LabelledSetting = {
   /** The flag's name, or the label's where there is no option. */
   readonly name: string;
-  /** As a person would write it, at most 500 characters. */
+  /** Value in the notation of the command line, at most 500 characters. */
   readonly value: string;
   /** `label upkeep.health-window`, or `image label …` where the image carries it. */
   readonly source: string;

@@ -1,6 +1,6 @@
 import { isDigest, type Digest } from '../reference/digest.ts';
 
-/** What a signature is about: a digest, and the name under which it was signed, `ghcr.io/team/app`. */
+/** Subject of a signature: a digest, and the image name at signing, `ghcr.io/team/app`. */
 export type SignedPayload = { readonly digest: Digest; readonly name: string };
 
 /**

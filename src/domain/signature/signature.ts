@@ -6,7 +6,7 @@ import { readSignedPayload } from './payload.ts';
 
 /** A signature as it stands beside an image: nothing of it is proven. */
 export type FoundSignature = {
-  /** What was signed, to the byte. */
+  /** The signed bytes. */
   readonly payload: Uint8Array;
   /** In base64. */
   readonly signature: string;

@@ -52,7 +52,7 @@ const unicodeClassSize = 10;
 /** Every range of it is looked up in tables of other cases. */
 const foldedClassSize = 30;
 
-/** Of a class that is written out. */
+/** Characters of a written class such as `[a-z]` that count as one. */
 const charactersInOne = 4;
 
 /** Beyond, nobody wants to know by how much. */

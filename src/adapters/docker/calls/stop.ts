@@ -39,7 +39,7 @@ async function end(client: Client, id: string, how: 'stop' | 'restart', options:
   });
 }
 
-/** Which version is spoken matters for a signal only; where that cannot be told, the stop itself will say why. */
+/** Only a signal depends on the API version. Where the version is unknown, the stop itself fails with the reason. */
 async function stopSignal(client: Client, { signal }: StopOptions): Promise<string | undefined> {
   if (signal === undefined) return undefined;
   const version = await client.version().catch(() => undefined);

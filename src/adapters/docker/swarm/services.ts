@@ -46,7 +46,7 @@ export function servicePath(id: string): string {
   return `/services/${pathSegment(id)}`;
 }
 
-/** Undefined for what has no id, no version or no containers, such as a service of a plugin. */
+/** Undefined for a service without id, version or containers, such as one of a plugin. */
 function readService(raw: string, span: Span, value: unknown): SwarmService | undefined {
   const { ID, Version, Spec, PreviousSpec, UpdateStatus, ServiceStatus } = fields(value);
   const spec = spanAt(raw, ['Spec'], span.start);

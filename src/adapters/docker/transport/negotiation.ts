@@ -1,6 +1,6 @@
 import type { EngineVersion } from './version.ts';
 
-/** Which version to speak: asked once, remembered until the engine turns out to be another. */
+/** The API version to speak, asked once and kept until the engine's identity changes. */
 export type Negotiation = {
   readonly current: () => Promise<EngineVersion>;
   /** Takes the `Api-Version` of an answer, '' where a proxy has removed it: another one than before means another engine. */

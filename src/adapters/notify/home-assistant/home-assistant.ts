@@ -181,7 +181,10 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
     }
   }
 
-  /** Home Assistant has started, and knows nothing of what is not retained; all instances answer, each a little later. */
+  /**
+   * Home Assistant has started, and has lost all messages that are not retained. All instances send them again, each
+   * after its own delay.
+   */
   async function born({ payload }: Incoming, shown: Map<string, string>): Promise<void> {
     if (payload !== 'online') return;
     await later(waits.birthMs, stop.signal);

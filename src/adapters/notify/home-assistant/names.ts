@@ -9,7 +9,7 @@ export function slug(name: string): string {
 export function slugsOf(names: readonly string[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   const taken = new Set<string>();
-  // Names that are slugs already keep them, whoever else comes and goes.
+  // A name that is a slug already keeps it, whichever containers are added or removed.
   const order = [...new Set(names)].toSorted(
     (a, b) => Number(slug(b) === b) - Number(slug(a) === a) || (a < b ? -1 : 1),
   );

@@ -21,7 +21,7 @@ export function waitFor(): { readonly promise: Promise<void>; readonly resolve: 
   return { promise, resolve };
 }
 
-/** So many at a time; rejects with the first failure, after which none begins. */
+/** Runs a bounded number at a time. Rejects with the first failure, and starts no more after it. */
 export async function inTurns<Item>(
   items: readonly Item[],
   atOnce: number,

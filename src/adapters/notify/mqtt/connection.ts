@@ -31,7 +31,7 @@ export type MqttConnection = {
   /** Resolves when the broker has it; with QoS 0, which nobody confirms, when it is sent. Rejects with `Refused`. */
   readonly publish: (publication: Publication) => Promise<void>;
   readonly subscribe: (topic: string) => Promise<void>;
-  /** Resolves, and never rejects, when it is over, whoever ended it. */
+  /** Resolves when the connection has ended, by either side; never rejects. */
   readonly closed: Promise<Refused>;
   /** Ends it in good manners: the will is not published. */
   readonly close: () => Promise<void>;

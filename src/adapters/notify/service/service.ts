@@ -14,7 +14,7 @@ export type NotifyDeps = ExchangeOptions & {
   readonly nowMs: () => number;
   /** Writes a message to the log or to standard output, for `logger://`. */
   readonly writeLog: (text: string, level: MessageLevel) => void;
-  /** For one message to one target; 10 s unless given. */
+  /** Time limit of one message to one target; 10 s unless given. */
   readonly deadlineMs?: number;
 };
 
@@ -38,9 +38,9 @@ export type Delivery =
       readonly judge?: Judge;
     }
   | {
-      /** Resolves to what was answered; throws `Refused`. */
+      /** Resolves to the service's answer; throws `Refused`. */
       readonly deliver: (message: Message, exchange: Exchange, signal: AbortSignal) => Promise<string>;
-      /** Ends what is kept open. */
+      /** Closes connections that are kept open. */
       readonly close?: () => Promise<void>;
     };
 

@@ -11,7 +11,7 @@ export type UrlParts = {
   /** Without the port; an IPv6 address is in brackets. */
   readonly host: string;
   readonly port: string;
-  /** As it is written, with its first slash. */
+  /** The path, not decoded, with its first slash. */
   readonly path: string;
   /** Of the path, those that are not empty. */
   readonly segments: readonly string[];

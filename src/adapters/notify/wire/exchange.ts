@@ -28,7 +28,7 @@ export type ExchangeOptions = {
   readonly version: string;
   /** The proxy for a URL, as the variables say; undefined: none. */
   readonly proxyFor: (url: URL) => URL | undefined;
-  /** Whom to believe when a host proves itself. */
+  /** Authorities that a host's certificate is checked against. */
   readonly contextFor: (host: string) => Promise<SecureContext>;
 };
 
@@ -91,7 +91,7 @@ function networkWords(error: unknown, host: string): string {
   return readNetworkError(error, host).message;
 }
 
-/** As in the client for registries: Node's 250 ms give up on an address that is merely far. */
+/** The same as in the client for registries: Node's default of 250 ms gives up on a distant address. */
 const patience = { autoSelectFamilyAttemptTimeout: 1000 };
 
 type Route = {

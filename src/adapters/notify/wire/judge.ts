@@ -62,7 +62,11 @@ export function expectField(name: string, wanted: unknown): Judge {
 export const expectJson: Judge = (answer) =>
   answer.status < 300 && jsonOf(answer) === undefined ? stranger(answer) : undefined;
 
-/** A login page, say, of whoever stands before the service. */
+/** For example the login page of a proxy before the service. */
 function stranger(answer: HttpAnswer): Refused {
-  return refusal(answer, 'rejected', 'somebody else has answered: this is not what the service says');
+  return refusal(
+    answer,
+    'rejected',
+    'the answer is not in the form of this service; a proxy or another program may have sent it',
+  );
 }

@@ -1,4 +1,4 @@
-/** Which parts of messages were taken, for messages that were not taken whole: the next try goes on with the others. */
+/** Accepted parts of messages that were not accepted as a whole: the next attempt sends the other parts. */
 export type Progress<Part> = {
   /** The delivered parts of a message, to add to. */
   readonly of: (messageId: string) => Set<Part>;

@@ -30,7 +30,7 @@ export function messagePieces(text: string, limit: TextLimit): readonly string[]
   return spoken.length === 0 ? [''] : spoken;
 }
 
-/** As much of the text as fits; a cut one ends with how many lines are missing. */
+/** The part of the text that fits. A cut text ends with the number of missing lines. */
 export function cutText(text: string, { max, unit }: TextLimit): string {
   if (fitting(text, max, unit) === text.length) return text;
   const lines = text.split('\n').length;

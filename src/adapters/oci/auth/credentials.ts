@@ -14,7 +14,7 @@ export type CredentialOptions = {
   /** A login for the one registry `repoHost`, where `config.json` says nothing about it; counts only with `repoPass`. */
   readonly repoUser?: string | undefined;
   readonly repoPass?: string | undefined;
-  /** Whom that login is for, as people write it; Docker Hub unless given. */
+  /** Registry of the login, as written by the user; Docker Hub unless given. */
   readonly repoHost?: string | undefined;
   /** For the answer of a credential helper; 10 s unless given. */
   readonly helperDeadlineMs?: number | undefined;
@@ -22,7 +22,7 @@ export type CredentialOptions = {
 
 /** Login for a registry, with the text for its refusal. */
 export type Login = {
-  /** As in a normalised reference. */
+  /** Registry host in its normalised form. */
   readonly registry: string;
   /** Undefined: we have none, and ask as anybody. */
   readonly credential: Credential | undefined;

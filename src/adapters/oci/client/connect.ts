@@ -24,7 +24,7 @@ export type OciRegistryOptions = {
   /** A login for one registry, where `config.json` says nothing about it. */
   readonly repoUser?: string | undefined;
   readonly repoPass?: string | undefined;
-  /** Whom it is for; Docker Hub unless given. */
+  /** Registry of the login; Docker Hub unless given. */
   readonly repoHost?: string | undefined;
   /** Base URLs of mirrors of Docker Hub, as in the engine's info. */
   readonly hubMirrors?: (signal?: AbortSignal) => Promise<readonly string[]>;
@@ -40,7 +40,7 @@ export type OciRegistryOptions = {
   readonly proxy?: ProxyOptions;
   /** Requests to one host at a time; 64 unless given. */
   readonly maxInFlightPerHost?: number;
-  /** For one request, from connecting to the last byte; 30 s unless given. */
+  /** Time limit of one request, from connecting to the last byte; 30 s unless given. */
   readonly requestDeadlineMs?: number;
   /** Chance, at least 0 and below 1. */
   readonly random?: () => number;

@@ -8,7 +8,7 @@ import { requestsLeft } from './requests-left.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { createSlots } from '../async/slots.ts';
 
-/** How much is put up with before the caller hears of it. */
+/** Bounds of waiting and retrying before the caller gets an error. */
 export type Patience = {
   /** How often to try again after a broken connection or an answer of 500 and above. */
   readonly faults: number;

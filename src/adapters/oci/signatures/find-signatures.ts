@@ -41,7 +41,7 @@ const mostSignatures = 20;
 /** The smallest limit a registry may have for manifests. */
 const maxManifestBytes = 4 * 1024 * 1024;
 
-/** Payloads have some hundred bytes, and annotations of whoever signs. */
+/** Payloads have some hundred bytes; the signer may add annotations. */
 const maxPayloadBytes = 256 * 1024;
 
 async function referringManifests(
@@ -80,7 +80,7 @@ function ask(
   return client(endpoint, { method: 'GET', repository, path, headers, maxBytes, isTentative }, signal);
 }
 
-/** What has another digest than it should is as good as not there. */
+/** Content with a wrong digest counts as missing. */
 function contentOf(answer: WireAnswer, digest: Digest | undefined): Buffer | undefined {
   if (answer.status === 404) return undefined;
   requireFound(answer, '');

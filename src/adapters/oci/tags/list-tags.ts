@@ -89,7 +89,7 @@ function saysUnsupported({ status, body }: WireAnswer): boolean {
   return status === 404 && body.length < 10_000 && /"code"\s*:\s*"UNSUPPORTED"/.test(body.toString());
 }
 
-/** An empty repository has `null` in some registries. What cannot be a tag is left out. */
+/** An empty repository has `null` in some registries. Texts that cannot be tags are left out. */
 function tagsIn(body: Buffer): readonly string[] {
   const tags = parseJsonObject(body)?.['tags'];
   if (tags === null) return [];

@@ -20,7 +20,7 @@ export type WireAnswer = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Whose answer it is, when a redirect has led to another host than the one that was asked. */
+  /** Address of the answer, where a redirect has led to another host. */
   readonly elsewhere?: URL;
   /** Words of the answer as they may be shown: not where they repeat a secret that was ever sent. */
   readonly showable?: (words: string) => string;

@@ -10,7 +10,7 @@ export type DifferenceContext = {
   readonly newImage: Image;
   /** The reference that the successor was to be created from; default: the predecessor's. */
   readonly reference?: string;
-  /** As in the request of the recipe. */
+  /** The same value as in the recipe's request. */
   readonly replacedIds: ReadonlyMap<string, string>;
   readonly freshVolumes?: boolean;
   /** Likewise: nobody expects to find these. */

@@ -17,7 +17,7 @@ export type Pair = {
   readonly newImage: Image;
   readonly reference?: string;
   readonly replacedIds: ReadonlyMap<string, string>;
-  /** As in the request of the recipe. */
+  /** The same value as in the recipe's request. */
   readonly freshVolumes?: boolean;
   readonly leftOut?: ReadonlySet<string>;
 };

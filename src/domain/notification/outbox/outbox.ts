@@ -91,7 +91,7 @@ export function recordsOf({ entries, found }: Outbox): readonly OutboxRecord[] {
   return records;
 }
 
-/** As it is handed to the target. */
+/** The message in the form that the target gets. */
 export function messageToSend({ message, isUnanswered, mayHaveArrived }: OutboxEntry): Message {
   return { ...message, isRepeat: isUnanswered || mayHaveArrived };
 }

@@ -1,7 +1,7 @@
 import type { Message } from '../message.ts';
 import type { Outbox, OutboxEntry } from './outbox.ts';
 
-/** How much the outbox holds, so that a target that never answers costs neither memory nor disk without end. */
+/** Bounds of the outbox: a target that never answers must not fill memory or disk. */
 export type OutboxBounds = { readonly mostEntries: number; readonly mostCharacters: number };
 
 /** Years of daily messages to one target, or a day of hourly ones to forty. */

@@ -30,7 +30,7 @@ export function nextStep({ entries }: Outbox, target: string, nowMs: number, { m
 /** A digest comes daily, and quiet hours that it falls into end within a day; a day may have 25 hours. */
 const longestHoldMs = 2 * 25 * 3_600_000;
 
-/** People set clocks, and what is held waits for a time of the day. */
+/** The wall clock may be set, and held messages wait for a time of the day. */
 const lookAgainMs = 60_000;
 
 /** Of `--notifications-delay`. */

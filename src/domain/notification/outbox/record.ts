@@ -27,7 +27,7 @@ export type OutboxRecord =
       readonly dueAtMs: number;
       readonly hold?: Hold;
     }
-  /** Written before an attempt, so that one without an answer is known for what it is after a crash. */
+  /** Written before an attempt: after a crash it marks the attempt as unanswered. */
   | { readonly kind: 'try'; readonly target: string; readonly id: string }
   | {
       readonly kind: 'retry';

@@ -38,7 +38,7 @@ export function assign(state: State, name: string, value: Value): void {
   find(state, name).value = value;
 }
 
-/** The innermost; costs by how far away it is. */
+/** Variable of the innermost scope with this name. The cost grows with the number of scopes that are searched. */
 function find({ variables, meter }: State, name: string): State['variables'][number] {
   const place = variables.findLastIndex((known) => known.name === name);
   meter.spend((variables.length - place) >> 4);

@@ -21,7 +21,7 @@ export type UpkeepTextOptions = {
   readonly timeZone: string;
 };
 
-/** One message per run: what needs somebody, what was rolled back and why, what changed and how to go back. */
+/** One message per run: failures that need a person, rollbacks with their reason, updates with the way back. */
 export function createUpkeepComposer(options: UpkeepTextOptions): Composer {
   const title = messageTitle({ ...options, product: 'Upkeep' });
   return {

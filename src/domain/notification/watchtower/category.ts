@@ -1,7 +1,7 @@
 import type { ContainerOutcome } from '../../run/session.ts';
 import type { RunFacts } from '../run-facts.ts';
 
-/** A state of the family's report. It has no word for a rollback, nor for what was put off. */
+/** A state of the family's report. It has no word for a rollback, nor for a deferred update. */
 export type Category = 'Updated' | 'Restarted' | 'Failed' | 'Fresh' | 'Stale' | 'Skipped';
 
 /** `Stale`: something newer is there, and a wish keeps it back. */

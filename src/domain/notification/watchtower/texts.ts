@@ -104,7 +104,7 @@ function rootOf(said: Said, options: WatchtowerTextOptions): Item {
   return isReportMode ? reportRoot(parts) : logRoot(parts);
 }
 
-/** Of any number of containers: what is too long is cut later, at a line's end. */
+/** No limit of output, because a run has any number of containers; a text that is too long is cut later, at a line's end. */
 const unbounded = { ...defaultLimits, steps: Infinity, outputLength: Infinity };
 
 /** A built-in text; one that fails is a bug. */

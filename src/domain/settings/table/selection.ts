@@ -9,7 +9,7 @@ const labelPairs: Acceptance = {
   expected: 'labels with their value, such as tier=web, or tier= for any value',
 };
 
-/** Which containers are watched. */
+/** Options that select the watched containers. */
 export const selectionRules = {
   labelEnable: {
     group: 'selection',

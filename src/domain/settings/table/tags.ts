@@ -15,7 +15,7 @@ const noPattern: TagPatternSetting = { kind: 'none' };
 
 const anyKey: Signers = { kind: 'any' };
 
-/** Which other tags a container may move to, and whose signature a new image needs. */
+/** Options for moving to other tags, and for the signature of a new image. */
 export const tagRules = {
   tagPolicy: {
     group: 'update',

@@ -29,7 +29,7 @@ export function parseHealthProbe(text: string): HealthProbe | undefined {
   return path === undefined ? { kind: 'tcp', port } : undefined;
 }
 
-/** As it was written; `parseHealthProbe` reads it back. */
+/** Text of the probe; `parseHealthProbe` reads it back. */
 export function formatHealthProbe(probe: HealthProbe): string {
   switch (probe.kind) {
     case 'none':

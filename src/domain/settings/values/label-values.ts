@@ -10,7 +10,7 @@ export type ValueKind<Value> = {
   readonly accepted: string;
   /** Undefined when the value cannot be read. The text is trimmed and bounded. */
   readonly parse: (text: string) => Value | undefined;
-  /** As a person would write the value; `String` where it is missing. */
+  /** Writes the value in the notation of the label; `String` where it is missing. */
   print?(value: Value): string;
   /** A text that says nothing when it stands in a drop-in label. */
   readonly silentDropIn?: string;
@@ -86,7 +86,7 @@ export const scope: ValueKind<string> = {
   parse: (text) => (text.length <= 255 && !/\p{C}/u.test(text) ? text.replace(/^none$/, '') : undefined),
 };
 
-/** As the engine takes it: `SIGTERM`, `SIGRTMIN+3`, or a number. */
+/** A signal that the engine accepts: `SIGTERM`, `SIGRTMIN+3`, or a number. */
 export const stopSignal: ValueKind<string> = {
   accepted: 'a signal such as SIGTERM, SIGRTMIN+3 or 15',
   parse: parseSignal,

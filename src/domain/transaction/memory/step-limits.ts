@@ -25,7 +25,7 @@ export function backoffMs(attempt: number): number {
   return Math.min(5000, 50 * 2 ** attempt);
 }
 
-/** How long an engine that has gone away is waited for; what was begun is finished by the next start then. */
+/** Longest wait for an engine that has gone away; after it, the next start of Upkeep finishes the transaction. */
 export const reconnectLimitMs = 600_000;
 
 /** Likewise one that answers with something else: a container that it cannot show must not hold up all others. */

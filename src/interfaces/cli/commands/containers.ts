@@ -70,7 +70,7 @@ function chosenDocument(document: JsonObject, isChosen: (one: Named) => boolean,
   return { ...watched, containers, count, ...rest };
 }
 
-/** As it is, to be compared. */
+/** Raw value, for comparisons. */
 function nameIn(entry: unknown): Named {
   const name = isJsonObject(entry) ? entry['name'] : undefined;
   return { name: typeof name === 'string' ? name : '' };

@@ -26,7 +26,7 @@ export function createDemoTeller(context: CommandContext): DemoTeller {
   return isWatched(context.terminal, context.settings) ? liveTeller(context) : lineTeller(context);
 }
 
-/** What happened stays, line by line, above the table; its last state stays, too. */
+/** Events stay above the table, line by line. The last state of the table stays, too. */
 function liveTeller({ application, settings, terminal, clock }: CommandContext): DemoTeller {
   const style = styleFor(terminal.out, settings);
   let table: LiveTable | undefined;

@@ -2,7 +2,7 @@ import type { OutcomeKind, Session } from '../../../domain/run/session.ts';
 import type { CheckReport, RecoveryReport } from './application-types.ts';
 import { exitCodes } from './context.ts';
 
-/** Of several findings the gravest one is the exit code: a failure before what is unsettled, that before success. */
+/** The worst finding is the exit code: a failure, then an unsettled container, then success. */
 export function gravest(codes: Iterable<FindingCode>): FindingCode {
   const found = new Set(codes);
   return byGravity.find((code) => found.has(code)) ?? exitCodes.done;

@@ -12,19 +12,19 @@ export function listOf(document: JsonObject, name: string): readonly JsonObject[
   );
 }
 
-/** Safe to print; empty for what is no text and no number. */
+/** Text that is safe to print; empty for a value that is neither text nor number. */
 export function textOf(object: JsonObject, name: string, maxLength = 300): string {
   const value = object[name];
   return typeof value === 'string' || typeof value === 'number' ? printable(String(value), maxLength) : '';
 }
 
-/** As it came, at most 10,000 characters, not yet safe to print; empty for what is no text and no number. */
+/** Raw text, at most 10,000 characters, not safe to print; empty for a value that is neither text nor number. */
 export function rawTextOf(object: JsonObject, name: string): string {
   const value = object[name];
   return typeof value === 'string' || typeof value === 'number' ? String(value).slice(0, 10_000) : '';
 }
 
-/** 0 for what is no number. */
+/** 0 for a value that is no number. */
 export function numberOf(object: JsonObject, name: string): number {
   const value = object[name];
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;

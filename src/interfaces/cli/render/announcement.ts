@@ -89,7 +89,7 @@ function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** All that the event holds, but for what the line itself or other events say. */
+/** Fields of the event that neither the line nor other events show. */
 function fieldsOf(event: ServiceEvent): LogFields {
   const fields = Object.entries(event).filter(([name]) => !unsaid.has(name));
   return { event: event.kind, ...Object.fromEntries<unknown>(fields), ...('outcome' in event ? event.outcome : {}) };

@@ -2,7 +2,7 @@ import { describeError, ServiceError } from '../../../domain/errors.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { CommandContext } from '../context/context.ts';
 
-/** Logs at the start of the service, a line each: version and engine, containers. What is not known is left out. */
+/** Logs at the start of the service, a line each: version and engine, containers. Unknown values are left out. */
 export async function logBanner({ about, application, log, signal }: CommandContext): Promise<void> {
   if (about === undefined || signal.aborted) return;
   try {

@@ -16,7 +16,7 @@ export const containerColumns: readonly Column[] = [
   { title: 'WHY', min: 20, keep: 'start', expendable: 5, isSentence: true },
 ];
 
-/** What a row says of a container. */
+/** Cells of a container's row. */
 type Row = {
   readonly name: string;
   readonly state: Wording;

@@ -21,7 +21,7 @@ export const porcelainTexts: Readonly<Record<'v1' | 'json', (session: Session) =
   json: ({ containers }) => `${printableJson(JSON.stringify({ containers: containers.map(entryOf) }, undefined, 2))}\n`,
 };
 
-/** The family has no word for a rollback, nor for what was put off. */
+/** The family has no word for a rollback, nor for a deferred update. */
 const states: Readonly<Record<OutcomeKind, string>> = {
   updated: 'Updated',
   fresh: 'Fresh',

@@ -4,7 +4,7 @@ export type Column = {
   readonly title: string;
   /** In a table of one line per row: it is not made narrower than this while another column can give. */
   readonly min: number;
-  /** Which end of a text stays when it is cut. */
+  /** End of the text that stays when it is cut. */
   readonly keep: 'start' | 'end';
   /** Where there is no room for all columns the one with the highest number goes first; 0 stays. */
   readonly expendable: number;

@@ -17,7 +17,7 @@ export type InterruptOptions = {
   readonly say: (line: string) => void;
   /** Must end the process. */
   readonly quit: (exitCode: number, lastWords: string) => void;
-  /** Whether what is running could be left half done. */
+  /** Whether the running work could be left half done. */
   readonly hasSafePoints: boolean;
   readonly monotonicMs: () => number;
   /** The containers whose update has been begun and is not over, safe to print. */

@@ -4,9 +4,9 @@ import { displayWidth } from './width.ts';
 
 /** The lowest lines of a terminal, drawn anew when they change. */
 export type LiveRegion = {
-  /** Says that the lines are no longer what is drawn. */
+  /** Marks the drawn lines as out of date. */
   readonly changed: () => void;
-  /** Takes the lines away for good; what is written next begins where they were. */
+  /** Removes the lines for good; later output begins in their place. */
   readonly end: () => void;
 };
 

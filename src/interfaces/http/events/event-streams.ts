@@ -85,7 +85,7 @@ export function createEventStreams({ eventLog, runOptions, limits, log, epoch }:
       streams.add(stream);
       response.once('close', () => streams.delete(stream));
       response.on('error', () => undefined);
-      // The bound is for readers that fall behind, not for what one asks for at once.
+      // The bound is for readers that fall behind; missed events may be larger than it.
       response.write(`retry: 5000\n\n${missedSince(lastEventId)}`);
     },
     count: () => streams.size,

@@ -8,7 +8,7 @@ export type Access = {
   readonly requestId: string;
   readonly address: string;
   readonly method: string;
-  /** As it was asked for, before anything is made of it. */
+  /** Target of the request, unchanged. */
   readonly target: string;
   readonly beganMs: number;
 };

@@ -52,7 +52,10 @@ function textOf(value: string | readonly string[] | undefined): string {
   return typeof value === 'string' ? value : (value ?? []).join(',');
 }
 
-/** From the right, because each proxy appends whom it heard; where all are trusted, the first of them. */
+/**
+ * Read from the right, because each proxy appends the address of its client. Where all are trusted, the first one
+ * counts.
+ */
 function firstStranger(chain: string, trusted: readonly IpRange[]): string | undefined {
   let last: string | undefined;
   for (const hop of chain.split(',').toReversed()) {

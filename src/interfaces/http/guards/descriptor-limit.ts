@@ -9,7 +9,7 @@ export function mostConnectionsWithin(descriptors: number): number {
   return Math.max(fewestConnections, Math.min(mostConnections, descriptors - reserved));
 }
 
-/** Of this process; what is usual where the system does not tell. */
+/** Limit of open files of this process; the usual default where the system does not tell. */
 export function descriptorLimit(): number {
   try {
     // https://man7.org/linux/man-pages/man5/proc_pid_limits.5.html

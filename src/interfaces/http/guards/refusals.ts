@@ -8,11 +8,14 @@ export type Refusals = {
   readonly flush: () => void;
 };
 
-/** `mistake`: it asked for what there is not, within the rate limit, and may want to know why. */
+/**
+ * `mistake`: a request within the rate limit for a path, method or value that does not exist; the log helps its
+ * sender.
+ */
 export type RefusalKind = 'refusal' | 'mistake';
 
 export type RefusalBounds = {
-  /** Of one client in a window. */
+  /** Lines about one client in a window. */
   readonly toldOfOne: Readonly<Record<RefusalKind, number>>;
   /** Limit for all clients together, against a client with many addresses. */
   readonly toldOfAll: number;

@@ -1,4 +1,4 @@
-import { holds } from '../../../domain/check/hold.ts';
+import { holds } from '../../../domain/decision/hold-code.ts';
 import { choice, integer, type JsonSchema, map, object, text, time } from './schemas.ts';
 
 type Fields = Readonly<Record<string, JsonSchema>>;
@@ -52,7 +52,7 @@ export const outcomeKinds = [
   'unknown',
 ] as const;
 
-/** What more is known of an outcome; all may be absent. */
+/** Further fields of an outcome; all may be absent. */
 export const outcomeFields: Fields = {
   downtime_ms: integer(
     'How long it was down: from the moment its process was told to end, or had ended, to the next start; absent when none was stopped',
@@ -68,7 +68,7 @@ export const outcomeFields: Fields = {
   ...kindField,
 };
 
-/** What became of a container in an update. */
+/** Outcome of a container in an update. */
 export const outcomeSchema = object(
   {
     name: text('Name of the container'),

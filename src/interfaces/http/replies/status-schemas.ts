@@ -13,7 +13,7 @@ const phases = [
 
 /** The update under way. */
 export const runSchema = object({
-  run_id: text('Under which the run is found in history and events'),
+  run_id: text('Id of the run in history and events'),
   trigger: choice(['command', 'schedule', 'start', 'http'], 'What began it'),
   started_at: time('When it began'),
   containers: array(

@@ -7,7 +7,7 @@ import { array, choice, integer, object, stamped, summarySchema, text, truth } f
 /** The reply to one that goes on in the background. */
 export const acceptedSchema = stamped({
   status: choice(['accepted'], 'Always "accepted"'),
-  run_id: text('Under which the run is found in history and events'),
+  run_id: text('Id of the run in history and events'),
 });
 
 const resultFields = {
@@ -16,7 +16,7 @@ const resultFields = {
     duration_ms: integer('How long the update took, in milliseconds'),
     duration: text('The same for people'),
   }),
-  run_id: text('Under which the run is found in history and events'),
+  run_id: text('Id of the run in history and events'),
   containers: array(outcomeSchema),
 };
 

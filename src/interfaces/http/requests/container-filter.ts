@@ -1,7 +1,7 @@
 import { matchesReference, tryParseImageReference } from '../../../domain/reference/image-reference.ts';
 import { text } from './query.ts';
 
-/** Which containers of a list are wanted. */
+/** Filters of a list of containers. */
 export const containerParameters = {
   name: text('Only the container with exactly this name'),
   image: text('Only containers of this image; without a tag, any tag'),

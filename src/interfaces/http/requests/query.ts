@@ -6,11 +6,11 @@ import { queryOf } from './request-target.ts';
 /** One parameter of a query: how it is documented, and how its value is read from what was given, in order. */
 export type Parameter<Value> = {
   readonly documentation: ParameterDocumentation;
-  /** Throws 400 for what cannot be understood. */
+  /** Throws 400 for a malformed value. */
   readonly read: (given: readonly string[], name: string) => Value;
 };
 
-/** As OpenAPI 2.0 has it: https://swagger.io/specification/v2/#parameter-object. `hidden`: understood, but not shown. */
+/** Form of OpenAPI 2.0: https://swagger.io/specification/v2/#parameter-object. `hidden`: understood, but not shown. */
 export type ParameterDocumentation = {
   readonly type: 'string' | 'boolean' | 'integer';
   readonly description: string;

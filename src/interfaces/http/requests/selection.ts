@@ -3,7 +3,7 @@ import { sizeOfPatterns } from '../../../domain/text/name-pattern.ts';
 import { HttpError } from '../replies/errors.ts';
 import { list, misspelling, type Parameter } from './query.ts';
 
-/** Which containers a check or an update is about. */
+/** Parameters that select the containers of a check or an update. */
 export const selectionParameters = {
   image: bounded(
     list(

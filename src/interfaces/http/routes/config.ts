@@ -35,7 +35,7 @@ const replySchema = stamped({
   options: array(
     object({
       name: text('Name of the option'),
-      value: text('Its value; secrets are redacted'),
+      value: text('Value of the option; secrets are redacted'),
       source: text('The flag or variable it came from, or "default"'),
       meaning: text('What it is for'),
     }),

@@ -28,7 +28,7 @@ export function containerDetailsRoute({ service, clock }: HttpParts): Route {
     query: containerParameters,
     replies: {
       200: { description: 'The watched containers', schema: listSchema },
-      500: { description: 'The engine cannot be reached, and tells of no changes' },
+      500: { description: 'The engine cannot be reached, and its events have ended' },
     },
     answer: ({ query }, reply) => list(reply, containerFilter(query)),
   });
@@ -60,7 +60,7 @@ const lastSchema = object(
     outcome: choice(outcomeKinds, 'Newest outcome of an update, other than fresh'),
     at: time('When it was reached'),
     reason: text('Why; empty when there is nothing to explain'),
-    run_id: text('Under which the run is found in history'),
+    run_id: text('Id of the run in history'),
   },
   outcomeFields,
 );
@@ -70,7 +70,7 @@ const entrySchema = object(
     name: text('Name of the container'),
     image: text('Image reference with tag'),
     image_id: text('Local image config id'),
-    digest: text('Registry digest of the image; empty for one that was built here'),
+    digest: text('Registry digest of the image; empty for a locally built image'),
     running: truth('Whether it runs'),
     watchtower: truth('Whether it is this service itself'),
     self: truth('Whether it is this service itself'),
@@ -112,7 +112,7 @@ const unfinishedSchema = object({
     ['in progress', 'repair pending'],
     'in progress: a running process works on it; repair pending: the next run or start repairs it',
   ),
-  reason: text('Why it is not among the others, or not as they are'),
+  reason: text('Why the container is in this state'),
 });
 
 const listSchema = stamped(

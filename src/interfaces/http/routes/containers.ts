@@ -29,7 +29,7 @@ export function containersRoute({ service, clock }: HttpParts): Route {
     query: containerParameters,
     replies: {
       200: { description: 'The watched containers', schema: listSchema },
-      500: { description: 'The engine cannot be reached, and tells of no changes' },
+      500: { description: 'The engine cannot be reached, and its events have ended' },
     },
     answer: ({ query }, reply) => list(reply, containerFilter(query)),
   });
@@ -42,7 +42,7 @@ const listSchema = stamped({
         name: text('Name of the container'),
         image: text('Image reference with tag'),
         image_id: text('Local image config id'),
-        digest: text('Registry digest of the image; empty for one that was built here'),
+        digest: text('Registry digest of the image; empty for a locally built image'),
       },
       kindField,
     ),

@@ -15,7 +15,7 @@ export function healthRoutes({ service, clock, log, ...parts }: HttpParts): read
       ...open,
       path: '/livez',
       summary: 'Whether the service lives',
-      description: 'Answers as long as the service does.',
+      description: 'Answers as long as the process runs.',
       query: {},
       replies: { 200: { description: 'It does', schema: okSchema } },
       answer: () => ok,

@@ -21,7 +21,7 @@ export function imagesRoute({ service, clock }: HttpParts): Route {
     },
     replies: {
       200: { description: 'The tracked images', schema: listSchema },
-      500: { description: 'The engine cannot be reached, and tells of no changes' },
+      500: { description: 'The engine cannot be reached, and its events have ended' },
     },
     answer: ({ query: { name, id } }, reply) => {
       if (name === undefined && id === undefined) return list(reply);
@@ -41,7 +41,7 @@ const listSchema = stamped({
     object({
       name: text('Image reference'),
       image_id: text('Local image id'),
-      digest: text('Registry digest; empty for an image that was built here'),
+      digest: text('Registry digest; empty for a locally built image'),
       containers: integer('Watched containers that run it'),
     }),
   ),

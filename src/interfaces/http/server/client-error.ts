@@ -13,7 +13,7 @@ export type ClientErrorParts = {
   readonly connections: () => Pick<Connections, 'isAnswering' | 'isOwed' | 'isRefused'>;
 };
 
-/** Answers what is not HTTP, or stops in the middle of it, where an answer can still be read. */
+/** Answers a malformed or unfinished request, while its sender can still read an answer. */
 export function answerClientError(error: ClientError, socket: Duplex, parts: ClientErrorParts): void {
   const { clock, routes, connections } = parts;
   const isGone = error.code === 'ECONNRESET' || !socket.writable;

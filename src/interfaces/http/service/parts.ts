@@ -32,7 +32,7 @@ export type HttpLimits = {
   /** Open at once, whatever they do. */
   readonly mostConnections: number;
   readonly mostStreams: number;
-  /** Of what one stream's reader has not yet taken. */
+  /** Bytes that one stream's reader has not yet taken. */
   readonly streamBufferBytes: number;
   readonly heartbeatMs: number;
   /** For the engine's sign of life. */

@@ -35,7 +35,7 @@ type Answered = RouteReply | object | Promise<RouteReply | object>;
 
 export type ReplyDescription = {
   readonly description: string;
-  /** Of a JSON reply. */
+  /** Schema of a JSON reply. */
   readonly schema?: JsonSchema;
 };
 

@@ -90,7 +90,7 @@ function lineEmbeds(message: Message, values: Values): readonly Embed[] {
   return missing === 0 ? embeds : [...embeds, { description: `… ${missing} more lines`, color: values.color }];
 }
 
-/** As many embeds to a request as it may have, and the title on the first of each. */
+/** Fills each request with the most embeds that Discord takes; the first embed of each has the title. */
 function batches(embeds: readonly Embed[], title: string): readonly (readonly Embed[])[] {
   const heading = title === '' ? {} : { title: cutLine(title, titleLimit) };
   const found: Embed[][] = [];

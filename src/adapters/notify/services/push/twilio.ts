@@ -45,7 +45,7 @@ export const twilio = defineService({
 /** https://www.twilio.com/docs/errors/21617; each piece costs, so there are few. */
 const textLimit = { max: 1600, unit: 'units', mostPieces: 3 } as const;
 
-/** As people write numbers, `+1 (555) 123-4567`. */
+/** A number with spaces and punctuation: `+1 (555) 123-4567`. */
 function plainNumber(written: string): string {
   return written.replaceAll(/[\s().-]/g, '');
 }

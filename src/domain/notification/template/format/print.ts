@@ -39,7 +39,7 @@ type WriteLeaf = (sink: Sink, value: Leaf) => void;
 
 export type Leaf = undefined | null | boolean | string | bigint | number | Named;
 
-/** As `%v` does; `writeLeaf` writes what is not made of other values. */
+/** As `%v` does; `writeLeaf` writes numbers, texts and other values without parts. */
 export function writeValue(sink: Sink, value: Value, writeLeaf: WriteLeaf = writePlainLeaf): void {
   const list = listOf(value);
   if (list !== undefined) writeList(sink, list, writeLeaf);

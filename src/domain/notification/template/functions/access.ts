@@ -2,7 +2,7 @@ import { TemplateFault } from '../values/fault.ts';
 import { typeName } from '../values/truth.ts';
 import { isDictionary, listOf, Named, type Value } from '../values/value.ts';
 
-/** Of a string in bytes of UTF-8; nothing has length 0, which Go refuses. */
+/** Length; of a string in bytes of UTF-8. A nil value has length 0 here; Go refuses it. */
 export function length(value: Value): bigint {
   if (value === undefined || value === null) return 0n;
   if (typeof value === 'string') return BigInt(utf8Length(value));

@@ -71,7 +71,7 @@ const escapes: Readonly<Record<string, string>> = {
   '\u2029': String.raw`\u2029`,
 };
 
-/** Of a float that Go can write; the exponent has no leading zero. */
+/** Text of a float in Go's JSON; the exponent has no leading zero. */
 function showFloat(value: number): string {
   if (!Number.isFinite(value)) throw new TemplateFault(`JSON has no ${value}`);
   return Object.is(value, -0) ? '-0' : String(value);

@@ -44,7 +44,7 @@ function titleWord(word: string): string {
   return word.slice(0, place) + titleLetter(first) + rest;
 }
 
-/** Of a letter whose capital form is several, the first that has one stays so: ﬁ is Fi, ß is Ss. */
+/** A letter whose capital form has several letters keeps only the first one capital: ﬁ becomes Fi, ß becomes Ss. */
 function titleLetter(letter: string): string {
   const digraph = digraphs.find((one) => one.includes(letter));
   if (digraph !== undefined) return digraph.slice(1, 2);

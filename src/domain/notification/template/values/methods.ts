@@ -28,7 +28,7 @@ export const momentMethods: ReadonlyMap<string, Method> = new Map<string, Method
   ['String', without(showMoment)],
 ]);
 
-/** As Go prints a time in text. */
+/** A time in the text form of Go. */
 export function showMoment(moment: Moment): string {
   return formatMoment(moment, '2006-01-02 15:04:05.999999999 -0700 MST');
 }

@@ -1,7 +1,7 @@
 import { Moment } from '../time/moment.ts';
 import { isDictionary, Item, isList, Named, type Value } from './value.ts';
 
-/** False: `false`, 0, nil, and what is empty; a struct is always true. */
+/** False: `false`, 0, nil, and empty texts, lists and maps. A struct is always true. */
 export function isTrue(value: Value): boolean {
   if (value === undefined || value === null) return false;
   if (value instanceof Named) return value.value !== 0n;
@@ -12,7 +12,7 @@ export function isTrue(value: Value): boolean {
   return value !== false && value !== '' && value !== 0n && value !== 0 && !Number.isNaN(value);
 }
 
-/** As Go names it, where users may read it. */
+/** Go's name of the type, for messages to users. */
 export function typeName(value: Value): string {
   if (value === undefined || value === null) return 'nil';
   if (value instanceof Named) return 'int';

@@ -21,8 +21,8 @@ export function checkRoute({ settings, service, clock }: HttpParts): Route {
       'Asks the registries for the newest digests, without a pull. A container that could not be checked says so in its own entry.',
     query: { ...selectionParameters, timeout: timeoutUpTo(settings.checkTimeoutMs) },
     replies: {
-      200: { description: 'What there is for each container', schema: resultSchema },
-      408: { description: 'Not even the list of containers came in time' },
+      200: { description: 'Result of the check, by container', schema: resultSchema },
+      408: { description: 'The engine did not list the containers in time' },
       500: { description: 'The check as a whole failed' },
     },
     answer: async ({ query }, reply) => {

@@ -34,7 +34,10 @@ export function rollbackRoute({ settings, service, clock }: HttpParts, runs: Upd
       409: { description: 'There is nothing to roll back to; the error says why' },
       429: { description: 'Too many requests, without a body' },
       500: { description: 'The rollback as a whole failed' },
-      503: { description: 'The client went while it waited for its turn, too many wait, or the service is stopping' },
+      503: {
+        description:
+          'The client closed its connection while the rollback was queued, the queue is full, or the service is stopping',
+      },
     },
     answer: async ({ query: { container, async: inBackground, timeout: timeoutMs } }, reply) => {
       const name = container?.replace(/^\//, '') ?? '';

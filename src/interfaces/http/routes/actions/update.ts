@@ -51,7 +51,8 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
       429: { description: 'Another update is running, or too many requests (then without a body)' },
       500: { description: 'The update as a whole failed' },
       503: {
-        description: 'The client went while the update waited for its turn, too many wait, or the service is stopping',
+        description:
+          'The client closed its connection while the update was queued, the queue is full, or the service is stopping',
       },
     },
     answer: async ({ query }, reply) => {

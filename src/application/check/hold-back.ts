@@ -1,18 +1,10 @@
-import type { ApprovalFrom } from '../../domain/decision/approval.ts';
 import { type Decisions, decisionFor } from '../../domain/decision/decisions.ts';
 import { describeHold, holdOf } from '../../domain/decision/hold.ts';
-import { type Digest, parseDigest } from '../../domain/reference/digest.ts';
 import { createTimeZone } from '../../domain/schedule/time-zone.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { WindowSetting } from '../../domain/settings/values/holding-back.ts';
 import { createWindows, type Windows } from '../../domain/window/windows.ts';
-import type { CheckedContainer } from '../check/checked-container.ts';
-
-/** What holds a container back besides its verdict. `window` undefined: somebody has asked for the update now. */
-export type Restraints = { readonly approval: ApprovalFrom; readonly window: WindowSetting | undefined };
-
-/** The verdict on its newer version without them, from which it can be judged again. */
-export type Unrestrained = Restraints & Pick<CheckedContainer, 'status' | 'reason' | 'hold' | 'eligibleAtMs'>;
+import { candidateDigest, type CheckedContainer, type Restraints, type Unrestrained } from './checked-container.ts';
 
 export type HoldBack = {
   /** A fresh verdict, with the first reason why its newer version waits. Others than `stale` and `held` stay as they are. */
@@ -89,13 +81,3 @@ export function createHoldBack({ timeZone }: Pick<ServiceSettings, 'timeZone'>):
 
 /** Different texts; labels name few. */
 const mostKnown = 1000;
-
-/** What an update would apply: the digest of the registry, or the id of an image that the engine holds already. */
-export function candidateDigest({
-  updateAvailable,
-  pullDigest,
-  latestDigest,
-  latestImageId = '',
-}: Pick<CheckedContainer, 'updateAvailable' | 'pullDigest' | 'latestDigest' | 'latestImageId'>): Digest | undefined {
-  return updateAvailable ? (pullDigest ?? latestDigest ?? parseDigest(latestImageId)) : undefined;
-}
