@@ -67,7 +67,9 @@ async function conclude(
   { signal, ...options }: AskOptions & { readonly platformOf: PlatformReader },
 ): Promise<Verdict | undefined> {
   const { outside } = options;
-  const signed = await requireSignature(outside, subject, own, signal).catch((error: unknown) => judgeFailure(subject, error));
+  const signed = await requireSignature(outside, subject, own, signal).catch((error: unknown) =>
+    judgeFailure(subject, error),
+  );
   // A service of a swarm stays with its tag.
   const isOfService = platform !== undefined;
   const verdict = isOfService ? signed : await judgeHigherTags(subject, signed, { ...options, signal });

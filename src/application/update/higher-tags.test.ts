@@ -62,8 +62,8 @@ async function setScene({ tags, labels = {}, name = repository, keys = [], remov
     localTags: () =>
       Object.keys(scene.sandbox.control.snapshot().tags)
         .filter((tag) => tag.includes('team/app'))
-        .map((tag) => tag.split(':').at(-1))
-        .toSorted((one, other) => String(one).localeCompare(String(other))),
+        .map((tag) => tag.split(':').at(-1) ?? '')
+        .toSorted(),
   };
 }
 
