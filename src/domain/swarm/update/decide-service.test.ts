@@ -62,7 +62,7 @@ const look = fc
     service: drawn && serviceOf(drawn),
     tasks: tasks.map(({ node, ...each }, index): SwarmTask => {
       const ids = { id: `t${index} ${each.state}`, serviceId: 's', nodeId: `n${node}` };
-      return { ...ids, ...each, exitCode: undefined, createdAtMs: 0, stateAtMs: 0 } as SwarmTask;
+      return { ...ids, ...each, exitCode: undefined, createdAtMs: 0, stateAtMs: 0 };
     }),
   }));
 
@@ -78,7 +78,7 @@ function serviceOf(drawn: {
     ...{ platforms: undefined, spec: '{}' as RawSpec },
     update: state && { state, startedAtMs: 1, completedAtMs: undefined, message: 'said' },
     ...rest,
-  } as SwarmService;
+  };
 }
 
 describe('decideService(), after any looks at any swarm', () => {
