@@ -12,8 +12,8 @@ import { type CheckReport, checkWith, createJudge, type Judge } from './check/ch
 import { createSelectContainers } from './check/select-containers.ts';
 import { listAll } from './engine/list-all.ts';
 import { createDecisionDesk } from './hold/decide.ts';
-import { createDecisionBook } from './hold/decision-book.ts';
-import { createHoldBack } from './hold/hold-back.ts';
+import { createDecisionBook } from './check/decision-book.ts';
+import { createHoldBack } from './check/hold-back.ts';
 import { createLastLook } from './hold/last-look.ts';
 import { createListRepaired, createLeftAlone } from './update/repair-first.ts';
 import { createEngineMirror } from './inventory/engine-mirror.ts';

@@ -8,8 +8,9 @@ import {
 } from '../../domain/decision/decision.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { candidateDigest, type Holdable } from './hold-back.ts';
-import type { DecisionBook } from './decision-book.ts';
+import type { CheckedContainer } from '../check/checked-container.ts';
+import { candidateDigest } from '../check/checked-container.ts';
+import type { DecisionBook } from '../check/decision-book.ts';
 
 /** `isKept` false: it counts until the end of this process. */
 export type TakenDecision = Decision & { readonly isKept: boolean };
@@ -24,7 +25,7 @@ export type DecisionDesk = {
   /** The decision that was withdrawn; undefined: there is none with this id. */
   readonly withdraw: (id: string) => Promise<TakenDecision | undefined>;
   /** Ends the decisions whose version is not what their container waits for any more. */
-  readonly endDead: (checked: readonly Holdable[]) => Promise<void>;
+  readonly endDead: (checked: readonly CheckedContainer[]) => Promise<void>;
 };
 
 export type DeskParts = Pick<Outside, 'clock' | 'newId' | 'log'> & {
@@ -83,6 +84,6 @@ const pastOf = {
 };
 
 /** While the newest version is too young, an older one may be applied, and a person may have decided about either. */
-function meantBy(checked: Holdable, decided: Digest | undefined): Digest | undefined {
+function meantBy(checked: CheckedContainer, decided: Digest | undefined): Digest | undefined {
   return checked.updateAvailable && checked.latestDigest === decided ? decided : candidateDigest(checked);
 }

@@ -1,12 +1,13 @@
 import type { Clock } from '../../domain/outside/outside.ts';
-import type { DecisionBook } from './decision-book.ts';
-import type { HoldBack, Holdable } from './hold-back.ts';
+import type { CheckedContainer } from '../check/checked-container.ts';
+import type { DecisionBook } from '../check/decision-book.ts';
+import type { HoldBack } from '../check/hold-back.ts';
 
 /**
  * Why one of the checked containers, which an update is about to replace, must wait after all: a window has closed, or a
  * person has changed their mind, since the check.
  */
-export type LastLook = (containers: readonly Holdable[]) => Promise<string | undefined>;
+export type LastLook = (containers: readonly CheckedContainer[]) => Promise<string | undefined>;
 
 export function createLastLook({ book, holdBack, clock }: LastLookParts): LastLook {
   return async (containers) => {

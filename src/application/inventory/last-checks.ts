@@ -4,7 +4,7 @@ import { familiarReference, tryParseImageReference } from '../../domain/referenc
 import type { LastCheck, TrackedContainer } from '../../domain/inventory/inventory.ts';
 import type { DecidedCandidate } from '../../domain/decision/decision.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
-import { candidateDigest } from '../hold/hold-back.ts';
+import { candidateDigest } from '../check/checked-container.ts';
 
 /** Results of the last checks; each counts while the container runs the checked image. */
 export type LastChecks = {

@@ -4,7 +4,7 @@ import { quoted } from '../text/printable.ts';
 
 export type DecisionKind = 'approve' | 'skip' | 'snooze';
 
-/** What a person has decided about one new version for one container. It is about that digest alone. */
+/** A person's decision about one new version of one container. It holds for that digest alone. */
 export type Decision = {
   /** A UUID. */
   readonly id: string;

@@ -1,17 +1,19 @@
 import { quoted } from '../text/printable.ts';
+import type { Hold } from './hold-code.ts';
 import type { Windows } from '../window/windows.ts';
 import { needsApproval, type ApprovalFrom, type CandidateKind } from './approval.ts';
 import type { Decision } from './decision.ts';
 
 /** Why a newer version is held back: one reason, with the time when it ends by itself. */
-export type HeldBy =
+export type HeldBy = { readonly kind: Hold } & (
   | { readonly kind: 'unsigned'; readonly keys: readonly string[]; readonly why: string }
   | { readonly kind: 'skipped'; readonly by: string; readonly releasedAtMs: number | undefined }
   | { readonly kind: 'snoozed'; readonly by: string; readonly releasedAtMs: number }
   | { readonly kind: 'approval' }
   | { readonly kind: 'window'; readonly releasedAtMs: number }
   /** The label with its windows cannot be read. */
-  | { readonly kind: 'window'; readonly releasedAtMs: undefined; readonly fault: string };
+  | { readonly kind: 'window'; readonly releasedAtMs: undefined; readonly fault: string }
+);
 
 export type HoldQuestion = {
   readonly candidateKind: CandidateKind;
@@ -23,7 +25,7 @@ export type HoldQuestion = {
   readonly nowMs: number;
 };
 
-/** What a person has to end comes before what passes by itself, so that nobody waits for a window in vain. */
+/** A hold that a person must end comes before one that ends by itself, so that nobody waits for a window in vain. */
 export function holdOf({ candidateKind, approval, decision, windows, nowMs }: HoldQuestion): HeldBy | undefined {
   if (decision?.kind === 'skip') return { kind: 'skipped', by: decision.by, releasedAtMs: decision.untilMs };
   if (decision?.kind === 'snooze' && decision.untilMs !== undefined)

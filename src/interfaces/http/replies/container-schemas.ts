@@ -1,4 +1,4 @@
-import { holds } from '../../../domain/check/hold.ts';
+import { holds } from '../../../domain/decision/hold-code.ts';
 import { choice, integer, type JsonSchema, map, object, text, time } from './schemas.ts';
 
 type Fields = Readonly<Record<string, JsonSchema>>;

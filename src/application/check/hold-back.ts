@@ -1,53 +1,21 @@
-import type { ApprovalFrom } from '../../domain/decision/approval.ts';
 import { type Decisions, decisionFor } from '../../domain/decision/decisions.ts';
-import type { Hold } from '../../domain/check/hold.ts';
-import type { Staleness } from '../../domain/check/verdict.ts';
-import type { CandidateKind } from '../../domain/decision/approval.ts';
 import { describeHold, holdOf } from '../../domain/decision/hold.ts';
-import { type Digest, parseDigest } from '../../domain/reference/digest.ts';
 import { createTimeZone } from '../../domain/schedule/time-zone.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { WindowSetting } from '../../domain/settings/values/holding-back.ts';
 import { createWindows, type Windows } from '../../domain/window/windows.ts';
-
-/** What holds a container back besides its verdict. `window` undefined: somebody has asked for the update now. */
-export type Restraints = { readonly approval: ApprovalFrom; readonly window: WindowSetting | undefined };
-
-/** The verdict on its newer version without them, from which it can be judged again. */
-export type Unrestrained = Restraints & Judged;
-
-type Judged = {
-  readonly status: Staleness;
-  readonly reason: string;
-  readonly hold?: Hold | undefined;
-  readonly eligibleAtMs: number | undefined;
-};
-
-type Newer = {
-  readonly updateAvailable: boolean;
-  readonly pullDigest: Digest | undefined;
-  readonly latestDigest: Digest | undefined;
-  readonly latestImageId: string | undefined;
-};
-
-/** What a checked container says of itself. */
-export type Holdable = Judged &
-  Newer & {
-    readonly name: string;
-    readonly candidateKind?: CandidateKind;
-    readonly unrestrained?: Unrestrained;
-  };
+import { candidateDigest, type CheckedContainer, type Restraints, type Unrestrained } from './checked-container.ts';
 
 export type HoldBack = {
   /** A fresh verdict, with the first reason why its newer version waits. Others than `stale` and `held` stay as they are. */
-  readonly judge: <Checked extends Holdable>(
-    checked: Checked,
+  readonly judge: (
+    checked: CheckedContainer,
     restraints: Restraints,
     decisions: Decisions,
     nowMs: number,
-  ) => Checked;
+  ) => CheckedContainer;
   /** An earlier verdict, by the decisions and the time as they are now. */
-  readonly again: <Checked extends Holdable>(checked: Checked, decisions: Decisions, nowMs: number) => Checked;
+  readonly again: (checked: CheckedContainer, decisions: Decisions, nowMs: number) => CheckedContainer;
 };
 
 export function createHoldBack({ timeZone }: Pick<ServiceSettings, 'timeZone'>): HoldBack {
@@ -63,12 +31,12 @@ export function createHoldBack({ timeZone }: Pick<ServiceSettings, 'timeZone'>):
     return windows;
   }
 
-  function judge<Checked extends Holdable>(
-    checked: Checked,
+  function judge(
+    checked: CheckedContainer,
     restraints: Restraints,
     decisions: Decisions,
     nowMs: number,
-  ): Checked {
+  ): CheckedContainer {
     const { status, reason, hold, eligibleAtMs } = checked;
     const isYoung = status === 'held' && hold === 'cooldown';
     if (status !== 'stale' && !isYoung) return checked;
@@ -102,23 +70,14 @@ export function createHoldBack({ timeZone }: Pick<ServiceSettings, 'timeZone'>):
   return {
     judge,
     again(checked, decisions, nowMs) {
-      const { unrestrained } = checked;
+      const { unrestrained, ...rest } = checked;
       if (unrestrained === undefined) return checked;
       const { approval, window, ...verdict } = unrestrained;
-      return judge({ ...checked, hold: undefined, ...verdict }, { approval, window }, decisions, nowMs);
+      const { hold: _, ...unheld } = rest;
+      return judge({ ...unheld, ...verdict }, { approval, window }, decisions, nowMs);
     },
   };
 }
 
 /** Different texts; labels name few. */
 const mostKnown = 1000;
-
-/** What an update would apply: the digest of the registry, or the id of an image that the engine holds already. */
-export function candidateDigest({
-  updateAvailable,
-  pullDigest,
-  latestDigest,
-  latestImageId = '',
-}: Newer): Digest | undefined {
-  return updateAvailable ? (pullDigest ?? latestDigest ?? parseDigest(latestImageId)) : undefined;
-}
