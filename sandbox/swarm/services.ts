@@ -17,6 +17,7 @@ export function createService(
     );
   const service: SandboxService = {
     id: world.ids.next('service').slice(0, 25),
+    createdAtMs: world.clock.nowMs(),
     spec: structuredClone(spec),
     previous: undefined,
     version: (world.index += 1),

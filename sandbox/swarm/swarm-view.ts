@@ -26,6 +26,7 @@ export function viewService(
     image: ContainerSpec.Image,
     labels: { ...spec.Labels },
     containerLabels: { ...ContainerSpec.Labels },
+    createdAtMs: service.createdAtMs,
     mode: modeOf(spec),
     replicas: spec.Mode?.Replicated?.Replicas,
     count: isCounted ? count(world, service) : undefined,

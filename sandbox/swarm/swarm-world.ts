@@ -33,6 +33,7 @@ export type SandboxNode = { -readonly [K in keyof SwarmNode]: SwarmNode[K] };
 
 export type SandboxService = {
   readonly id: string;
+  readonly createdAtMs: number;
   spec: SandboxServiceSpec;
   previous: SandboxServiceSpec | undefined;
   version: number;

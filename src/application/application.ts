@@ -5,6 +5,7 @@ import type { RecoveryReport } from '../domain/run/recovery-report.ts';
 import type { CheckReport } from './check/check.ts';
 import type { EventLog } from './events/event-log.ts';
 import type { HistoryEntry } from './events/history.ts';
+import type { DecisionDesk } from './hold/decide.ts';
 import type { RecoveryOrder } from './recovery/recover.ts';
 import type { Rehearsal } from './transaction/rehearse.ts';
 import type { ServiceError } from '../domain/errors.ts';
@@ -19,7 +20,7 @@ export type Application = {
   readonly check: (request: CheckRequest, signal?: AbortSignal) => Promise<CheckReport>;
   /** The steps of an update now; changes nothing, pulls nothing. */
   readonly plan: (
-    request: Request & Pick<UpdateRequest, 'retryFailed'>,
+    request: Request & Pick<UpdateRequest, 'retryFailed' | 'ignoreWindows'>,
     signal?: AbortSignal,
   ) => Promise<{ readonly report: CheckReport; readonly plan: UpdatePlan }>;
   /**
@@ -27,7 +28,7 @@ export type Application = {
    * then takes it back. Images are pulled, and stay. Waits for its turn.
    */
   readonly rehearse: (
-    request: Request & Pick<UpdateRequest, 'retryFailed'>,
+    request: Request & Pick<UpdateRequest, 'retryFailed' | 'ignoreWindows'>,
     signal?: AbortSignal,
   ) => Promise<{
     readonly report: CheckReport;
@@ -79,6 +80,8 @@ export type Application = {
   readonly history: () => readonly HistoryEntry[];
   readonly status: () => ServiceStatus;
   readonly eventLog: EventLog;
+  /** What people decide about newer versions. */
+  readonly decisions: Pick<DecisionDesk, 'candidateOf' | 'list' | 'take' | 'withdraw'>;
   /** Names of all containers, watched or not. A container that an update has renamed has its own name here. */
   readonly containerNames: (signal?: AbortSignal) => Promise<readonly string[]>;
   /** Resolves when the engine answers; throws why it does not after 5 s at most. */

@@ -1,6 +1,8 @@
 import type { CheckRequest, Request, UpdateRequest } from '../domain/run/request.ts';
 import { describeError } from '../domain/errors.ts';
 import type { ServiceEvent } from '../domain/run/event.ts';
+import type { DecisionRecord } from '../domain/decision/decisions.ts';
+import type { SharedRecords } from '../domain/outside/record-store.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import type { ServiceSettings } from '../domain/settings/settings.ts';
 import { plainName } from '../domain/transaction/transaction-names.ts';
@@ -9,6 +11,10 @@ import { recoverWithHelper, watchHelper } from './self-update/await-helper.ts';
 import { type CheckReport, checkWith, createJudge, type Judge } from './check/check.ts';
 import { createSelectContainers } from './check/select-containers.ts';
 import { listAll } from './engine/list-all.ts';
+import { createDecisionDesk } from './hold/decide.ts';
+import { createDecisionBook } from './check/decision-book.ts';
+import { createHoldBack } from './check/hold-back.ts';
+import { createLastLook } from './hold/last-look.ts';
 import { createListRepaired, createLeftAlone } from './update/repair-first.ts';
 import { createEngineMirror } from './inventory/engine-mirror.ts';
 import { createEventLog } from './events/event-log.ts';
@@ -35,7 +41,11 @@ import { createUpdateLock } from './update/update-lock.ts';
 import { createUpdaterWarnings } from './check/updater-warnings.ts';
 
 /** Ties the use cases together: one lock for all that changes containers, one publisher for all that happens. */
-export function createApplication(world: Omit<Outside, 'publish'>, settings: ServiceSettings): Application {
+export function createApplication(
+  world: Omit<Outside, 'publish'>,
+  settings: ServiceSettings,
+  memory: Memory = {},
+): Application {
   const { publish, subscribe } = createPublisher<ServiceEvent>(world.log);
   const outside: Outside = { ...world, engine: shareEvents(world.engine), publish };
   const { clock } = world;
@@ -46,7 +56,11 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
   const outcomes = createLastOutcomes();
   const warnAboutUpdaters = createUpdaterWarnings(outside, settings);
   const select = createSelectContainers(outside, settings, warnAboutUpdaters);
-  const judge = notingChecks(createJudge(outside, settings));
+  const book = createDecisionBook(memory.decisions);
+  const holdBack = createHoldBack(settings);
+  const judge = notingChecks(createJudge(outside, settings, { holdBack, decisions: book }));
+  const reconsider = () => checks.reconsider((one) => holdBack.again(one, book.known(), clock.nowMs()));
+  const desk = createDecisionDesk({ ...outside, book, candidateOf: checks.candidateOf, onChange: reconsider });
   const check = checkWith({ outside, select, judge });
   const planner = createPlanner(outside, settings);
   const closing = new AbortController();
@@ -59,12 +73,15 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
     judge,
     plan: planner,
     lock,
+    whyNotNow: createLastLook({ book, holdBack, clock }),
     afterHandOver: () => watchHelper(outside, settings, closing.signal),
   });
   const self = createSelfUpdateState(outside, settings);
   const scheduler = createScheduler({
     ...outside,
-    update: (trigger, signal) => update({ ...everything, trigger }, signal),
+    opensAfter: checks.opensAfter,
+    update: (trigger, signal, names = []) =>
+      update({ images: [], containers: names.map((name) => name.replaceAll('.', String.raw`\.`)), trigger }, signal),
   });
   const mirror = createEngineMirror(outside);
   const inventory = createInventory({ settings, instance: world.instance, listing: mirror.listing, checks, outcomes });
@@ -124,6 +141,7 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
     history: history.entries,
     status: status.read,
     eventLog,
+    decisions: desk,
     containerNames: async (signal) => {
       const listed = await world.engine.listContainers({}, signal);
       return [...new Set(listed.map(({ name }) => plainName(name)))];
@@ -136,14 +154,14 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
   };
 
   async function plan(
-    request: Request & Pick<UpdateRequest, 'retryFailed'>,
+    request: Request & Pick<UpdateRequest, 'retryFailed' | 'ignoreWindows'>,
     runId: string,
     signal: AbortSignal | undefined,
   ) {
-    const { retryFailed = false } = request;
+    const { retryFailed = false, ignoreWindows = false } = request;
     const listing = await listAll(outside, signal);
     const selected = await select(listing, { ...filtersOf(request), runId }, signal);
-    const report = await judge(selected, { runId, applyCooldown: true, retryFailed }, signal);
+    const report = await judge(selected, { runId, applyCooldown: true, retryFailed, ignoreWindows }, signal);
     const { plan: made } = await planner(staleIn(report), listing, signal);
     const services = planServices(report, listing, world.instance);
     return { report, plan: { ...made, ...(services.length > 0 && { services }) } };
@@ -154,6 +172,7 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
       const report = await ask(selected, order, signal);
       const answered = report.containers.filter((container) => !signal?.aborted || container.status !== 'unknown');
       checks.noteChecked(answered, clock.nowMs());
+      if (order.applyCooldown && memory.endsDecisions !== false) await desk.endDead(answered);
       return report;
     };
   }
@@ -174,6 +193,13 @@ export function createApplication(world: Omit<Outside, 'publish'>, settings: Ser
   }
 }
 
+/** What outlasts the process; what is absent is kept in memory. */
+export type Memory = {
+  readonly decisions?: SharedRecords<DecisionRecord>;
+  /** Whether runs end decisions whose version is gone; true unless given. */
+  readonly endsDecisions?: boolean;
+};
+
 /** How many repairs are under way. */
 function countRepairs(): { readonly begin: () => () => void; readonly areUnderWay: () => boolean } {
   let count = 0;
@@ -185,8 +211,6 @@ function countRepairs(): { readonly begin: () => () => void; readonly areUnderWa
     areUnderWay: () => count > 0,
   };
 }
-
-const everything: Request = { images: [], containers: [] };
 
 function filtersOf({ images, containers }: Request): Request {
   return { images, containers };

@@ -3,6 +3,7 @@ import type { Command } from './command.ts';
 import type * as Notifications from './notifications.ts';
 import { apiOf, demoApi } from './http-api.ts';
 import type { Settings } from '../config/read/settings.ts';
+import { isDecision, runDecide } from './run-decide.ts';
 import { isLook, runLook } from './run-look.ts';
 import { openDemo, openService } from './service.ts';
 import { hearSignals, openSurroundings, type Program } from './surroundings.ts';
@@ -24,6 +25,8 @@ export async function runCommand(configuration: Command, program: Program): Prom
   if (aliases.length > 0) log.info(`Variables of the Watchtower family are in effect: ${aliases.join(', ')}`);
 
   if (isLook(command)) return runLook(command, configuration, surroundings, await hearSignals(surroundings, false));
+  if (isDecision(command))
+    return runDecide(command, configuration, surroundings, await hearSignals(surroundings, false));
   if (command === 'notify') {
     const { runNotify } = await import('./notifications.ts');
     return runNotify(configuration, surroundings, await hearSignals(surroundings, false));
@@ -36,6 +39,12 @@ export async function runCommand(configuration: Command, program: Program): Prom
     const service = await (command === 'demo' ? openDemo(surroundings) : openService(command, settings, surroundings));
     const { application } = service;
     const { signal } = interrupt;
+    if (service.swarm !== undefined && !settings.run.healthCheck && settings.run.finishUpdate === undefined) {
+      const { tellOfSwarm } = await import('./swarm-at-start.ts');
+      const isService = command === 'run' && !settings.run.once;
+      if (isService || settings.service.swarm)
+        await tellOfSwarm({ swarm: service.swarm, settings: settings.service, log, isService, signal });
+    }
     application.subscribe(interrupt.underWay.hear);
     const told = isNotified(settings) ? await openNotifications(service, settings, surroundings, signal) : undefined;
     if (told !== undefined) application.subscribe(told.hear);

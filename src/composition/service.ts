@@ -2,6 +2,8 @@ import type { DockerEngine } from '../adapters/docker/engine.ts';
 import type { Application } from '../application/application.ts';
 import type { Settings, StateSettings } from '../config/read/settings.ts';
 import type { Engine } from '../domain/outside/engine.ts';
+import type { Memory } from '../application/create-application.ts';
+import type { Swarm } from '../domain/outside/swarm.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import type { VerificationKey } from '../domain/signature/signature.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings/settings.ts';
@@ -12,6 +14,8 @@ import type { Surroundings } from './surroundings.ts';
 export type Service = {
   readonly application: Application;
   readonly engine: Engine;
+  /** Of which the engine may be a manager; absent in the demonstration. */
+  readonly swarm?: Swarm;
   readonly command: CommandFunction;
   readonly close: () => Promise<void>;
 };
@@ -28,10 +32,11 @@ export async function openService(
   const prober = createProber();
   return {
     engine,
+    swarm: engine.swarm,
     application: await createService(
       { engine, ...swarm, registry, prober, clock, log, verificationKeys: await readKeys(settings) },
       settings.service,
-      settings.state,
+      { ...settings.state, endsDecisions: command === 'run' },
     ),
     command: cli.commandFunctions[command],
     close: async () => {
@@ -65,7 +70,7 @@ type World = Pick<Outside, 'engine' | 'swarm' | 'registry' | 'prober' | 'clock' 
 async function createService(
   world: World,
   settings: ServiceSettings,
-  { journalKeyFile, folder }: Partial<StateSettings> = {},
+  { journalKeyFile, folder, endsDecisions = true }: Partial<StateSettings> & Pick<Memory, 'endsDecisions'> = {},
 ): Promise<Application> {
   const { createApplication } = await import('../application/create-application.ts');
   const { createInstance } = await import('../adapters/process/instance.ts');
@@ -73,11 +78,13 @@ async function createService(
   const { openSeal } = await import('../adapters/process/seal.ts');
   const instance = createInstance({ containerId: ownContainerId() });
   const seal = openSeal({ keyFile: journalKeyFile, folder });
-  return createApplication({ ...world, instance, newId: () => crypto.randomUUID(), ...(seal && { seal }) }, settings);
+  const outside = { ...world, instance, newId: () => crypto.randomUUID(), ...(seal && { seal }) };
+  const memory = folder === undefined ? {} : (await import('./memory.ts')).openMemory(folder, world.log);
+  return createApplication(outside, settings, { ...memory, endsDecisions });
 }
 
 async function reachEngineAndRegistries(
-  { engine: { apiVersion, tls, ...where }, registry: registries }: Settings,
+  { engine: { apiVersion, tls, ...where }, registry: registries, service }: Settings,
   { clock, log, program }: Omit<Surroundings, 'terminal'>,
 ): Promise<Pick<Outside, 'registry'> & { readonly engine: DockerEngine }> {
   const { findEngineHost } = await import('../config/read/engine-host.ts');
@@ -89,6 +96,7 @@ async function reachEngineAndRegistries(
     log,
     ...(apiVersion === undefined ? {} : { apiVersion }),
     ...(tls === undefined ? {} : { tls }),
+    followsServices: service.swarm,
   });
   const registry = createOciRegistry({
     clock,

@@ -15,6 +15,7 @@ const paths = {
   check: ['/v1/check'],
   containers: ['/v1/containers', '/v1/containers/details'],
   history: ['/v1/history'],
+  decisions: ['/v1/decisions', '/v1/decisions/{id}'],
   images: ['/v1/images'],
   config: ['/v1/config'],
   events: ['/v1/events'],
@@ -38,8 +39,11 @@ describe('the description', () => {
           expect.stringMatching(/\S/),
           expect.any(String),
         ]);
-        for (const parameter of parameters)
-          expect(parameter).toMatchObject({ in: 'query', required: false, description: expect.stringMatching(/\S/) });
+        for (const parameter of parameters) {
+          if (path.startsWith('/v1/decisions')) expect(parameter).toMatchObject({ required: true });
+          else
+            expect(parameter).toMatchObject({ in: 'query', required: false, description: expect.stringMatching(/\S/) });
+        }
         expect(Object.keys(responses).every((status) => /^\d{3}$/.test(status))).toBe(true);
         expect(Object.values(responses).every((response) => response.description !== '')).toBe(true);
       }

@@ -85,6 +85,12 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
       updatesAvailable: 0,
     }),
     eventLog: { lastId: () => 0, since: () => [], isGone: () => false, subscribe: () => () => undefined },
+    decisions: {
+      candidateOf: () => undefined,
+      list: () => Promise.resolve([]),
+      take: () => Promise.resolve({ kind: 'conflict', fault: 'no newer version of it is known' }),
+      withdraw: () => Promise.resolve(undefined),
+    },
     containerNames: async () => {
       asked.push(['containerNames', undefined]);
       return answers.containerNames?.() ?? [];

@@ -82,6 +82,12 @@ export function createScriptedService(): ScriptedService {
   }
 
   return {
+    decisions: {
+      candidateOf: () => undefined,
+      list: () => Promise.resolve([]),
+      take: () => Promise.resolve({ kind: 'conflict', fault: 'no newer version of it is known' }),
+      withdraw: () => Promise.resolve(undefined),
+    },
     script,
     asked,
     aborted,

@@ -22,6 +22,7 @@ import { pullImage } from './calls/pull.ts';
 import { removeContainer, removeLink } from './calls/remove.ts';
 import { restartContainer, stopContainer, waitUntilStopped } from './calls/stop.ts';
 import { removeVolume } from './calls/volumes.ts';
+import { eventKinds } from './translate/translate.ts';
 import { createDockerSwarm } from './swarm/swarm.ts';
 
 export type DockerEngineOptions = {
@@ -36,6 +37,8 @@ export type DockerEngineOptions = {
   /** Kept connections for short reads; default 16. */
   readonly maxSockets?: number;
   readonly deadlines?: Partial<Deadlines>;
+  /** Events of a swarm's services come with the others. */
+  readonly followsServices?: boolean;
 };
 
 /** `swarm` is the one that the engine is a manager of, over the same connection. */
@@ -58,6 +61,7 @@ export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
   });
   const imageLabels = createImageLabels(client);
   const closing = new AbortController();
+  const kinds = options.followsServices === true ? [...eventKinds, 'service'] : eventKinds;
 
   return {
     ping: (signal) => ping(client, signal),
@@ -78,7 +82,7 @@ export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
     containerLogs: (id, { tail }, signal) => containerLogs(client, id, { tail }, signal),
     hasPruned: (time) => hasPruned(client, time),
     pastEvents: (query) => pastEvents(client, query),
-    events: (signal, onBreak) => engineEvents(client, AbortSignal.any([signal, closing.signal]), onBreak),
+    events: (signal, onBreak) => engineEvents(client, AbortSignal.any([signal, closing.signal]), onBreak, kinds),
 
     pullImage: (request, signal) => pullImage(client, request, signal),
     tagImage: (imageId, reference) => tagImage(client, imageId, reference),

@@ -16,7 +16,7 @@ export type FolderLock =
  * The kernel closes a socket with its process, whatever ends it, and processes in other containers see that too;
  * a process id would mean nothing to them. Never throws.
  */
-export async function lockFolder(folder: string): Promise<FolderLock> {
+export async function lockFolder(folder: string, mostTries = usualTries): Promise<FolderLock> {
   try {
     for (let tries = 1; ; tries += 1) {
       const release = await tryToLock(folder);
@@ -30,7 +30,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   }
 }
 
-const mostTries = 5;
+const usualTries = 5;
 
 type Release = () => Promise<void>;
 

@@ -12,10 +12,10 @@ export async function readDocument(response: IncomingMessage, asked: Asked): Pro
   return document;
 }
 
-/** Throws why there is nothing to read, unless the status is 200. */
+/** Throws why there is nothing to read, unless the status is a success. */
 export async function refuseFailure(response: IncomingMessage, { base, path, nowMs }: Asked): Promise<void> {
   const status = response.statusCode ?? 0;
-  if (status === 200) return;
+  if (status === 200 || status === 201) return;
   // The status tells enough where the body cannot be had.
   const body = parse(await readText(response, base, largestProblem).catch(() => ''));
   const said = typeof body?.['error'] === 'string' ? body['error'] : undefined;

@@ -1,9 +1,9 @@
 import type { Clock, Log } from '../../domain/outside/outside.ts';
-import type { RunningService } from '../../domain/run/running-service.ts';
+import type { JsonObject, RunningService } from '../../domain/run/running-service.ts';
 import { readDocument, refuseFailure } from './answer.ts';
 import { connectionFailure, notUpkeep } from './failure.ts';
 import { follow } from './follow.ts';
-import { open } from './request.ts';
+import { type Call, open } from './request.ts';
 
 export type ServiceClientOptions = {
   /** `http://server:8080`, without a slash at its end. */
@@ -40,20 +40,24 @@ export function createServiceClient({ url: base, token, clock, log, limits }: Se
     throw notUpkeep(base, `${path} is no stream of events`);
   }
 
+  async function ask(call: Pick<Call, 'path' | 'method' | 'body'>, signal: AbortSignal): Promise<JsonObject> {
+    const { path } = call;
+    const deadline = AbortSignal.timeout(replyMs);
+    const either = AbortSignal.any([signal, deadline]);
+    const headers = { Accept: 'application/json', ...authorization };
+    try {
+      const response = await open({ base, ...call, headers, silenceMs: replyMs, signal: either });
+      return await readDocument(response, { base, path, nowMs: clock.nowMs() });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw deadline.aborted ? connectionFailure(new Error('silence', { cause: 'silence' }), base) : error;
+    }
+  }
+
   return {
-    async read(what, signal) {
-      const path = `/v1/${what}`;
-      const deadline = AbortSignal.timeout(replyMs);
-      const either = AbortSignal.any([signal, deadline]);
-      const headers = { Accept: 'application/json', ...authorization };
-      try {
-        const response = await open({ base, path, headers, silenceMs: replyMs, signal: either });
-        return await readDocument(response, { base, path, nowMs: clock.nowMs() });
-      } catch (error) {
-        signal.throwIfAborted();
-        throw deadline.aborted ? connectionFailure(new Error('silence', { cause: 'silence' }), base) : error;
-      }
-    },
+    read: (what, signal) => ask({ path: `/v1/${what}` }, signal),
+    send: ({ method, what, body }, signal) =>
+      ask({ path: `/v1/${what}`, method, ...(body && { body: JSON.stringify(body) }) }, signal),
     follow: (signal) => follow({ base, clock, log, connect, patienceMs }, signal),
   };
 }

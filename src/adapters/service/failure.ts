@@ -70,7 +70,7 @@ export type Refusal = {
   readonly retryAfterMs: number | undefined;
 };
 
-/** The error for any answer but 200, with a remedy. */
+/** The error for any answer but a success, with a remedy. */
 export function refusal({ base, path, status, said, retryAfterMs }: Refusal): ServiceError {
   const cannot = `Cannot read ${path} of the service at ${quoted(base)}`;
   const group = path.split('/')[2] ?? '';
@@ -98,6 +98,7 @@ export function refusal({ base, path, status, said, retryAfterMs }: Refusal): Se
     const remedy = `Add ${group} to --http-api-endpoints of the service and start it again`;
     return new ServiceError('not-found', `${cannot}: it does not serve that`, { remedy });
   }
+  if (status === 409 && said !== undefined) return new ServiceError('busy', printable(said, 300));
   const why = `status ${status}${said === undefined ? '' : `, ${printable(said, 300)}`}`;
   // A proxy also answers 502 to 504 while the service starts.
   return new ServiceError(

@@ -10,17 +10,24 @@ export type Call = {
   readonly headers: Readonly<Record<string, string>>;
   /** How long the other side may be silent, before its answer and within it. */
   readonly silenceMs: number;
+  /** A GET unless given. */
+  readonly method?: 'GET' | 'POST' | 'DELETE' | undefined;
+  /** JSON. */
+  readonly body?: string;
   readonly signal: AbortSignal;
 };
 
-/** One GET on a connection of its own; redirects are not followed, so that a token stays where it belongs. Throws a `ServiceError`. */
-export function open({ base, path, headers, silenceMs, signal }: Call): Promise<IncomingMessage> {
+/** One request on a connection of its own; redirects are not followed, so that a token stays where it belongs. Throws a `ServiceError`. */
+export function open({ base, path, headers, silenceMs, signal, method = 'GET', body }: Call): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const send = base.toLowerCase().startsWith('https:') ? requestTls : requestPlain;
-    const made = send(`${base}${path}`, { headers, agent: false, signal, timeout: silenceMs });
+    const type =
+      body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
+    const options = { method, headers: { ...headers, ...type }, agent: false, signal, timeout: silenceMs };
+    const made = send(`${base}${path}`, options);
     made.on('timeout', () => made.destroy(new Error('silence', { cause: 'silence' })));
     made.on('error', (error) => reject(signal.aborted ? signal.reason : connectionFailure(error, base)));
     made.on('response', resolve);
-    made.end();
+    made.end(body);
   });
 }

@@ -79,7 +79,9 @@ describe('createSlots()', () => {
   });
 
   test('after any lending and failing, all have run, and no more began at once than there were slots', async () => {
-    const jobs = fc.array(fc.record({ workMs: fc.nat(20), waitMs: fc.nat(50), fails: fc.boolean() }), { maxLength: 20 });
+    const jobs = fc.array(fc.record({ workMs: fc.nat(20), waitMs: fc.nat(50), fails: fc.boolean() }), {
+      maxLength: 20,
+    });
     await fc.assert(
       fc.asyncProperty(jobs, fc.integer({ min: 1, max: 4 }), fc.nat(4), async (given, limit, pauseLimit) => {
         const clock = createFakeClock({ auto: true });

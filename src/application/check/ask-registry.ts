@@ -52,7 +52,7 @@ export async function askRegistries(questions: readonly Question[], options: Ask
   });
   await mapConcurrently([...groups.values()], options.limit, async (group) => {
     const own = new Map<Question, Verdict>();
-    const asked = group.map((question) => ({
+    const asked = group.map((question): Question => ({
       ...question,
       settle: (verdict: Verdict) => void own.set(question, verdict),
     }));

@@ -12,6 +12,8 @@ import { askRegistries, type Question } from './ask-registry.ts';
 import { questionsAbout } from './judge-services.ts';
 import type { ContainerReferences, ReadReference } from './container-references.ts';
 import { createCandidateFinder } from './newer/find-candidate.ts';
+import { createDecisionBook, type DecisionBook } from './decision-book.ts';
+import { createHoldBack, type HoldBack } from './hold-back.ts';
 import { type Listing, listAll } from '../engine/list-all.ts';
 import { type CheckedContainer, checkedFacts, describeChecked, imageIn } from './checked-container.ts';
 import { refuseUnproven } from './newer/require-signature.ts';
@@ -51,6 +53,8 @@ export type JudgeOrder = {
   readonly applyCooldown: boolean;
   /** Versions that failed in a container are not held back. */
   readonly retryFailed?: boolean;
+  /** Windows hold nothing back. */
+  readonly ignoreWindows?: boolean;
 };
 
 /** A failure for one container is its verdict. After an abort the containers without an answer are `unknown`. */
@@ -77,29 +81,36 @@ export function createCheck(outside: ReadOnlyOutside, settings: ServiceSettings)
   });
 }
 
+/** What holds newer versions back, and what people have decided; the same for all of a process. */
+export type HoldParts = { readonly holdBack: HoldBack; readonly decisions: DecisionBook };
+
 /** Asks the registries about selected containers. */
-export function createJudge(outside: ReadOnlyOutside, settings: ServiceSettings): Judge {
+export function createJudge(
+  outside: ReadOnlyOutside,
+  settings: ServiceSettings,
+  { holdBack = createHoldBack(settings), decisions = createDecisionBook() }: Partial<HoldParts> = {},
+): Judge {
   const { clock, publish } = outside;
   const tags = createTagWatch();
 
   return async ({ listing, references, watched: named, ...selected }, order, signal) => {
-    const { runId, applyCooldown, retryFailed = false } = order;
+    const { runId, applyCooldown, retryFailed = false, ignoreWindows = false } = order;
+    const decided = await decisions.refresh();
     const { containers, images, failedVersions, begunAt } = listing;
     const services = new Map(listing.services?.services.map((service) => [service.id, service]));
     const verdicts = new Map<string, CheckedContainer>();
     const settle = (watched: WatchedContainer, verdict: Verdict): void => {
-      const { noPull } = effectiveSettings(settings, watched.wishes);
+      const { noPull, approve: approval, window } = effectiveSettings(settings, watched.wishes);
       const read = references.get(watched.container.id);
       const isService = services.has(watched.container.id);
-      const kind = isService ? 'service' : listing.services && 'container';
-      const checked = describeChecked(watched.container, {
-        kind,
-        read,
-        verdict,
+      const kind = isService ? ('service' as const) : listing.services && ('container' as const);
+      const nowMs = clock.nowMs();
+      const judged = describeChecked(watched.container, {
+        ...{ kind, read, verdict, images, nowMs },
         noPull: noPull && !isService,
-        images,
-        nowMs: clock.nowMs(),
       });
+      const restraints = { approval, window: ignoreWindows ? undefined : window };
+      const checked = holdBack.judge(judged, restraints, decided, nowMs);
       verdicts.set(checked.id, checked);
       const { name: container, image, status, reason, error } = checked;
       publish({

@@ -1,8 +1,10 @@
+import type { ApprovalFrom } from '../../domain/decision/approval.ts';
+import type { WindowSetting } from '../../domain/settings/values/holding-back.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { CheckedFacts } from '../../domain/run/event.ts';
-import type { Digest } from '../../domain/reference/digest.ts';
+import { type Digest, parseDigest } from '../../domain/reference/digest.ts';
 import type { Cooldown, EntryKind } from '../../domain/run/session.ts';
-import type { Hold } from '../../domain/check/hold.ts';
+import type { Hold } from '../../domain/decision/hold-code.ts';
 import type { FailedVersion } from '../../domain/check/failed-version.ts';
 import type { ImageIndex } from '../../domain/container/image-index.ts';
 import type { CandidateKind } from '../../domain/decision/approval.ts';
@@ -53,6 +55,8 @@ export type CheckedContainer = ImageVersions & {
   readonly retryAtMs?: number;
   /** Present where services of a swarm are watched too. */
   readonly kind?: EntryKind;
+  /** Present where a person may decide about the newer version, or a window holds it back. */
+  readonly unrestrained?: Unrestrained;
 };
 
 /** The verdict on a container with all that is known of it. */
@@ -125,4 +129,20 @@ export function checkedFacts({ hold, version, latestVersion, change, ...more }: 
 /** The reference of a container, as people write it. */
 export function imageIn(read: ReadReference | undefined, listed: string): string {
   return read?.kind === 'known' ? familiarReference(read.reference) : (read?.text ?? listed);
+}
+
+/** What holds a container back besides its verdict. `window` undefined: somebody has asked for the update now. */
+export type Restraints = { readonly approval: ApprovalFrom; readonly window: WindowSetting | undefined };
+
+/** The verdict on its newer version without them, from which it can be judged again. */
+export type Unrestrained = Restraints & Pick<CheckedContainer, 'status' | 'reason' | 'hold' | 'eligibleAtMs'>;
+
+/** What an update would apply: the digest of the registry, or the id of an image that the engine holds already. */
+export function candidateDigest({
+  updateAvailable,
+  pullDigest,
+  latestDigest,
+  latestImageId = '',
+}: Pick<CheckedContainer, 'updateAvailable' | 'pullDigest' | 'latestDigest' | 'latestImageId'>): Digest | undefined {
+  return updateAvailable ? (pullDigest ?? latestDigest ?? parseDigest(latestImageId)) : undefined;
 }

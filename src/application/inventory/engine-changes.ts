@@ -16,6 +16,7 @@ export type Reading = {
   /** Everything has to be read; the other fields name parts of it. */
   readonly all: boolean;
   readonly images: boolean;
+  readonly services: boolean;
   /** Ids. */
   readonly containers: ReadonlySet<string>;
   /** Containers with an event since the last reading. */
@@ -34,6 +35,7 @@ export function createChanges(): Changes {
     hear(event) {
       if (event.kind === 'connected') reading.all = true;
       else if (event.kind === 'image') reading.images = true;
+      else if (event.kind === 'service') reading.services = true;
       else if (event.kind === 'container' && !silent.test(event.action)) {
         reading.containers.add(event.id);
         reading.fresh.add(event.id);
@@ -76,12 +78,18 @@ const mostOneByOne = 100;
  */
 const silent = /^(?:exec|attach|detach|top|resize|copy|archive-path|extract-to-dir|export|commit|kill|mount|unmount)/;
 
-type Gathered = { all: boolean; images: boolean; readonly containers: Set<string>; readonly fresh: Set<string> };
+type Gathered = {
+  all: boolean;
+  images: boolean;
+  services: boolean;
+  readonly containers: Set<string>;
+  readonly fresh: Set<string>;
+};
 
 function nothing(): Gathered {
-  return { all: false, images: false, containers: new Set(), fresh: new Set() };
+  return { all: false, images: false, services: false, containers: new Set(), fresh: new Set() };
 }
 
-function isEmpty({ all, images, containers }: Gathered): boolean {
-  return !all && !images && containers.size === 0;
+function isEmpty({ all, images, services, containers }: Gathered): boolean {
+  return !all && !images && !services && containers.size === 0;
 }

@@ -24,7 +24,7 @@ export type EngineMirror = {
  * read once. It reads the named objects a second time later, because some engines announce a change before
  * their lists show it.
  */
-export function createEngineMirror(outside: Pick<ReadOnlyOutside, 'engine' | 'clock' | 'log'>): EngineMirror {
+export function createEngineMirror(outside: Pick<ReadOnlyOutside, 'engine' | 'swarm' | 'clock' | 'log'>): EngineMirror {
   const { engine, clock, log } = outside;
   const closing = new AbortController();
   const { signal } = closing;

@@ -1,6 +1,11 @@
 import { type ContainerReference, readContainerReference } from '../../domain/check/container-reference.ts';
 import type { ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
-import { emptyListing, type EngineListing } from '../../domain/inventory/engine-listing.ts';
+import {
+  emptyListing,
+  everyEntry,
+  labelsOfService,
+  type EngineListing,
+} from '../../domain/inventory/engine-listing.ts';
 import { type ImageLabelsOf, labelsOfImage } from '../../domain/container/image-index.ts';
 import { createImageRule } from '../../domain/check/image-selection.ts';
 import type { Inventory, LastCheck, TrackedContainer, UnfinishedTracked } from '../../domain/inventory/inventory.ts';
@@ -18,6 +23,7 @@ import { isSameList, isSameRecord } from '../../domain/text/shallow.ts';
 import { trackContainer, trackImages, type UncheckedContainer } from '../../domain/inventory/tracked-container.ts';
 import { unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
 import type { PastOutcome } from '../../domain/run/past-outcome.ts';
+import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import type { LastChecks } from './last-checks.ts';
 import type { LastOutcomes } from './last-outcomes.ts';
 
@@ -41,6 +47,8 @@ export function createInventory({ settings, instance, listing, checks, outcomes 
   let shown: EngineListing = emptyListing;
   let shownNews = -1;
   let holdsImage: (id: string) => boolean = () => false;
+  let services: ReadonlyMap<string, SwarmService> = new Map();
+  const isService = ({ id }: ContainerSummary) => services.has(id);
   const news = () => checks.revision() + outcomes.revision();
   let inventory = unknownInventory;
 
@@ -66,7 +74,10 @@ export function createInventory({ settings, instance, listing, checks, outcomes 
     container: ContainerSummary,
     image: ImageSummary | undefined,
   ): WatchedContainer | UnwatchedContainer {
-    const selected = select(container, labelsOfImage(image));
+    const selected = select(
+      container,
+      image === undefined && isService(container) ? labelsOfService : labelsOfImage(image),
+    );
     const reason = 'reason' in selected ? undefined : imageRule?.(referenceOf(selected, image));
     return reason === undefined ? selected : { container, kind: 'excluded', reason, warnings: selected.warnings };
   }
@@ -79,7 +90,8 @@ export function createInventory({ settings, instance, listing, checks, outcomes 
   ): Description {
     const dependsOn = isSame && known?.links === links ? known.dependsOn : keep(known?.dependsOn, links(watched));
     const isUntouched = isSame && known !== undefined && known.image === image && known.dependsOn === dependsOn;
-    const tracking = { watched, image, dependsOn, ownId, holdsImage };
+    const service = services.get(watched.container.id);
+    const tracking = { watched, image, dependsOn, ownId, holdsImage, ...(service && { service }) };
     const facts = isUntouched ? known.facts : trackContainer(tracking, settings);
     const last = outcomes.of(facts.name);
     const check = checks.of(facts);
@@ -112,7 +124,8 @@ export function createInventory({ settings, instance, listing, checks, outcomes 
     if (!haveSameLinks(shown.containers, now.containers)) links = readListedDependencies(now.containers, settings);
     [shown, shownNews] = [now, news()];
     holdsImage = (id) => images.has(id);
-    const made = now.containers.map((container) => entryOf(container, images.get(container.imageId)));
+    services = new Map(now.services?.map(({ service }) => [service.id, service]));
+    const made = everyEntry(now).map((container) => entryOf(container, images.get(container.imageId)));
     entries = new Map(made.map((entry) => [entry.container.id, entry]));
     inventory = inventoryOf(
       made.flatMap(({ watched }) => watched?.tracked ?? []),

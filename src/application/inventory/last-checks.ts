@@ -2,7 +2,9 @@ import type { ServiceEvent } from '../../domain/run/event.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
 import { familiarReference, tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import type { LastCheck, TrackedContainer } from '../../domain/inventory/inventory.ts';
+import type { DecidedCandidate } from '../../domain/decision/decision.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
+import { candidateDigest } from '../check/checked-container.ts';
 
 /** Results of the last checks; each counts while the container runs the checked image. */
 export type LastChecks = {
@@ -10,6 +12,12 @@ export type LastChecks = {
   /** Notes that an updated container runs the newest image. */
   readonly hear: (event: ServiceEvent) => void;
   readonly of: (container: Pick<TrackedContainer, 'id' | 'name' | 'image' | 'imageId'>) => LastCheck;
+  /** The newer version that a container, by its name, waits for; undefined: none is known. */
+  readonly candidateOf: (name: string) => DecidedCandidate | undefined;
+  /** Judges what waits for people or times anew. */
+  readonly reconsider: (again: (checked: CheckedContainer) => CheckedContainer) => void;
+  /** When a window first opens, after a time, that containers wait for, and which do; undefined: none waits. */
+  readonly opensAfter: (ms: number) => { readonly atMs: number; readonly names: readonly string[] } | undefined;
   /** Another number whenever there is something new. */
   readonly revision: () => number;
 };
@@ -36,7 +44,7 @@ export function createLastChecks(): LastChecks {
       revision += 1;
       for (const container of containers) {
         const { id, name, image, imageId } = container;
-        const known = { image, imageId, check: checkOf(container, of(container), atMs) };
+        const known = { image, imageId, check: checkOf(container, of(container), atMs), checked: container };
         remember(byId, id, known);
         remember(byName, name, known);
       }
@@ -50,9 +58,35 @@ export function createLastChecks(): LastChecks {
       const before = byName.get(name)?.check.latestDigest ?? '';
       const isEarlier = latestDigest !== '' && before !== '' && before !== latestDigest;
       const found = isEarlier ? { ...updatedHalfway, latestDigest: before } : { ...justUpdated, latestDigest };
+      const { containerId } = event.outcome;
+      // The id of a service stays, and it has no image of this engine.
+      if (imageId === '' && containerId !== undefined) byId.delete(containerId);
       remember(byName, name, { image, imageId, check: { ...notChecked, ...found, checkedAtMs: event.atMs } });
     },
     of,
+    candidateOf(name) {
+      const checked = byName.get(name)?.checked;
+      const digest = checked && candidateDigest(checked);
+      if (checked === undefined || digest === undefined) return undefined;
+      return { digest, tag: tryParseImageReference(checked.candidate ?? '')?.tag };
+    },
+    reconsider(again) {
+      revision += 1;
+      for (const map of [byId, byName])
+        for (const [key, known] of map) {
+          const { checked, check } = known;
+          if (checked?.unrestrained === undefined) continue;
+          const now = again(checked);
+          map.set(key, { ...known, checked: now, check: checkOf(now, check, check.checkedAtMs) });
+        }
+    },
+    opensAfter(ms) {
+      const waiting = [...byName.values()].flatMap(({ checked }) => (checked?.hold === 'window' ? [checked] : []));
+      const times = waiting.flatMap(({ eligibleAtMs = ms }) => (eligibleAtMs > ms ? [eligibleAtMs] : []));
+      if (times.length === 0) return undefined;
+      const atMs = Math.min(...times);
+      return { atMs, names: waiting.filter((one) => one.eligibleAtMs === atMs).map(({ name }) => name) };
+    },
     revision: () => revision,
   };
 }
@@ -62,7 +96,13 @@ function isSameReference(one: string, other: string, imageId: string): boolean {
   return one === other || isImageId(one, imageId) || isImageId(other, imageId);
 }
 
-type Known = { readonly image: string; readonly imageId: string; readonly check: LastCheck };
+type Known = {
+  readonly image: string;
+  readonly imageId: string;
+  readonly check: LastCheck;
+  /** Absent after an update. */
+  readonly checked?: CheckedContainer;
+};
 
 const notChecked: LastCheck = {
   staleness: undefined,
@@ -84,7 +124,7 @@ const updatedHalfway = {
 } as const;
 
 /** Keeps the last known verdict when a check failed. */
-function checkOf(container: CheckedContainer, before: LastCheck, checkedAtMs: number): LastCheck {
+function checkOf(container: CheckedContainer, before: LastCheck, checkedAtMs: number | undefined): LastCheck {
   const { status: staleness, reason, updateAvailable, latestDigest = '', hold, retryAtMs } = container;
   const why = { ...(hold !== undefined && { hold }), ...(retryAtMs !== undefined && { retryAtMs }) };
   if (staleness === 'unknown') {
@@ -98,7 +138,9 @@ function checkOf(container: CheckedContainer, before: LastCheck, checkedAtMs: nu
 function newerOf(container: CheckedContainer): Partial<LastCheck> {
   const { candidate, candidateKind, eligibleAtMs, latestVersion, change, releasedAtMs, downloadBytes, sourceUrl } =
     container;
+  const waitingDigest = candidateDigest(container);
   return {
+    ...(waitingDigest !== undefined && waitingDigest !== container.latestDigest && { candidateDigest: waitingDigest }),
     ...(eligibleAtMs !== undefined && { eligibleAtMs }),
     ...(latestVersion !== undefined && { latestVersion }),
     ...(candidate !== undefined && { candidate }),

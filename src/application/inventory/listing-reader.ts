@@ -5,11 +5,13 @@ import {
   withAllContainers,
   withImages,
   withReferences,
+  withServices,
   withSomeContainers,
 } from '../../domain/inventory/engine-listing.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
+import { listServices } from '../engine/service-listing.ts';
 import { loneFailure } from '../engine/lone-failure.ts';
 import type { Reading } from './engine-changes.ts';
 
@@ -22,7 +24,8 @@ export type ListingReader = {
   readonly refer: (listing: EngineListing) => EngineListing;
 };
 
-export function createListingReader({ engine, log }: Pick<ReadOnlyOutside, 'engine' | 'log'>): ListingReader {
+export function createListingReader(outside: Pick<ReadOnlyOutside, 'engine' | 'swarm' | 'log'>): ListingReader {
+  const { engine, swarm, log } = outside;
   /** By container id; a container that really was created from an id has that. */
   const references = new Map<string, string>();
   /** Images that containers run and the engine does not know any more. */
@@ -71,9 +74,13 @@ export function createListingReader({ engine, log }: Pick<ReadOnlyOutside, 'engi
       const listedImages = new Set([...listing.images.map(({ id }) => id), ...absentImages]);
       const wantsImages = reading.all || reading.images || unlistedImages(listing, listedImages).length > 0;
       const whole = wantsImages ? await readImages(listing, signal) : listing;
+      const services =
+        swarm === undefined || !(reading.all || reading.services)
+          ? whole
+          : withServices(whole, (await listServices(outside, signal))?.services);
       const ids = new Set(whole.containers.map(({ id }) => id));
       for (const id of references.keys()) if (!ids.has(id)) references.delete(id);
-      return refer(whole);
+      return refer(services);
     },
     async findReferences({ containers }, signal) {
       const bare = containers.filter(({ id, image, imageId }) => isImageId(image, imageId) && !references.has(id));

@@ -3,7 +3,7 @@ import { createImageRule, selectByImage } from '../../domain/check/image-selecti
 import { scopeInForce } from '../../domain/check/scope-in-force.ts';
 import { selectContainers, type WatchedContainer } from '../../domain/check/selection.ts';
 import { labelsOfImage } from '../../domain/container/image-index.ts';
-import type { EngineListing } from '../../domain/inventory/engine-listing.ts';
+import { everyEntry, labelsOfService, type EngineListing } from '../../domain/inventory/engine-listing.ts';
 import type { UnwatchedTracked } from '../../domain/inventory/inventory.ts';
 import type { InventoryParts } from './inventory.ts';
 
@@ -17,9 +17,12 @@ export function createUnwatched({
   let shown: EngineListing | undefined;
   let unwatched: readonly UnwatchedTracked[] = [];
 
-  function listUnwatched({ containers, images }: EngineListing): readonly UnwatchedTracked[] {
+  function listUnwatched(now: EngineListing): readonly UnwatchedTracked[] {
+    const { images } = now;
+    const containers = everyEntry(now);
     const byId = new Map(images.map((image) => [image.id, image]));
-    const imageLabelsOf = ({ imageId }: { readonly imageId: string }) => labelsOfImage(byId.get(imageId));
+    const imageLabelsOf = ({ imageId }: { readonly imageId: string }) =>
+      imageId === '' ? labelsOfService : labelsOfImage(byId.get(imageId));
     const scope = scopeInForce({ ...settings, containers, imageLabelsOf, ownId });
     const selection = selectContainers(containers, { ...settings, scope }, imageLabelsOf);
     const watched = new Map(selection.watched.map((each) => [each.container.id, each]));

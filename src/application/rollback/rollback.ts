@@ -16,6 +16,7 @@ import { forgetFailures, rememberFailures } from '../transaction/failed-versions
 import { listAll } from '../engine/list-all.ts';
 import type { Planner } from '../plan/make-plan.ts';
 import { findReturning, returnToKept } from './return-to-kept.ts';
+import { findServicesBack, rollBackServices } from '../swarm/roll-back-services.ts';
 import { withImageVersions } from '../update/outcome-versions.ts';
 import { runPlan, untouched } from '../update/run-plan.ts';
 import { runSession } from '../update/run-session.ts';
@@ -38,7 +39,9 @@ export function createRollback({ outside, settings, plan: planner, lock }: Rollb
   return async (names: readonly string[], signal?: AbortSignal, order: RollbackOrder = {}): Promise<Session> => {
     const leave = await lock.enterInTurn(signal);
     try {
-      const previous = await findPrevious(outside, names, signal);
+      const services = await findServicesBack(outside, names, signal);
+      const others = names.filter((name) => !services.some((service) => service.name === name));
+      const previous = await findPrevious(outside, others, signal);
       return await runSession(outside, order.trigger ?? 'command', async (runId) => {
         order.onBegin?.(runId);
         const { plan } = await planner(previous, await listAll(outside, signal), signal);
@@ -48,7 +51,8 @@ export function createRollback({ outside, settings, plan: planner, lock }: Rollb
         const outcomes = [...reached.values()].map((outcome) => withImageVersions(inWords(outcome), images));
         await rememberWhatWasLeft(outside, outcomes);
         const refused = plan.refused.map(({ name, reason }) => untouched(imageOf(name, previous), 'skipped', reason));
-        return [...outcomes, ...refused];
+        const gone = await rollBackServices(outside, settings, services, runId, signal);
+        return [...outcomes, ...refused, ...gone];
       });
     } finally {
       leave();

@@ -16,14 +16,17 @@ export type Scheduler = {
 
 export type SchedulerParts = Pick<Outside, 'clock' | 'log'> & {
   /** A full update; throws `busy` when another one runs, which makes this date a skipped one. */
-  readonly update: (trigger: Trigger, signal: AbortSignal) => Promise<unknown>;
+  readonly update: (trigger: Trigger, signal: AbortSignal, names?: readonly string[]) => Promise<unknown>;
+  /** When a window first opens after a time that containers wait for, by the wall clock, and which do. */
+  readonly opensAfter?: (ms: number) => { readonly atMs: number; readonly names: readonly string[] } | undefined;
 };
 
 /**
  * Begins an update at every date of the schedule, whether or not the one before it has ended: there is
- * one lock for all updates, and it says which are skipped.
+ * one lock for all updates, and it says which are skipped. When a window opens that containers wait for, those are
+ * updated, once.
  */
-export function createScheduler({ clock, log, update }: SchedulerParts): Scheduler {
+export function createScheduler({ clock, log, update, opensAfter = () => undefined }: SchedulerParts): Scheduler {
   let agenda: Agenda | undefined;
   let words: Pick<ServiceStatus, 'schedule' | 'scheduleOff'> = {};
 
@@ -35,9 +38,9 @@ export function createScheduler({ clock, log, update }: SchedulerParts): Schedul
   }
 
   /** A run that fails as a whole, because the engine is away for instance, is told by its event; the next one may succeed. */
-  async function attempt(trigger: Trigger, signal: AbortSignal): Promise<void> {
+  async function attempt(trigger: Trigger, signal: AbortSignal, names?: readonly string[]): Promise<void> {
     try {
-      await update(trigger, signal);
+      await update(trigger, signal, names);
     } catch (error) {
       if (error instanceof ServiceError) log.debug('The update ended early', { trigger, error: error.message });
       else log.error('The update failed for a reason of our own', { trigger, error });
@@ -48,18 +51,24 @@ export function createScheduler({ clock, log, update }: SchedulerParts): Schedul
   return {
     async keepUpdating({ schedule, updateOnStart, whyNone }, signal) {
       const running = new Set<Promise<void>>();
-      const begin = (trigger: Trigger) => {
-        const run = attempt(trigger, signal).finally(() => running.delete(run));
+      const begin = (trigger: Trigger, names?: readonly string[]) => {
+        const run = attempt(trigger, signal, names).finally(() => running.delete(run));
         running.add(run);
       };
       agenda = schedule && createAgenda(schedule, clock);
       words = schedule ? { schedule: schedule.words } : { scheduleOff: whyNone ?? 'No schedule is given' };
       if (!updateOnStart) tellNext(signal);
       else if (!signal.aborted) begin('start');
+      let openedMs = -Infinity;
       while (!signal.aborted) {
         const dueInMs = agenda?.dueInMs() ?? lookAgainMs;
-        if (dueInMs > 0) {
-          await clock.sleep(Math.min(dueInMs, lookAgainMs), signal).catch(() => undefined);
+        const opening = agenda && opensAfter(openedMs);
+        const opensInMs = opening === undefined ? lookAgainMs : opening.atMs - clock.nowMs();
+        if (dueInMs > 0 && opening !== undefined && opensInMs <= 0) {
+          openedMs = opening.atMs;
+          begin('schedule', opening.names);
+        } else if (dueInMs > 0) {
+          await clock.sleep(Math.min(dueInMs, opensInMs, lookAgainMs), signal).catch(() => undefined);
         } else {
           agenda?.keep();
           begin('schedule');

@@ -67,8 +67,10 @@ async function settle(
   const { tasks, nodes } = await readService(swarm, service.id, signal);
   const isForward = service.image === update.to;
   const isWell = service.update?.state === 'completed' && isForward;
-  if (isWell && isLongProven(service, tasks, nodes, { nowMs: clock.nowMs(), windowMs: limits.windowMs }))
-    return 'proven';
+  if (isWell) {
+    const { nowMs } = await outside.engine.info(signal);
+    if (isLongProven(service, tasks, nodes, { nowMs, windowMs: limits.windowMs })) return 'proven';
+  }
   const watch = { ...beginWatch({ update: undefined }, [], clock.monotonicMs()), isBegun: true };
   const end = await followService(outside, { update, watch, limits }, signal);
   if (end.outcome === 'rolled_back' || end.outcome === 'failed')

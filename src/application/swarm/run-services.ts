@@ -26,6 +26,7 @@ export async function runServices(
 ): Promise<Outcomes> {
   const { swarm, log } = outside;
   if (swarm === undefined || planned.length === 0) return new Map();
+  const world = { ...outside, swarm };
   const slots = createSlots(settings.rollingRestart ? 1 : settings.updateConcurrency);
   const limits = (service: SwarmService) => limitsOf(service, settings);
   const ends = new Map<string, Promise<ContainerOutcome>>();
@@ -38,7 +39,7 @@ export async function runServices(
       if (signal?.aborted) return leftAlone(service, 'The run was cancelled before its turn');
       try {
         const { isOwn = false } = service;
-        return await updateService({ ...outside, swarm: swarm! }, service, { runId, limits, isOwn }, signal);
+        return await updateService(world, service, { runId, limits, isOwn }, signal);
       } catch (error) {
         if (signal?.aborted) return leftAlone(service, 'The run was cancelled before its turn');
         log.error('The update of a service failed', { service: service.name, error: describeError(error) });

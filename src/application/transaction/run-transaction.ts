@@ -1,4 +1,5 @@
-import type { TransactOptions, TransactResult, WhileUnproven } from './transact-options.ts';
+import type { WhileUnproven } from './steps/step-context.ts';
+import type { TransactOptions, TransactResult } from './transact-options.ts';
 import type { MemberFacts } from '../../domain/transaction/facts.ts';
 import { describeWithRemedy } from '../../domain/errors.ts';
 import { isAlive } from '../../domain/container/container.ts';

@@ -5,6 +5,7 @@ import type { TransactionFacts } from '../../domain/transaction/facts.ts';
 import type { TransactionMemory } from '../../domain/transaction/memory/transaction-memory.ts';
 import type { OpenTransaction } from './facts/facts.ts';
 import type { PreparedTransaction } from './facts/prepare.ts';
+import type { WhileUnproven } from './steps/step-context.ts';
 
 export type TransactOptions = {
   readonly outside: Outside;
@@ -17,8 +18,6 @@ export type TransactOptions = {
   /** Heard only while nothing has been stopped: then everything goes back. */
   readonly signal?: AbortSignal | undefined;
 };
-
-export type WhileUnproven = <Result>(wait: () => Promise<Result>) => Promise<Result>;
 
 /** See `TransactionMode`. Only an update creates anything, so only it has been prepared. */
 export type TransactMode =

@@ -4,8 +4,8 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import type { PlannedMember, PlannedTransaction, UpdatePlan } from '../../domain/plan/update-plan.ts';
-import { type CanaryGroup, type CanaryVerdict, judgeCanary, newImageOf } from '../../domain/plan/canary.ts';
+import type { CanaryGroup, PlannedMember, PlannedTransaction, UpdatePlan } from '../../domain/plan/update-plan.ts';
+import { type CanaryVerdict, judgeCanary, newImageOf } from '../../domain/plan/canary.ts';
 import { createSlots } from '../async/concurrency.ts';
 import { whyNotReady } from './requirements.ts';
 import { restartDependents } from './restart-dependents.ts';
@@ -20,7 +20,7 @@ export async function runPlan(
   outside: Outside,
   settings: ServiceSettings,
   plan: UpdatePlan,
-  { perform = runTransaction, ...run }: TransactionRun & { readonly perform?: RunTransaction },
+  { perform = runTransaction, whyNotNow, ...run }: PlanRun,
   signal?: AbortSignal,
 ): Promise<Outcomes> {
   const atOnce = settings.rollingRestart ? 1 : settings.updateConcurrency;
@@ -38,7 +38,8 @@ export async function runPlan(
     return slots.run(async ({ pause }) => {
       if (signal?.aborted) return left(transaction, cancelledBeforeTurn);
       try {
-        const notReady = await whyNotReady(outside, settings, transaction.requires, signal);
+        const why = await whyNotNow?.(transaction.members.map(({ container }) => container.id));
+        const notReady = why ?? (await whyNotReady(outside, settings, transaction.requires, signal));
         if (notReady !== undefined) return left(transaction, notReady, 'deferred');
         return await perform(outside, settings, transaction, { ...run, whileUnproven: pause }, signal);
       } catch (error) {
@@ -65,6 +66,12 @@ export async function runPlan(
   await restartDependents(outside, settings, plan.restarts, { runId: run.runId, outcomes }, signal);
   return outcomes;
 }
+
+export type PlanRun = TransactionRun & {
+  readonly perform?: RunTransaction;
+  /** Asked right before a transaction is begun: why containers of it, by their ids, must not be updated any more. */
+  readonly whyNotNow?: (ids: readonly string[]) => Promise<string | undefined>;
+};
 
 export const cancelledBeforeTurn = 'The run was cancelled before its turn';
 

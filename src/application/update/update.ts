@@ -8,14 +8,14 @@ import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckReport, Judge } from '../check/check.ts';
 import type { SelectContainers } from '../check/select-containers.ts';
 import type { Listing } from '../engine/list-all.ts';
+import type { LastLook } from '../hold/last-look.ts';
 import { runPostCheckHooks, runPreCheckHooks } from '../health/hooks.ts';
 import { type MadePlan, type Planner, staleIn } from '../plan/make-plan.ts';
 import type { ListRepaired } from './repair-first.ts';
-import { cancelledBeforeTurn, runPlan } from './run-plan.ts';
+import { cancelledBeforeTurn, type PlanRun, runPlan } from './run-plan.ts';
 import { runSession } from './run-session.ts';
 import { inListingOrder } from './session-outcomes.ts';
 import { tidy } from './tidy.ts';
-import type { TransactionRun } from '../transaction/run-transaction.ts';
 import { namingVersions } from './outcome-versions.ts';
 import type { UpdateLock } from './update-lock.ts';
 import { updateServices, withoutServices } from '../swarm/update-services.ts';
@@ -30,6 +30,8 @@ export type UpdateParts = {
   readonly judge: Judge;
   readonly plan: Planner;
   readonly lock: UpdateLock;
+  /** Whether a container's newer version may be applied at this moment still. */
+  readonly whyNotNow: LastLook;
   /** Resolves when a helper that our own container was handed over to has come to its end; never throws. */
   readonly afterHandOver: () => Promise<void>;
 };
@@ -43,7 +45,7 @@ export function createUpdate(parts: UpdateParts): Update {
   const { publish, clock } = outside;
 
   return async (request, signal) => {
-    const { trigger, retryFailed = false } = request;
+    const { trigger, retryFailed = false, ignoreWindows = false } = request;
     const leave = await (isFull(request) ? enterAlone(trigger, signal) : lock.enterInTurn(signal));
     let isHandedOver = false;
     try {
@@ -53,12 +55,13 @@ export function createUpdate(parts: UpdateParts): Update {
         const selected = await select(listing, { ...request, runId }, signal);
         if (request.refuseUnmatched) refuseUnmatched(selected, 'update');
         await runPreCheckHooks(outside, settings, selected.watched, signal);
-        const report = await judge(selected, { runId, applyCooldown: true, retryFailed }, signal);
+        const report = await judge(selected, { runId, applyCooldown: true, retryFailed, ignoreWindows }, signal);
         for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
         const { made, outcomes } = await replaceBetweenHooks({ report, listing, runId }, signal);
         const onHandedOver = () => (isHandedOver = true);
         const services = await updateServices(outside, settings, { report, listing, runId }, signal);
-        const own = await replaceItself(made.plan, { runId, onHandedOver }, signal);
+        const whyNotNow = lastLookAt(report);
+        const own = await replaceItself(made.plan, { runId, onHandedOver, whyNotNow }, signal);
         return inListingOrder(report, made, new Map([...outcomes, ...services, ...own]));
       });
     } finally {
@@ -68,7 +71,11 @@ export function createUpdate(parts: UpdateParts): Update {
   };
 
   /** Last of all: from then on this process touches nothing, and is going to be stopped. */
-  async function replaceItself({ self }: UpdatePlan, run: TransactionRun, signal?: AbortSignal): Promise<Outcomes> {
+  function lastLookAt({ containers }: CheckReport) {
+    return (ids: readonly string[]) => parts.whyNotNow(containers.filter(({ id }) => ids.includes(id)));
+  }
+
+  async function replaceItself({ self }: UpdatePlan, run: PlanRun, signal?: AbortSignal): Promise<Outcomes> {
     if (self === undefined) return new Map();
     return runPlan(outside, settings, { transactions: [self], refused: [], restarts: [] }, run, signal);
   }
@@ -87,7 +94,8 @@ export function createUpdate(parts: UpdateParts): Update {
     try {
       const made = await planUnlessStopped(checked, signal);
       const named = namingVersions(outside, checked.report);
-      const outcomes = await runPlan(named, settings, made.plan, { runId: checked.runId }, signal);
+      const run = { runId: checked.runId, whyNotNow: lastLookAt(checked.report) };
+      const outcomes = await runPlan(named, settings, made.plan, run, signal);
       const report = withoutServices(checked.report);
       await tidy(outside, settings, { ...checked, report, plan: made.plan, outcomes }, signal);
       return { made, outcomes };

@@ -28,6 +28,11 @@ const ofUpdate: readonly ExitCode[] = [
   { code: 3, meaning: 'nothing failed, but something could not be checked, or a repair is pending' },
 ];
 
+const ofDecision: readonly ExitCode[] = [
+  { code: 0, meaning: 'decided, and kept' },
+  { code: 1, meaning: 'one of the decisions could not be taken or kept; the message gives the reason' },
+];
+
 export const commands = [
   {
     name: 'run',
@@ -109,6 +114,47 @@ export const commands = [
       { line: 'upkeep recover', meaning: 'the repair of the next start, now' },
       { line: 'upkeep recover --unsealed web', meaning: 'also an update of web that was begun without the key' },
     ],
+  },
+  {
+    name: 'approve',
+    usage: 'NAME…',
+    summary: 'let a new version that waits for approval be applied',
+    meaning:
+      'Checks the registries for the named containers and approves the new version that is found, for its digest only. The service of the same --state-dir, or that of --url, applies it in its next update',
+    takesNames: true,
+    exitCodes: ofDecision,
+    examples: [
+      { line: 'upkeep approve web --state-dir /data', meaning: 'for the service with the same folder' },
+      { line: 'upkeep approve web --url=http://server:8080', meaning: 'the token is in UPKEEP_TOKEN' },
+    ],
+  },
+  {
+    name: 'skip',
+    usage: 'NAME…',
+    summary: 'leave one new version out',
+    meaning:
+      'Holds the new version of the named containers back until there is another one. The version after it is applied as usual',
+    takesNames: true,
+    exitCodes: ofDecision,
+    examples: [{ line: 'upkeep skip web', meaning: 'this version never' }],
+  },
+  {
+    name: 'snooze',
+    usage: 'NAME…',
+    summary: 'hold a new version back for a time',
+    meaning: 'Holds the new version of the named containers back for a time, 7d unless --for says otherwise',
+    takesNames: true,
+    exitCodes: ofDecision,
+    examples: [{ line: 'upkeep snooze web --for 3d', meaning: 'ask again in three days' }],
+  },
+  {
+    name: 'unskip',
+    usage: 'NAME…',
+    summary: 'take an approval, a skip or a snooze back',
+    meaning: 'Takes the decision about the new version of the named containers back',
+    takesNames: true,
+    exitCodes: ofDecision,
+    examples: [{ line: 'upkeep unskip web', meaning: 'as if nothing had been decided' }],
   },
   {
     name: 'containers',
@@ -216,6 +262,9 @@ export const commands = [
     ],
   },
 ] as const satisfies readonly Command[];
+
+/** The commands with which people decide about new versions. */
+export const deciding = ['approve', 'skip', 'snooze', 'unskip'] as const satisfies readonly CommandName[];
 
 export type CommandName = (typeof commands)[number]['name'];
 

@@ -15,7 +15,13 @@ export function serviceSettings(
     ...(Object.fromEntries(ruleEntries.map(([key]) => [key, values[key]])) as RuleValues),
     names: command === 'run' ? names : [],
     selfUpdate: selfUpdate(command, values, servesApi),
+    timeZone: timeZoneOf(values),
   };
+}
+
+/** The one that was given, as Go and C write it too (`:Europe/Berlin`), else the system's. */
+export function timeZoneOf({ timeZone }: Pick<Given['values'], 'timeZone'>): string {
+  return timeZone?.replace(/^:/, '') ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
 /** Only the service is begun again by its successor. The HTTP API and published ports together keep it from replacing itself. */

@@ -12,7 +12,7 @@ import { remoteSettings, type RemoteSettings } from './remote-settings.ts';
 import type { OptionValues } from '../table/options.ts';
 import { intervalSchedule, readSchedule } from '../schedule/schedule.ts';
 import { readEngineCertificates, readNamedFile, type EngineCertificates } from '../given/secrets.ts';
-import { serviceSettings } from './service-settings.ts';
+import { serviceSettings, timeZoneOf } from './service-settings.ts';
 
 /** All that the process is told from outside, ready to use. */
 export type Settings = {
@@ -35,6 +35,10 @@ export type RequestSettings = {
   readonly containers: readonly string[];
   readonly dryRun: boolean;
   readonly retryFailed: boolean;
+  /** Outside of the windows too. */
+  readonly now: boolean;
+  /** How long a decision lasts; undefined: as long as such decisions do. */
+  readonly decideForMs: number | undefined;
   /** Of a dry run: create the new containers aside, and compare them. */
   readonly verify: boolean;
 };
@@ -148,6 +152,8 @@ export function makeSettings(given: Given): MadeSettings {
       containers: command === 'run' ? [] : names,
       dryRun: values.dryRun || values.verify,
       retryFailed: values.retryFailed,
+      now: values.now,
+      decideForMs: values.decideForMs,
       verify: values.verify,
     },
     state: { folder: values.stateDir, journalKeyFile: values.journalKeyFile, unsealed: values.unsealed },
@@ -201,6 +207,8 @@ export function makeSettings(given: Given): MadeSettings {
   };
   if (values.reviveStopped && !values.includeStopped)
     warnings.push(`${given.sourceOf('reviveStopped')} has no effect without --include-stopped`);
+  if (values.now && names.length + values.images.length === 0)
+    faults.push({ kind: 'usage', message: 'Cannot use --now without the NAME of a container: it is for some of them' });
   return { settings, faults, alarms, warnings };
 }
 
@@ -217,8 +225,7 @@ function scheduleOf({ values, sourceOf }: Given, faults: Fault[]): Schedule {
     const message = `Cannot use both ${sourceOf('intervalMs')} and ${sourceOf('schedule')}: each says when to update`;
     faults.push({ kind: 'value', message });
   }
-  const timeZone = values.timeZone?.replace(/^:/, '') ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
-  return readSchedule(values.schedule, timeZone) ?? interval;
+  return readSchedule(values.schedule, timeZoneOf(values)) ?? interval;
 }
 
 /** As Docker's own client: a folder of certificates means TLS, `--tlsverify` means that the engine's is checked. */

@@ -1,6 +1,7 @@
+import { deciding } from '../declaration/commands.ts';
 import type { Option } from '../declaration/option.ts';
 
-const commands = ['run', 'check', 'update', 'rollback', 'recover', 'containers'] as const;
+const commands = ['run', 'check', 'update', 'rollback', 'recover', 'containers', ...deciding] as const;
 
 /** How the container engine is reached; the names are those of Docker's own command line. */
 export const engineOptions = {

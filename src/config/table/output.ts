@@ -1,3 +1,4 @@
+import { deciding } from '../declaration/commands.ts';
 import type { Option } from '../declaration/option.ts';
 
 const commands = [
@@ -12,6 +13,7 @@ const commands = [
   'notify',
   'config',
   'demo',
+  ...deciding,
 ] as const;
 
 /** Options of the output. */
@@ -24,7 +26,7 @@ export const outputOptions = {
     meaning: 'Print the result as a JSON document on standard output; for events, one document per line',
     example: 'true',
     isCommon: true,
-    commands: ['check', 'update', 'rollback', 'recover', 'containers', 'history', 'events', 'notify', 'config', 'demo'],
+    commands: commands.filter((command) => command !== 'run'),
   },
   all: {
     group: 'output',

@@ -1,6 +1,7 @@
+import { deciding } from '../declaration/commands.ts';
 import type { Option } from '../declaration/option.ts';
 
-const commands = ['run', 'check', 'update', 'rollback', 'recover'] as const;
+const commands = ['run', 'check', 'update', 'rollback', 'recover', ...deciding] as const;
 
 /** The Watchtower family documents them, and speaks nothing older than 1.2 all the same. */
 const olderTls = { 'tls1.0': 'tls1.2', 'tls1.1': 'tls1.2' } as const;

@@ -1,6 +1,7 @@
+import { deciding } from '../declaration/commands.ts';
 import type { Option } from '../declaration/option.ts';
 
-const commands = ['containers', 'history', 'events', 'config'] as const;
+const commands = ['containers', 'history', 'events', 'config', ...deciding] as const;
 
 /** The running service that is asked over its HTTP API. */
 export const remoteOptions = {

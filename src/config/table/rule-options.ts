@@ -1,11 +1,11 @@
 import type { Rule } from '../../domain/settings/table/rule.ts';
 import { rules } from '../../domain/settings/table/rules.ts';
-import type { CommandName } from '../declaration/commands.ts';
+import { type CommandName, deciding } from '../declaration/commands.ts';
 
 /** The commands that do such work. */
 const commandsOf: Readonly<Record<Rule['usedBy'], readonly CommandName[]>> = {
-  check: ['run', 'check', 'update', 'rollback', 'recover'],
-  selection: ['run', 'check', 'update', 'containers'],
+  check: ['run', 'check', 'update', 'rollback', 'recover', ...deciding],
+  selection: ['run', 'check', 'update', 'containers', ...deciding],
   update: ['run', 'update'],
   replacement: ['run', 'update', 'rollback', 'recover'],
 };

@@ -1,3 +1,4 @@
+import { deciding } from '../declaration/commands.ts';
 import type { Option } from '../declaration/option.ts';
 
 const commands = ['run', 'update', 'rollback', 'recover'] as const;
@@ -12,10 +13,11 @@ export const stateOptions = {
     placeholder: 'FOLDER',
     default: undefined,
     defaultMeaning: 'none',
-    meaning: 'Folder for persistent files: the key of --journal-key-file, and notifications that are not sent yet',
+    meaning:
+      'Folder for persistent files: decisions about new versions, history, the key of --journal-key-file, and notifications that are not sent yet',
     example: '/data',
     isCommon: true,
-    commands: [...commands, 'notify'],
+    commands: [...commands, 'check', 'notify', ...deciding],
   },
   journalKeyFile: {
     group: 'state',

@@ -1,3 +1,4 @@
+import { deciding } from '../declaration/commands.ts';
 import type { Option } from '../declaration/option.ts';
 import { readSchedule } from '../schedule/schedule.ts';
 
@@ -64,12 +65,13 @@ export const whenOptions = {
   timeZone: {
     group: 'when',
     kind: 'text',
+    flag: 'timezone',
     plainEnv: ['TZ'],
     placeholder: 'ZONE',
     default: undefined,
     defaultMeaning: "the system's",
     accepts: { test: isTimeZone, expected: 'a time zone such as Europe/Berlin or UTC' },
-    meaning: 'Time zone of --schedule and of pretty logs',
+    meaning: 'Time zone of --schedule and --window, and with TZ of pretty logs',
     example: 'Europe/Berlin',
     commands: [
       'run',
@@ -83,6 +85,7 @@ export const whenOptions = {
       'notify',
       'config',
       'demo',
+      ...deciding,
     ],
   },
   rounds: {

@@ -3,7 +3,7 @@ import { runsOn } from '../reference/choose-platform.ts';
 import { type Digest, parseDigest, shortDigest } from '../reference/digest.ts';
 import { formatDuration } from '../text/duration.ts';
 import { type FailedVersion, tagsByPeople } from './failed-version.ts';
-import type { Hold } from './hold.ts';
+import type { Hold } from '../decision/hold-code.ts';
 import { digestsOf, type ImageIndex } from '../container/image-index.ts';
 import { familiarReference } from '../reference/image-reference.ts';
 import { formatPlatform, type Platform } from '../reference/platform.ts';

@@ -5,7 +5,7 @@ import type { UnmatchedFilter } from './selection.ts';
 /** Throws `not-found` when a name or an image of the request means no watched container: a slip must not pass as "all is well". */
 export function refuseUnmatched(
   { unmatched }: { readonly unmatched: readonly UnmatchedFilter[] },
-  verb: 'check' | 'update',
+  verb: 'check' | 'update' | 'decide about',
 ): void {
   if (unmatched.length === 0) return;
   const message = unmatched

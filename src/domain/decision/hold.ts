@@ -1,15 +1,19 @@
 import { quoted } from '../text/printable.ts';
+import type { Hold } from './hold-code.ts';
 import type { Windows } from '../window/windows.ts';
 import { needsApproval, type ApprovalFrom, type CandidateKind } from './approval.ts';
 import type { Decision } from './decision.ts';
 
 /** Why a newer version is held back: one reason, with the time when it ends by itself. */
-export type Hold =
+export type HeldBy = { readonly kind: Hold } & (
   | { readonly kind: 'unsigned'; readonly keys: readonly string[]; readonly why: string }
   | { readonly kind: 'skipped'; readonly by: string; readonly releasedAtMs: number | undefined }
   | { readonly kind: 'snoozed'; readonly by: string; readonly releasedAtMs: number }
   | { readonly kind: 'approval' }
-  | { readonly kind: 'window'; readonly releasedAtMs: number };
+  | { readonly kind: 'window'; readonly releasedAtMs: number }
+  /** The label with its windows cannot be read. */
+  | { readonly kind: 'window'; readonly releasedAtMs: undefined; readonly fault: string }
+);
 
 export type HoldQuestion = {
   readonly candidateKind: CandidateKind;
@@ -17,22 +21,24 @@ export type HoldQuestion = {
   /** The decision that counts for the candidate. */
   readonly decision: Decision | undefined;
   /** Undefined: an update may begin at any time, or somebody has asked for it now. */
-  readonly windows: Windows | undefined;
+  readonly windows: Windows | { readonly fault: string } | undefined;
   readonly nowMs: number;
 };
 
 /** What a person has to end comes before what passes by itself, so that nobody waits for a window in vain. */
-export function holdOf({ candidateKind, approval, decision, windows, nowMs }: HoldQuestion): Hold | undefined {
+export function holdOf({ candidateKind, approval, decision, windows, nowMs }: HoldQuestion): HeldBy | undefined {
   if (decision?.kind === 'skip') return { kind: 'skipped', by: decision.by, releasedAtMs: decision.untilMs };
   if (decision?.kind === 'snooze' && decision.untilMs !== undefined)
     return { kind: 'snoozed', by: decision.by, releasedAtMs: decision.untilMs };
   if (needsApproval(approval, candidateKind) && decision?.kind !== 'approve') return { kind: 'approval' };
-  if (windows === undefined || windows.isOpen(nowMs)) return undefined;
+  if (windows === undefined) return undefined;
+  if ('fault' in windows) return { kind: 'window', releasedAtMs: undefined, fault: windows.fault };
+  if (windows.isOpen(nowMs)) return undefined;
   return { kind: 'window', releasedAtMs: windows.nextOpening(nowMs) };
 }
 
 /** The reason, and how to end it, for people; without a final period. Times in UTC, as in all reasons. */
-export function describeHold(hold: Hold, container: string): { readonly reason: string; readonly remedy: string } {
+export function describeHold(hold: HeldBy, container: string): { readonly reason: string; readonly remedy: string } {
   switch (hold.kind) {
     case 'unsigned':
       return {
@@ -51,6 +57,8 @@ export function describeHold(hold: Hold, container: string): { readonly reason: 
     case 'approval':
       return { reason: 'waits for approval', remedy: `upkeep approve ${container}` };
     case 'window':
+      if (hold.releasedAtMs === undefined)
+        return { reason: `its window cannot be read: ${hold.fault}`, remedy: 'correct the label upkeep.window' };
       return {
         reason: `its window opens at ${printTime(hold.releasedAtMs)}`,
         remedy: `upkeep update ${container} --now`,

@@ -1,5 +1,7 @@
 import type { ContainerSummary, ImageSummary } from '../container/container.ts';
 import { isImageId } from '../check/container-reference.ts';
+import { summaryOfService } from '../swarm/service-summary.ts';
+import type { SwarmService } from '../swarm/swarm-service.ts';
 import { isSameList, isSameRecord } from '../text/shallow.ts';
 
 /** An engine's lists as the mirror keeps them. Unchanged entries stay the same objects. */
@@ -7,7 +9,12 @@ export type EngineListing = {
   /** Newest first. */
   readonly containers: readonly ContainerSummary[];
   readonly images: readonly ImageSummary[];
+  /** By name; absent where no services are watched. */
+  readonly services?: readonly ListedService[];
 };
+
+/** A service of a swarm, and as it stands among containers. */
+export type ListedService = { readonly service: SwarmService; readonly summary: ContainerSummary };
 
 export const emptyListing: EngineListing = { containers: [], images: [] };
 
@@ -63,6 +70,36 @@ export function withImages(listing: EngineListing, read: readonly ImageSummary[]
     return old !== undefined && isSameImage(old, image) ? old : image;
   });
   return isSameList(listing.images, images) ? listing : { ...listing, images };
+}
+
+/** The listing with the services as they were read; undefined: there are none to be watched. */
+export function withServices(listing: EngineListing, read: readonly SwarmService[] | undefined): EngineListing {
+  if (read === undefined) {
+    const { services: _, ...others } = listing;
+    return listing.services === undefined ? listing : others;
+  }
+  const known = new Map(listing.services?.map((listed) => [listed.service.id, listed]));
+  const services = read.map((service) => {
+    const before = known.get(service.id);
+    if (before !== undefined && isSameService(before.service, service)) return before;
+    return { service, summary: summaryOfService(service) };
+  });
+  const isSame = listing.services !== undefined && isSameList(listing.services, services);
+  return isSame ? listing : { ...listing, services };
+}
+
+/** All that is listed; services come after the containers. */
+export function everyEntry({ containers, services }: EngineListing): readonly ContainerSummary[] {
+  return services === undefined ? containers : [...containers, ...services.map(({ summary }) => summary)];
+}
+
+/** The labels of a service are all its own: this engine need not have its image. */
+export const labelsOfService: Readonly<Record<string, string>> = {};
+
+/** Tasks start and end without a new version of their service. */
+function isSameService(one: SwarmService, other: SwarmService): boolean {
+  const counts = [one, other].map(({ count, update }) => [count?.running, count?.wanted, update?.state].join(' '));
+  return one.version === other.version && counts[0] === counts[1];
 }
 
 /** Docker's order, newest first; containers of the same second keep their order. Podman lists in another order. */

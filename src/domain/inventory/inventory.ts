@@ -2,9 +2,11 @@ import type { CandidateKind } from '../decision/approval.ts';
 import type { LabelledSetting } from '../settings/labelled-settings.ts';
 import type { ContainerStatus, HealthStatus } from '../container/container.ts';
 import type { UnfinishedUpdate } from '../recovery/unfinished-update.ts';
-import type { Hold } from '../check/hold.ts';
+import type { Hold } from '../decision/hold-code.ts';
 import type { Omission } from '../check/unwatched.ts';
 import type { VersionChange } from '../container/image-version.ts';
+import type { EntryKind } from '../run/session.ts';
+import type { ServiceMode, UpdateWord } from '../swarm/swarm-service.ts';
 import type { PastOutcome } from '../run/past-outcome.ts';
 import type { Staleness } from '../check/verdict.ts';
 
@@ -63,7 +65,14 @@ export type TrackedContainer = LastCheck & {
   readonly labelsInEffect: Readonly<Record<string, string>>;
   /** The settings that these labels change. */
   readonly settings: readonly LabelledSetting[];
-  /** Compose project; absent where there is none. */
+  /** Present where services of a swarm are watched too. */
+  readonly kind?: EntryKind;
+  /** Of a service: its mode, how many tasks are wanted and how many run, and the swarm's word for its last update. */
+  readonly mode?: ServiceMode;
+  readonly wantedTasks?: number;
+  readonly runningTasks?: number;
+  readonly updateState?: UpdateWord;
+  /** Compose project, or stack; absent where there is none. */
   readonly project?: string;
   /** Version of its image as people name it; absent where nothing is known. */
   readonly version?: string;
@@ -87,6 +96,8 @@ export type LastCheck = {
   readonly checkedAtMs: number | undefined;
   /** Kind of reason of `held` and `unknown`. */
   readonly hold?: Hold;
+  /** What an update would apply, where that is not the newest version; see `latestDigest`. */
+  readonly candidateDigest?: string;
   /** Held until then, milliseconds since the epoch. */
   readonly eligibleAtMs?: number;
   /** Unknown, and the registry may be asked again then. */

@@ -4,6 +4,9 @@ import { familiarReference } from '../reference/image-reference.ts';
 import { readComposeIdentity } from '../container/compose-identity.ts';
 import { versionOf } from '../container/image-version.ts';
 import { hasFormerImage } from '../rollback/former-image.ts';
+import { digestIn } from '../swarm/service-image.ts';
+import { whereBack } from '../swarm/where-back.ts';
+import type { SwarmService } from '../swarm/swarm-service.ts';
 import type { LastCheck, TrackedContainer, TrackedImage } from './inventory.ts';
 import { labelsOfImage } from '../container/image-index.ts';
 import { effectiveSettings } from '../settings/effective-settings.ts';
@@ -22,6 +25,8 @@ export type TrackingFacts = {
   readonly image: ImageSummary | undefined;
   readonly dependsOn: readonly string[];
   readonly holdsImage: (id: string) => boolean;
+  /** Present where the entry is a service. */
+  readonly service?: SwarmService;
   /** Of the container that we run in ourselves. */
   readonly ownId: string | undefined;
 };
@@ -56,6 +61,26 @@ export function trackContainer(facts: TrackingFacts, settings: ServiceSettings):
     ...(project !== undefined && { project }),
     ...(version !== undefined && { version }),
     canRollBack: id !== facts.ownId && hasFormerImage({ container, imageLabels, holdsImage: facts.holdsImage }),
+    ...(settings.swarm && { kind: 'container' as const }),
+    ...(facts.service && trackService(facts.service)),
+  };
+}
+
+/** What of a service is not as for a container. */
+function trackService(service: SwarmService): Partial<UncheckedContainer> {
+  const { image, labels, count, mode, replicas, update } = service;
+  const digest = digestIn(image) ?? '';
+  const stack = labels['com.docker.stack.namespace'];
+  return {
+    kind: 'service',
+    digest,
+    running: (count?.running ?? 0) > 0,
+    ...(stack !== undefined && { project: stack }),
+    mode,
+    wantedTasks: count?.wanted ?? replicas ?? 0,
+    runningTasks: count?.running ?? 0,
+    ...(update && { updateState: update.state }),
+    canRollBack: whereBack(service) !== undefined,
   };
 }
 

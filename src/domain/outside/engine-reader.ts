@@ -89,7 +89,8 @@ export type EngineAbilities = {
 export type EngineEvent =
   | { readonly kind: 'connected' }
   | {
-      readonly kind: 'container' | 'image' | 'network' | 'volume';
+      /** `service`: of a swarm, where they are followed. */
+      readonly kind: 'container' | 'image' | 'network' | 'volume' | 'service';
       /** Docker's word: `start`, `die`, `rename`, `health_status: healthy`, … */
       readonly action: string;
       readonly id: string;

@@ -7,3 +7,9 @@ export type RecordStore<Item> = {
   /** Ends what is being written. */
   readonly close: () => Promise<void>;
 };
+
+/** The same for records that several processes write. Never throws. */
+export type SharedRecords<Item> = Pick<RecordStore<Item>, 'append'> & {
+  /** All that is kept now; the same list where nothing has changed. What cannot be read is as it was before. */
+  readonly read: () => Promise<readonly Item[]>;
+};

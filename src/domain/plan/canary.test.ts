@@ -83,8 +83,7 @@ describe('withCanaries()', () => {
         expect(order.toSorted()).toEqual(before.transactions.map((each) => each.id).toSorted());
         const place = new Map(order.map((each, index) => [each, index]));
         const isBefore = (one: string, other: string) => place.get(one)! < place.get(other)!;
-        for (const each of transactions)
-          for (const need of each.after) expect(isBefore(need, each.id)).toBe(true);
+        for (const each of transactions) for (const need of each.after) expect(isBefore(need, each.id)).toBe(true);
         for (const group of canaries) {
           for (const [index, each] of group.transactions.slice(1).entries())
             expect(isBefore(group.transactions[index]!, each)).toBe(true);

@@ -2,15 +2,7 @@ import type { ContainerOutcome } from '../run/session.ts';
 import { wishesOf } from '../settings/labels.ts';
 import type { ServiceSettings } from '../settings/settings.ts';
 import { strongComponents } from './strong-components.ts';
-import type { PlannedMember, PlannedTransaction, UpdatePlan } from './update-plan.ts';
-
-/** Several transactions to one new image. The first that can prove the image is the canary of the others. */
-export type CanaryGroup = {
-  /** See `newImageOf`. */
-  readonly image: string;
-  /** Ids in the order of the plan: each transaction waits until one before it has passed or failed. */
-  readonly transactions: readonly string[];
-};
+import type { CanaryGroup, PlannedMember, PlannedTransaction, UpdatePlan } from './update-plan.ts';
 
 /**
  * The plan with its canaries: where three or more stale containers go to the same new image, or one of several is

@@ -1,5 +1,4 @@
 import { type Afterwards, afterwardsOf, type AfterwardsSettings } from '../settings/afterwards.ts';
-import type { CanaryGroup } from './canary.ts';
 import type { ComposeCondition } from '../container/compose-identity.ts';
 import type { Container } from '../container/container.ts';
 import { awaitedJobs, conditionalOn, type DependencyGraph, heldBy, movedWith, neededBy } from './dependency-graph.ts';
@@ -24,6 +23,14 @@ export type UpdatePlan = {
   readonly services?: readonly PlannedService[];
   /** Restarts after the transactions, in order. */
   readonly restarts: readonly PlannedRestart[];
+};
+
+/** Several transactions to one new image. The first that can prove the image is the canary of the others. */
+export type CanaryGroup = {
+  /** See `newImageOf`. */
+  readonly image: string;
+  /** Ids in the order of the plan: each transaction waits until one before it has passed or failed. */
+  readonly transactions: readonly string[];
 };
 
 /** One group of containers that moves together or not at all. */

@@ -1,7 +1,6 @@
 import type { RecoveredTransaction } from './recovery-report.ts';
 import { type UpdatePhase } from './session.ts';
 import type { ContainerOutcome, Session, Trigger } from './session.ts';
-import type { TaskProgress } from '../swarm/service-update.ts';
 
 /** Everything the service announces. Log, live table, metrics, history and streams listen; updating code knows none of them. */
 export type ServiceEvent =
@@ -132,3 +131,6 @@ export type PullProgress = {
   readonly bytes: number;
   readonly totalBytes: number;
 };
+
+/** Tasks of a service that run the new version, or the old one while it goes back. */
+export type TaskProgress = { readonly running: number; readonly wanted: number };

@@ -15,6 +15,8 @@ export type UpdateRequest = Request & {
   readonly trigger: Trigger;
   /** Also versions that failed in a container before. */
   readonly retryFailed?: boolean;
+  /** Outside of the windows too. */
+  readonly ignoreWindows?: boolean;
   /** Throws `not-found`, and updates nothing, when a filter means no watched container. */
   readonly refuseUnmatched?: boolean;
   /** Hears the run's id once the update has its turn and begins. */

@@ -2,6 +2,8 @@
 export type RunningService = {
   /** The whole document, with its `api_version`. Throws a `ServiceError` that says why there is none. */
   readonly read: (what: ServiceDocument, signal: AbortSignal) => Promise<JsonObject>;
+  /** Changes something, and answers with the document of that; throws likewise. */
+  readonly send: (order: ServiceOrder, signal: AbortSignal) => Promise<JsonObject>;
   /**
    * Events from now until the signal aborts. Lost events are requested again; throws when that is refused,
    * or when the service stays away.
@@ -9,7 +11,12 @@ export type RunningService = {
   readonly follow: (signal: AbortSignal) => AsyncIterable<JsonObject>;
 };
 
-export type ServiceDocument = 'containers/details' | 'history' | 'config';
+export type ServiceDocument = 'containers/details' | 'history' | 'config' | 'decisions';
+
+/** `body` is sent as JSON. */
+export type ServiceOrder =
+  | { readonly method: 'POST'; readonly what: 'decisions'; readonly body: JsonObject }
+  | { readonly method: 'DELETE'; readonly what: `decisions/${string}`; readonly body?: undefined };
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

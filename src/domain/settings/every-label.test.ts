@@ -16,7 +16,7 @@ type Row = {
 const command: Pick<Row, 'text' | 'expected' | 'bad'> = { text: ' /run.sh ', expected: '/run.sh', bad: '' };
 const timeout: Pick<Row, 'text' | 'expected' | 'bad'> = { text: '2', expected: 120_000, bad: 'soon' };
 
-/** A shorter text that cannot be read is a rule of its own: see `tag-rules.test.ts`. */
+/** A shorter text that cannot be read is a rule of its own: see `tag-rules.test.ts` and `holding-back.test.ts`. */
 const tooLong = 'x'.repeat(40_000);
 
 const pattern = (text: string): unknown => expect.objectContaining({ kind: 'pattern', text });
@@ -42,6 +42,13 @@ const rows: Readonly<Record<LabelName, Row>> = {
     expected: { kind: 'keys', names: ['team', 'ops'] },
     of: (wishes) => wishes.verifyWith,
     bad: 'team,,ops',
+  },
+  approve: { text: 'Minor', expected: 'minor', of: (wishes) => wishes.approve, bad: tooLong },
+  window: {
+    text: 'Sat 02:00-05:00',
+    expected: { kind: 'windows', text: 'Sat 02:00-05:00', windows: [{ days: [6], fromMinute: 120, untilMinute: 300 }] },
+    of: (wishes) => wishes.window,
+    bad: tooLong,
   },
   'health-window': { text: '20', expected: 20_000, of: (wishes) => wishes.gateWindowMs, bad: 'long' },
   'health-timeout': { text: '5m', expected: 300_000, of: (wishes) => wishes.gateTimeoutMs, bad: 'long' },

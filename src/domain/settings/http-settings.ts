@@ -6,6 +6,7 @@ export const endpointGroups = [
   'containers',
   'check',
   'history',
+  'decisions',
   'images',
   'config',
   'events',

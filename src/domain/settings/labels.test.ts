@@ -21,6 +21,8 @@ const nothing: LabelWishes = {
   stopSignal: undefined,
   canary: undefined,
   stopTimeoutMs: undefined,
+  approve: undefined,
+  window: undefined,
   cooldownMs: undefined,
   tagPolicy: undefined,
   tagInclude: undefined,

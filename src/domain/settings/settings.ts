@@ -5,6 +5,8 @@ export type ServiceSettings = RuleValues & {
   /** Names or whole-name regular expressions; empty: every container. */
   readonly names: readonly string[];
   readonly selfUpdate: SelfUpdate;
+  /** Of the windows, such as `Europe/Berlin`. */
+  readonly timeZone: string;
 };
 
 /**
@@ -19,4 +21,5 @@ export const defaultSettings: ServiceSettings = {
   ...(Object.fromEntries(ruleEntries.map(([key, rule]) => [key, rule.default])) as RuleValues),
   names: [],
   selfUpdate: 'on',
+  timeZone: 'UTC',
 };

@@ -9,7 +9,7 @@ import type { SwarmService } from './swarm-service.ts';
  * labels win over those of its containers; labels that can have no effect on it are left out.
  */
 export function summaryOfService(service: SwarmService): ContainerSummary {
-  const { id, name, image, count, replicas } = service;
+  const { id, name, image, count, replicas, createdAtMs } = service;
   const hasTasks = count === undefined ? replicas !== 0 : count.running > 0;
   return {
     id,
@@ -19,7 +19,8 @@ export function summaryOfService(service: SwarmService): ContainerSummary {
     status: hasTasks || replicas === 0 ? 'running' : 'restarting',
     health: 'none',
     labels: Object.fromEntries(Object.entries(labelsOfService(service)).filter(([label]) => isHeard(label))),
-    createdAtMs: 0,
+    // Docker's lists tell whole seconds.
+    createdAtMs: Math.floor(createdAtMs / 1000) * 1000,
     networkMode: '',
   };
 }

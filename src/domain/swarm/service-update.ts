@@ -1,3 +1,4 @@
+import type { TaskProgress } from '../run/event.ts';
 import type { OutcomeKind } from '../run/session.ts';
 import type { SwarmNode, SwarmService, SwarmTask } from './swarm-service.ts';
 
@@ -39,8 +40,6 @@ export type ServiceStep =
       /** Present where the version is not to be tried again. */
       readonly fault?: Fault;
     };
-
-export type TaskProgress = { readonly running: number; readonly wanted: number };
 
 /** Why a version is taken back. */
 export type Fault = {

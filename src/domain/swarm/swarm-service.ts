@@ -13,6 +13,8 @@ export type SwarmService = {
   readonly labels: Labels;
   /** Of its containers: `Spec.TaskTemplate.ContainerSpec.Labels`. */
   readonly containerLabels: Labels;
+  /** Milliseconds since the epoch. */
+  readonly createdAtMs: number;
   readonly mode: ServiceMode;
   /** Of the spec; undefined where the mode has no such number. */
   readonly replicas: number | undefined;

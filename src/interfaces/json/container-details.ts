@@ -35,6 +35,12 @@ export function detailsEntry(container: TrackedContainer) {
     ...known(container.project, (project) => ({ project })),
     ...known(container.version, (version) => ({ version })),
     ...verdictEntry(container),
+    ...known(container.kind, (kind) => ({ kind })),
+    ...known(container.mode, (mode) => ({
+      mode,
+      replicas: { wanted: container.wantedTasks, running: container.runningTasks },
+    })),
+    ...known(container.updateState, (state) => ({ update_state: state })),
     ...known(container.last, (last) => ({ last: pastEntry(last) })),
   };
 }
@@ -43,6 +49,7 @@ export function detailsEntry(container: TrackedContainer) {
 function verdictEntry(check: LastCheck) {
   return {
     ...known(check.staleness, (verdict) => ({ verdict })),
+    ...known(check.candidateDigest, (digest) => ({ candidate_digest: digest })),
     ...known(check.hold, (hold) => ({ hold })),
     ...known(check.eligibleAtMs, (ms) => ({ eligible_at: toTimestamp(ms) })),
     ...known(check.retryAtMs, (ms) => ({ retry_at: toTimestamp(ms) })),

@@ -9,7 +9,11 @@ export function planEntries({ report, plan }: PlanReport) {
   const checked = new Map(report.containers.map((container) => [container.id, container]));
   const transactions = [...plan.transactions, ...(plan.self ? [plan.self] : [])];
   const leaders = new Map(transactions.map((each) => [each.id, each.members[0]?.container.name ?? '']));
-  const moved = new Set(transactions.flatMap(({ members }) => members.map(({ container }) => container.id)));
+  const services = plan.services ?? [];
+  const moved = new Set([
+    ...transactions.flatMap(({ members }) => members.map(({ container }) => container.id)),
+    ...services.map(({ id }) => id),
+  ]);
   const refused = new Map(plan.refused.map(({ id, reason }) => [id, reason]));
   const left = report.containers.filter(({ id, status }) => !moved.has(id) && status !== 'fresh');
   return [
@@ -21,6 +25,17 @@ export function planEntries({ report, plan }: PlanReport) {
       because: `it depends on ${because.map(({ name }) => name).join(', ')}`,
       depends_on: because.map(({ name }) => name),
       reason: '',
+    })),
+    ...services.map(({ id, name, image, after }) => ({
+      name,
+      image,
+      ...known(checked.get(id)?.version, (from) => ({ from })),
+      ...known(checked.get(id)?.latestVersion, (to) => ({ to })),
+      action: 'update',
+      because: 'a newer image',
+      depends_on: after,
+      reason: checked.get(id)?.reason ?? '',
+      kind: 'service',
     })),
     ...left.map(({ id, name, image, version, latestVersion, reason, error, status }) => ({
       name,

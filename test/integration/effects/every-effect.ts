@@ -29,6 +29,7 @@ const chosenTags = testsOf('integration/tags/chosen-tags.test.ts');
 const signedImages = testsOf('integration/tags/signed-images.test.ts');
 const update = testsOf('integration/update.test.ts');
 const hooks = testsOf('integration/hooks.test.ts');
+const holdingBack = testsOf('integration/holding-back.test.ts');
 const keepOld = testsOf('integration/keep-old.test.ts');
 const remote = testsOf('integration/remote.test.ts');
 const options = testsOf('integration/options-on-an-engine.test.ts');
@@ -50,13 +51,19 @@ const monitored = restraint(
 const unpulled = restraint(
   '--no-pull adds to the label, which overrides it with --label-take-precedence; what the engine holds is taken',
 );
+const approved = holdingBack('--approve and its label let only what a person has approved be applied');
+const windowed = holdingBack(
+  '--window and its label let updates begin at their times only, unless --now says otherwise',
+);
 const scopes = restraint('instances of several scopes work side by side, each on its own containers');
 const stopped = starting(
   'a stopped container is left alone, updated and left stopped, or updated and started, as options say',
 );
 const unstarted = starting('%s leaves the new container created, with name and policy, and the old one goes');
 const oneByOne = starting('%s begins one when the one before has been proven, also with dependencies');
-const canaryFirst = canaries('thirty containers of one image: a bad release touches the labelled one only, a good one all');
+const canaryFirst = canaries(
+  'thirty containers of one image: a bad release touches the labelled one only, a good one all',
+);
 const window = healthTimes('--health-window is how long a new container must run, and the label overrides it');
 const limits = resources(
   'are those of the old one, but for what --cpu-copy-mode and --disable-memory-swappiness leave out',
@@ -116,6 +123,10 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   monitorOnly: monitored,
   noPull: unpulled,
   labelTakesPrecedence: monitored,
+  approve: approved,
+  window: windowed,
+  now: windowed,
+  decideForMs: holdingBack('a skip and a snooze hold one version back, for --for, until they are taken back'),
   cooldownMs: restraint('--cooldown-delay leaves an image that is too young for later'),
   tagPolicy: moved,
   tagInclude: included,
@@ -235,6 +246,8 @@ export const effectsOfLabels: Readonly<Record<LabelName, Effect>> = {
   canary: canaryFirst,
   'stop-signal': starting('the label stop-signal is heard where the engine can be told a signal; else that is said'),
   'stop-timeout': starting('the label stop-timeout decides when a container is killed'),
+  approve: approved,
+  window: windowed,
   'cooldown-delay': cooldown('counts from when an image was seen to come, and the label overrides the option'),
   policy: moved,
   'tag-include': included,

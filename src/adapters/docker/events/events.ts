@@ -18,13 +18,14 @@ export async function* engineEvents(
   client: Client,
   signal: AbortSignal,
   onBreak: () => void = () => {},
+  kinds: readonly string[] = eventKinds,
 ): AsyncGenerator<EngineEvent, void, undefined> {
   const { clock } = client;
   let pauseMs = firstPauseMs;
   while (!signal.aborted) {
     const openedAtMs = clock.monotonicMs();
     try {
-      yield* oneStream(client, signal);
+      yield* oneStream(client, signal, kinds);
     } catch {
       // Every reason to stop is a reason to try again; calls of the same engine report it.
     }
@@ -36,12 +37,16 @@ export async function* engineEvents(
 }
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/System/operation/SystemEvents */
-async function* oneStream(client: Client, signal: AbortSignal): AsyncGenerator<EngineEvent, void, undefined> {
+async function* oneStream(
+  client: Client,
+  signal: AbortSignal,
+  kinds: readonly string[],
+): AsyncGenerator<EngineEvent, void, undefined> {
   const since = await engineTime(client, signal);
   const reply = await client.send({
     method: 'GET',
     path: '/events',
-    query: { since, filters: JSON.stringify({ type: eventKinds }) },
+    query: { since, filters: JSON.stringify({ type: kinds }) },
     socket: 'own',
     patience: { for: 'head', ms: client.deadlines.readMs },
     signal,

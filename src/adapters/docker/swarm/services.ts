@@ -66,6 +66,7 @@ function readService(raw: string, span: Span, value: unknown): SwarmService | un
     image,
     labels: textMap(Labels),
     containerLabels: textMap(container['Labels']),
+    createdAtMs: timeMs(fields(value)['CreatedAt']),
     ...readMode(fields(Mode)),
     count: readCount(ServiceStatus),
     update: readUpdate(fields(UpdateStatus)),

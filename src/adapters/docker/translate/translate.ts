@@ -74,7 +74,7 @@ export function readNetwork(entry: unknown): Network | undefined {
 /** One line of `GET /events`; undefined for an irrelevant event. */
 export function readEvent(line: unknown): EngineEvent | undefined {
   const { Type, Action, Actor, time, timeNano } = fields(line);
-  const kind = eventKinds.find((known) => known === Type);
+  const kind = [...eventKinds, 'service' as const].find((known) => known === Type);
   const said = text(Action);
   // Every health probe is an exec: three events each, which say nothing about the container.
   if (!kind || said === '' || said.startsWith('exec_')) return undefined;

@@ -1,7 +1,8 @@
-import type { Log } from '../../../domain/outside/outside.ts';
+import type { Log, LogFields } from '../../../domain/outside/outside.ts';
 import type { RecordStore } from '../../../domain/outside/record-store.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { appendLines, readLines, replaceLines, type OpenFile } from './lines.ts';
+import { within } from './within.ts';
 
 export type RecordFileOptions<Item> = {
   readonly path: string;
@@ -20,12 +21,17 @@ export type RecordFileOptions<Item> = {
   readonly deadlineMs?: number;
 };
 
+export type RecordFile<Item> = RecordStore<Item> & {
+  /** All that is kept, at any time; changes nothing. Undefined: it cannot be read, and the log has said why. */
+  readonly peek: () => Promise<readonly Item[] | undefined>;
+};
+
 /**
  * Keeps items as JSON lines. An append is on the disk when it answers; a line that a crash has torn, or one that cannot
  * be read, costs only itself. Writes are made one after the other. Whatever the disk does, nothing is thrown: the log
  * says once that items are not kept, and once more when they are again.
  */
-export function createRecordFile<Item>(options: RecordFileOptions<Item>): RecordStore<Item> {
+export function createRecordFile<Item>(options: RecordFileOptions<Item>): RecordFile<Item> {
   const { path, what, version, read, compact, log, deadlineMs = 10_000, compactFromBytes = 1024 * 1024 } = options;
   const name = quoted(path, 300);
   const head = JSON.stringify({ file: `upkeep ${what}`, version });
@@ -33,6 +39,7 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
   let file: OpenFile | undefined;
   let isForeign = false;
   let isFailing = false;
+  const said = new Set<string>();
   let waiting = 0;
   let compactAtBytes = compactFromBytes;
 
@@ -57,15 +64,16 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
     const { first, lines, isCut } = await readLines(path);
     if (first !== undefined && first !== head && isOfOther(first, what, version)) {
       isForeign = true;
-      log.warn(`Nothing of the ${what} is kept: ${name} was written by a newer version or another program`);
+      once(`Nothing of the ${what} is kept: ${name} was written by a newer version or another program`);
       return [];
     }
-    if (isCut) log.warn(`Only the end of ${name} is read, because it is too large`);
+    isForeign = false;
+    if (isCut) once(`Only the end of ${name} is read, because it is too large`);
     const all = first === undefined || first === head ? lines : [first, ...lines];
     const items = all.flatMap((line) => itemIn(line) ?? []);
     const unreadable = all.length - items.length;
     // A process that was killed while it wrote leaves one.
-    if (unreadable > 1) log.warn(`Some lines of ${name} cannot be read`, { lines: unreadable });
+    if (unreadable > 1) once(`Some lines of ${name} cannot be read`, { lines: unreadable });
     return items;
   }
 
@@ -100,12 +108,27 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
     return 'kept';
   }
 
+  async function peekAll(): Promise<readonly Item[] | undefined> {
+    try {
+      return await readItems();
+    } catch (error) {
+      once(`The ${what} in ${name} cannot be read`, { error });
+      return undefined;
+    }
+  }
+
+  function once(message: string, fields: LogFields = {}): void {
+    if (!said.has(message)) log.warn(message, fields);
+    said.add(message);
+  }
+
   function say(error: unknown): void {
     if (!isFailing) log.warn(`The ${what} cannot be kept in ${name} and last until the end of this process`, { error });
     isFailing = true;
   }
 
   return {
+    peek: () => within(inTurn(peekAll), deadlineMs, undefined),
     load: () => within(inTurn(loadAll), deadlineMs, []),
     async append(items) {
       if (items.length === 0) return 'kept';
@@ -136,18 +159,5 @@ function isOfOther(first: string, what: string, version: number): boolean {
     return head.file !== `upkeep ${what}` || !('version' in head) || Number(head.version) > version;
   } catch {
     return false;
-  }
-}
-
-/** A network file system may never answer; the write goes on, and nobody waits for it. */
-async function within<Result>(work: Promise<Result>, deadlineMs: number, late: Result): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<Result>((resolve) => {
-    timer = setTimeout(() => resolve(late), deadlineMs);
-  });
-  try {
-    return await Promise.race([work, deadline]);
-  } finally {
-    clearTimeout(timer);
   }
 }

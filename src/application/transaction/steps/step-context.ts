@@ -3,7 +3,9 @@ import type { ServiceSettings } from '../../../domain/settings/settings.ts';
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import type { OpenTransaction } from '../facts/facts.ts';
 import type { PreparedTransaction } from '../facts/prepare.ts';
-import type { WhileUnproven } from '../transact-options.ts';
+
+/** Runs a wait for health, in which others may be updated. */
+export type WhileUnproven = <Result>(wait: () => Promise<Result>) => Promise<Result>;
 
 export type StepContext = {
   readonly outside: Outside;

@@ -1,4 +1,5 @@
 import { decisionRules } from './decision.ts';
+import { holdingBackRules } from './holding-back.ts';
 import { hookRules } from './hooks.ts';
 import type { ValuesOf } from './option.ts';
 import { proofRules } from './proof.ts';
@@ -12,6 +13,7 @@ export const rules = {
   ...selectionRules,
   ...decisionRules,
   ...tagRules,
+  ...holdingBackRules,
   ...proofRules,
   ...updateRules,
   ...hookRules,

@@ -280,6 +280,7 @@ async function look(
   const scene = createCommandScene([command, ...flags, ...url], {}, terminal);
   const service: RunningService = {
     read: (what) => Promise.resolve(documents[what] ?? {}),
+    send: () => Promise.reject(new Error('nothing is sent')),
     async *follow(signal) {
       onFollow(scene.interrupt);
       signal.throwIfAborted();

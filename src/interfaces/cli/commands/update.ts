@@ -20,8 +20,7 @@ export async function update(context: CommandContext): Promise<number> {
 }
 
 async function showPlan({ application, settings, terminal, signal }: CommandContext): Promise<number> {
-  const { images, containers, retryFailed } = settings.request;
-  const answer = await application.plan({ images, containers, retryFailed }, signal);
+  const answer = await application.plan(requestOf(settings), signal);
   refuseUnmatched(answer.report, 'update');
   if (settings.output.json) printDocument(terminal, planDocument(answer));
   else printLines(terminal.out, planLines(answer, styleFor(terminal.out, settings)));
@@ -32,8 +31,7 @@ async function showPlan({ application, settings, terminal, signal }: CommandCont
 async function rehearse(context: CommandContext): Promise<number> {
   const { application, settings, terminal, signal } = context;
   await recoverFirst(context);
-  const { images, containers, retryFailed } = settings.request;
-  const answer = await application.rehearse({ images, containers, retryFailed }, signal);
+  const answer = await application.rehearse(requestOf(settings), signal);
   refuseUnmatched(answer.report, 'update');
   const style = styleFor(terminal.out, settings);
   if (settings.output.json) printDocument(terminal, rehearsalDocument(answer));
@@ -42,15 +40,20 @@ async function rehearse(context: CommandContext): Promise<number> {
   return gravest([...codes, ...codesOfCheck(answer.report)]);
 }
 
+function requestOf({ request: { images, containers, retryFailed, now } }: CommandContext['settings']) {
+  return { images, containers, retryFailed, ...(now && { ignoreWindows: true }) };
+}
+
 /** With a slip in the names of a request nothing at all is updated. */
 async function watchedUpdate(context: CommandContext): Promise<Session> {
   const { application, settings, signal } = context;
-  const { images, containers, retryFailed } = settings.request;
+  const request = requestOf(settings);
+  const { images, containers } = request;
   const isTargeted = images.length > 0 || containers.length > 0;
   const stopTelling = tellProgress(context);
   try {
     const refusal = isTargeted ? { refuseUnmatched: true } : {};
-    return await application.update({ images, containers, retryFailed, trigger: 'command', ...refusal }, signal);
+    return await application.update({ ...request, trigger: 'command', ...refusal }, signal);
   } finally {
     stopTelling();
   }

@@ -5,7 +5,7 @@ import { listOf, numberOf, rawTextOf } from './fields.ts';
 import type { ConfigView, ContainersView, ContainerView, Finding, PastOutcome, PastRun, Sources } from './views.ts';
 
 /** The answers of a running service, read with tolerance: it may be older, newer, or of the Watchtower family. */
-export function createRemoteSources({ read, follow }: RunningService): Sources {
+export function createRemoteSources({ read, follow }: Pick<RunningService, 'read' | 'follow'>): Sources {
   const ask = async <View>(what: Parameters<typeof read>[0], view: (from: JsonObject) => View, signal: AbortSignal) => {
     const document = await read(what, signal);
     return { document, view: view(document) };

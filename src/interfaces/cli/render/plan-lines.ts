@@ -1,4 +1,6 @@
 import { shortDigest } from '../../../domain/reference/digest.ts';
+import type { PlannedService } from '../../../domain/swarm/planned-service.ts';
+import { digestIn } from '../../../domain/swarm/service-image.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { PlannedMember, PlannedTransaction, UpdatePlan } from '../../../domain/plan/update-plan.ts';
 import type { CheckedContainer, PlanReport, RehearsalReport } from '../context/application-types.ts';
@@ -8,11 +10,11 @@ import { imageChange, versionCell } from '../words/version-cell.ts';
 /** Steps of an update, in order and with the reasons. */
 export function planLines({ report, plan }: PlanReport, style: Style): readonly string[] {
   const checked = new Map(report.containers.map((container) => [container.id, container]));
-  const { transactions, refused, restarts } = plan;
+  const { transactions, refused, restarts, services = [] } = plan;
   const unknown = report.containers.filter(({ status }) => status === 'unknown');
   const groups = transactions.length === 1 ? 'one group' : `${transactions.length} groups`;
-  const head =
-    transactions.length === 0 ? 'Nothing would be updated' : `An update would replace ${groups} of containers`;
+  const nothing = services.length > 0 ? 'No container would be updated' : 'Nothing would be updated';
+  const head = transactions.length === 0 ? nothing : `An update would replace ${groups} of containers`;
   return [
     style.bold(head),
     ...transactions.flatMap((transaction, index) => transactionLines(transaction, index + 1, plan, checked, style)),
@@ -21,6 +23,8 @@ export function planLines({ report, plan }: PlanReport, style: Style): readonly 
       const names = because.map(({ name }) => shown(name));
       return `  ${style.bold(shown(container.name))}: after ${names.join(', ')}`;
     }),
+    ...(services.length === 0 ? [] : ['', style.bold('The swarm would update')]),
+    ...services.map((service) => serviceLine(service, checked, style)),
     ...(refused.length === 0 ? [] : ['', style.bold('It would leave alone')]),
     ...refused.map(({ name, reason }) => `  ${style.bold(shown(name))}: ${shown(reason)}`),
     ...(unknown.length === 0 ? [] : ['', style.bold('It could not be checked whether there is something newer for')]),
@@ -68,6 +72,17 @@ function transactionLines(
     notes.length === 0 ? title : `${title} ${style.grey(`(${notes.join('; ')})`)}`,
     ...members.map((member) => memberLine(member, members, checked, style)),
   ];
+}
+
+function serviceLine(
+  { id, name, image, to, after, isOwn }: PlannedService,
+  checked: ReadonlyMap<string, CheckedContainer>,
+  style: Style,
+): string {
+  const first = isOwn ? ', last of all' : after.length > 0 ? `, after ${after.map(shown).join(', ')}` : '';
+  const reason = checked.get(id)?.reason ?? '';
+  const why = reason === '' ? '' : style.grey(` (${shown(reason)})`);
+  return `   ${style.bold(shown(name))}: ${shown(image)} to ${shortDigest(digestIn(to) ?? to)}${first}${why}`;
 }
 
 function memberLine(

@@ -1,4 +1,4 @@
-import { holds } from '../../../domain/check/hold.ts';
+import { holds } from '../../../domain/decision/hold-code.ts';
 import { choice, integer, type JsonSchema, map, object, text, time } from './schemas.ts';
 
 type Fields = Readonly<Record<string, JsonSchema>>;
@@ -25,11 +25,17 @@ export const versionFields: Fields = {
   source_url: text('Where the newer image says its sources or home page are; http or https'),
 };
 
+/** Present with `--swarm`. */
+export const kindField: Fields = {
+  kind: choice(['container', 'service'], 'With --swarm: a container, or a service of the swarm'),
+};
+
 /** Why something waits or is not known; all may be absent. */
 export const holdFields: Fields = {
+  candidate_digest: text('The version that an update would apply, where that is not the newest one'),
   hold: choice(
     holds,
-    'Kind of reason. Of held: failed (this version was taken back here), cooldown, monitor-only, unsigned. Of unknown: no-pull, rate-limited, unreachable, unauthorised, not-found, other',
+    'Kind of reason. Of held: failed (this version was taken back here), cooldown, monitor-only, unsigned, skipped, snoozed, approval, window. Of unknown: no-pull, rate-limited, unreachable, unauthorised, not-found, other',
   ),
   eligible_at: time('Held until then'),
   retry_at: time('Unknown, and the registry may be asked again then'),
@@ -59,6 +65,7 @@ export const outcomeFields: Fields = {
   to: text('Version after it, or the one that was to come, when known'),
   from_image: text('Reference before an update to another tag; absent where the tag stays'),
   to_image: text('Reference after it, or the one that was to come; absent where the tag stays'),
+  ...kindField,
 };
 
 /** What became of a container in an update. */

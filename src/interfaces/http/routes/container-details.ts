@@ -2,7 +2,7 @@ import { createCachedList } from '../service/cached-list.ts';
 import { containerFilter, containerParameters } from '../requests/container-filter.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
-import { holdFields, outcomeFields, outcomeKinds, versionFields } from '../replies/container-schemas.ts';
+import { holdFields, kindField, outcomeFields, outcomeKinds, versionFields } from '../replies/container-schemas.ts';
 import { array, choice, integer, map, object, stamped, text, time, truth } from '../replies/schemas.ts';
 import { unfinishedField } from '../../json/entries.ts';
 import { detailsEntry } from '../../json/container-details.ts';
@@ -35,6 +35,17 @@ export function containerDetailsRoute({ service, clock }: HttpParts): Route {
 }
 
 const states = ['created', 'running', 'paused', 'restarting', 'removing', 'exited', 'dead'] as const;
+
+const modes = ['replicated', 'global', 'replicated-job', 'global-job'] as const;
+
+const updateWords = [
+  'updating',
+  'paused',
+  'completed',
+  'rollback_started',
+  'rollback_paused',
+  'rollback_completed',
+] as const;
 
 const settingSchema = object({
   name: text('Name of the option; of the label where there is no option'),
@@ -86,6 +97,10 @@ const entrySchema = object(
     verdict: choice(verdicts, 'What the last check found; absent before the first'),
     ...versionFields,
     ...holdFields,
+    ...kindField,
+    mode: choice(modes, 'Of a service: its mode'),
+    replicas: object({ wanted: integer('Tasks that should run'), running: integer('Tasks that run') }),
+    update_state: choice(updateWords, 'Of a service: what the swarm says of its last update'),
     last: lastSchema,
   },
 );

@@ -1,3 +1,5 @@
+import { known } from '../../json/known.ts';
+import { kindField } from '../replies/container-schemas.ts';
 import { createCachedList } from '../service/cached-list.ts';
 import { containerFilter, containerParameters } from '../requests/container-filter.ts';
 import type { HttpParts } from '../service/parts.ts';
@@ -10,7 +12,10 @@ export function containersRoute({ service, clock }: HttpParts): Route {
     {
       name: 'containers',
       items: ({ containers }) => containers,
-      entry: ({ name, image, imageId, digest }) => ({ name, image, image_id: imageId, digest }),
+      entry: ({ name, image, imageId, digest, kind }) => ({
+        ...{ name, image, image_id: imageId, digest },
+        ...known(kind, () => ({ kind })),
+      }),
     },
     service,
     clock,
@@ -32,12 +37,15 @@ export function containersRoute({ service, clock }: HttpParts): Route {
 
 const listSchema = stamped({
   containers: array(
-    object({
-      name: text('Name of the container'),
-      image: text('Image reference with tag'),
-      image_id: text('Local image config id'),
-      digest: text('Registry digest of the image; empty for one that was built here'),
-    }),
+    object(
+      {
+        name: text('Name of the container'),
+        image: text('Image reference with tag'),
+        image_id: text('Local image config id'),
+        digest: text('Registry digest of the image; empty for one that was built here'),
+      },
+      kindField,
+    ),
   ),
   count: integer('Number of entries'),
 });

@@ -1,7 +1,7 @@
 import type { Caller } from '../guards/client-address.ts';
 import type { ParameterDocumentation } from '../requests/query.ts';
 import type { Route } from '../service/route.ts';
-import { errorSchema } from '../replies/schemas.ts';
+import { errorSchema, type JsonSchema } from '../replies/schemas.ts';
 
 /** The description of the enabled endpoints: https://swagger.io/specification/v2/ */
 export function describeApi(routes: readonly Route[], version: string, scheme: Caller['scheme']): object {
@@ -17,13 +17,20 @@ export function describeApi(routes: readonly Route[], version: string, scheme: C
     consumes: [],
     produces: ['application/json'],
     tags: [...new Set(routes.map(({ group }) => group))].map((name) => ({ name })),
-    paths: Object.fromEntries(routes.flatMap(pathsOf)),
+    paths: mergedPaths(routes.flatMap(pathsOf)),
     definitions: { Error: errorSchema },
     securityDefinitions: {
       BearerAuth: token('The API token, without the word Bearer'),
       EventsToken: token('The events token, without the word Bearer'),
     },
   };
+}
+
+/** Several routes may share a path, each with methods of its own. */
+function mergedPaths(paths: readonly (readonly [string, object])[]): Readonly<Record<string, object>> {
+  const merged: Record<string, object> = {};
+  for (const [path, operations] of paths) merged[path] = { ...merged[path], ...operations };
+  return merged;
 }
 
 function token(description: string): object {
@@ -39,21 +46,31 @@ function pathsOf(route: Route): readonly (readonly [string, object])[] {
 }
 
 function operation(route: Route, method: string, path: string): object {
-  const { group, summary, description, produces = 'application/json', query, access } = route;
-  const parameters = Object.entries(query)
+  const { group, summary, description, produces = 'application/json', query, access, body } = route;
+  const inQuery = Object.entries(query)
     .filter(([, { documentation }]) => documentation.hidden !== true)
     .map(([name, { documentation }]) => parameter(name, documentation));
+  const parameters = [...inPath(path), ...inQuery, ...inBody(body)];
   const inUrl = { type: 'string', description: 'The events token, for clients that cannot set headers' } as const;
   return {
     tags: [group],
     operationId: `${method.toLowerCase()}${path.replaceAll(/[^a-z\d]+(.)?/gi, (_, next = '') => String(next).toUpperCase())}`,
     summary,
     description,
+    ...(body !== undefined && { consumes: ['application/json'] }),
     produces: [produces],
     parameters: access === 'events token' ? [...parameters, parameter('access_token', inUrl)] : parameters,
     responses: responses(route),
     ...security[access],
   };
+}
+
+function inPath(path: string): readonly object[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, type: 'string' }));
+}
+
+function inBody(body: JsonSchema | undefined): readonly object[] {
+  return body === undefined ? [] : [{ name: 'body', in: 'body', required: true, schema: body }];
 }
 
 const security: Readonly<Record<Route['access'], object>> = {

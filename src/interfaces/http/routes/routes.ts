@@ -7,6 +7,7 @@ import { configRoute } from './config.ts';
 import { containerDetailsRoute } from './container-details.ts';
 import { containersRoute } from './containers.ts';
 import { dashboardRoutes } from '../pages/dashboard.ts';
+import { decisionRoutes } from './decisions.ts';
 import { eventsRoute } from './events.ts';
 import { healthRoutes } from './health.ts';
 import { historyRoute } from './history.ts';
@@ -31,6 +32,7 @@ export function enabledRoutes(parts: RouteParts): readonly Route[] {
     containerDetailsRoute(parts),
     historyRoute(parts),
     imagesRoute(parts),
+    ...decisionRoutes(parts),
     configRoute(parts),
     eventsRoute(parts.cors, parts.streams),
     statusRoute(parts),

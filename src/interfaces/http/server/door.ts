@@ -9,10 +9,11 @@ import { createRateLimiter, type RateVerdict } from '../guards/rate-limit.ts';
 import type { Problem } from '../replies/errors.ts';
 import type { HttpResponse } from '../replies/http-response.ts';
 import { writeProblem } from '../replies/write-problem.ts';
+import { keepBody } from '../requests/kept-body.ts';
 import { requestIdOf } from '../requests/request-id.ts';
 import { createAnswer } from './answer.ts';
 import type { Connections } from './connections.ts';
-import type { RouteTable } from './route-table.ts';
+import type { Found, Refused, RouteTable } from './route-table.ts';
 
 export type DoorParts = {
   readonly settings: HttpSettings;
@@ -47,7 +48,9 @@ export function createDoor(parts: DoorParts): Door {
     if (isPreflight) return end(response, 204);
     if (!isWithinRate(response, address)) return;
     if (isWithoutHost(request)) return writeProblem(response, noHost, clock.nowMs());
-    passBody(request, response, { nowMs: clock.nowMs, next: () => answerRoute(request, response) });
+    const found = routes.find(request.method ?? '', request.url ?? '');
+    if (found.kind === 'route' && found.route.body !== undefined) keepBody(request);
+    passBody(request, response, { nowMs: clock.nowMs, next: () => answerFound(request, response, found) });
   };
 
   /** Names the request, and sees to it that its end is logged. */
@@ -75,9 +78,8 @@ export function createDoor(parts: DoorParts): Door {
     return false;
   }
 
-  function answerRoute(request: IncomingMessage, response: HttpResponse): void {
+  function answerFound(request: IncomingMessage, response: HttpResponse, found: Found | Refused): void {
     connections().work(response);
-    const found = routes.find(request.method ?? '', request.url ?? '');
     if (found.kind === 'problem') return writeProblem(response, found.problem, clock.nowMs());
     void answer(request, response, found);
   }

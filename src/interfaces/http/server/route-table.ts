@@ -11,10 +11,14 @@ export type Refused = { readonly kind: 'problem'; readonly problem: Problem };
 export type RouteTable = { readonly find: (method: string, target: string) => Found | Refused };
 
 export function createRouteTable(routes: readonly Route[]): RouteTable {
-  const entries = routes.map((route) => ({ route, allowed: methodsOf(route) }));
-  const exact = new Map(entries.map((entry) => [entry.route.path, entry]));
-  const prefixes = entries.flatMap((entry) =>
-    entry.route.path.endsWith('*') ? { entry, prefix: entry.route.path.slice(0, -1) } : [],
+  const exact = new Map<string, Map<string, Route>>();
+  for (const route of routes) {
+    const entry = exact.get(route.path) ?? new Map<string, Route>();
+    for (const method of methodsOf(route)) entry.set(method, route);
+    exact.set(route.path, entry);
+  }
+  const prefixes = [...exact].flatMap(([path, entry]) =>
+    path.endsWith('*') ? { entry, prefix: path.slice(0, -1) } : [],
   );
 
   function at(path: string): { readonly entry: Entry; readonly rest: string } | undefined {
@@ -29,15 +33,16 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
       const found = at(decoded(pathOf(normalTarget(target))));
       if (found === undefined) return { kind: 'problem', problem: notFound };
       const { entry, rest } = found;
-      const isAllowed = entry.allowed.some((allowed) => allowed === method);
-      return isAllowed
-        ? { kind: 'route', route: entry.route, rest }
-        : { kind: 'problem', problem: methodNotAllowed(entry, method) };
+      const route = entry.get(method);
+      return route === undefined
+        ? { kind: 'problem', problem: methodNotAllowed(entry, method) }
+        : { kind: 'route', route, rest };
     },
   };
 }
 
-type Entry = { readonly route: Route; readonly allowed: readonly string[] };
+/** The routes of one path, by method. */
+type Entry = ReadonlyMap<string, Route>;
 
 /** Some clients escape letters that need no escape. */
 function decoded(path: string): string {
@@ -49,8 +54,8 @@ function decoded(path: string): string {
   }
 }
 
-function methodNotAllowed({ route, allowed }: Entry, method: string): Problem {
-  const remedy = route.remedies?.[method];
+function methodNotAllowed(entry: Entry, method: string): Problem {
+  const [remedy] = [...entry.values()].flatMap(({ remedies }) => remedies?.[method] ?? []);
   const message = remedy === undefined ? 'method not allowed' : `method not allowed: ${remedy}`;
-  return { status: 405, message, headers: { Allow: allowed.join(', ') } };
+  return { status: 405, message, headers: { Allow: [...entry.keys()].join(', ') } };
 }

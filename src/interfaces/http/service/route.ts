@@ -8,11 +8,13 @@ import type { JsonSchema } from '../replies/schemas.ts';
 export type Route = {
   readonly group: EndpointGroup;
   readonly path: string;
-  readonly methods: readonly ('GET' | 'POST')[];
+  readonly methods: readonly ('GET' | 'POST' | 'DELETE')[];
   readonly access: 'api token' | 'events token' | 'open';
   readonly summary: string;
   readonly description: string;
   readonly query: QueryTable;
+  /** Of the body, where one is read. */
+  readonly body?: JsonSchema;
   readonly replies: Readonly<Record<number, ReplyDescription>>;
   /** False where a `HEAD` is refused, though `GET` is not. */
   readonly answersHead: boolean;
@@ -50,7 +52,7 @@ export type Asked<Table extends QueryTable> = {
 };
 
 /** Methods of a route; `HEAD` goes with `GET` unless `answersHead` is false. */
-export function methodsOf({ methods, answersHead }: Route): readonly ('GET' | 'HEAD' | 'POST')[] {
+export function methodsOf({ methods, answersHead }: Route): readonly ('GET' | 'HEAD' | 'POST' | 'DELETE')[] {
   return answersHead && methods.includes('GET') ? [...methods, 'HEAD'] : methods;
 }
 

@@ -7,6 +7,7 @@ export type Service = Pick<
   | 'plan'
   | 'update'
   | 'rollBack'
+  | 'decisions'
   | 'containerNames'
   | 'inventory'
   | 'unwatched'

@@ -4,7 +4,7 @@ import { startDeadline } from '../../requests/deadline.ts';
 import { HttpError } from '../../replies/errors.ts';
 import type { HttpParts } from '../../service/parts.ts';
 import { defineRoute, type Route } from '../../service/route.ts';
-import { holdFields, versionFields } from '../../replies/container-schemas.ts';
+import { holdFields, kindField, versionFields } from '../../replies/container-schemas.ts';
 import { array, choice, integer, object, stamped, text, time, truth } from '../../replies/schemas.ts';
 import { selectionParameters, timeoutUpTo } from '../../requests/selection.ts';
 import { stamp } from '../../replies/stamp.ts';
@@ -59,6 +59,7 @@ const entrySchema = object(
     error: text('Why the container could not be checked; absent when it could'),
     ...versionFields,
     ...holdFields,
+    ...kindField,
   },
 );
 

@@ -1,8 +1,9 @@
 import type { ErrorCode } from '../errors.ts';
 
 /**
- * The kind of reason why a newer image waits (the first four), or why nothing is known (the others).
- * `failed`: this version was taken back in this container. `no-pull`: the engine has no image of the tag, and no
+ * The kind of reason why a newer image waits (the first eight), or why nothing is known (the others).
+ * `failed`: this version was taken back in this container. `approval`: it waits for a person. `window`: its window is
+ * closed, or cannot be read. `no-pull`: the engine has no image of the tag, and no
  * registry may be asked.
  */
 export type Hold = (typeof holds)[number];
@@ -12,6 +13,10 @@ export const holds = [
   'cooldown',
   'monitor-only',
   'unsigned',
+  'skipped',
+  'snoozed',
+  'approval',
+  'window',
   'no-pull',
   'rate-limited',
   'unreachable',

@@ -1,12 +1,12 @@
-import type { FailedVersion } from '../check/failed-version.ts';
-import { type Subject, undecided, type Verdict, verdict } from '../check/verdict.ts';
+import type { FailedVersion } from './failed-version.ts';
+import { type Subject, undecided, type Verdict, verdict } from './verdict.ts';
 import type { FailedServiceVersion } from '../outside/swarm.ts';
 import { parseDigest } from '../reference/digest.ts';
 import { formatPlatform, type Platform } from '../reference/platform.ts';
 import { quoted } from '../text/printable.ts';
-import { isJob } from './refuse-service.ts';
-import { digestIn, readServiceImage, type ServiceImage } from './service-image.ts';
-import type { SwarmNode, SwarmService } from './swarm-service.ts';
+import { isJob } from '../swarm/refuse-service.ts';
+import { digestIn, readServiceImage, type ServiceImage } from '../swarm/service-image.ts';
+import type { SwarmNode, SwarmService } from '../swarm/swarm-service.ts';
 
 const noImage = { image: undefined } as const;
 
@@ -44,7 +44,7 @@ export function subjectOfService(
     failedVersions: failures.map(asFailedVersion),
     ...settings,
     // No engine pulls here: whatever is said about this one's images has no effect on those of the nodes.
-    inForce: { ...settings.inForce, noPull: false },
+    inForce: { ...settings.inForce, noPull: false, tagPolicy: { kind: 'digest' } },
   };
 }
 
@@ -58,7 +58,7 @@ export function joinVerdicts(
   const told = verdicts.filter(({ hold }) => hold !== 'not-found');
   const [first] = told.length > 0 ? told : verdicts;
   if (first === undefined) return undecided('The swarm has no node', noImage);
-  const worst = told.find(({ status }) => status === 'unknown') ?? told.find(({ status }) => status !== 'fresh');
+  const worst = gravest.flatMap((each) => told.find(({ status }) => status === each) ?? [])[0];
   const joined = { ...(worst ?? first), digest: image.digest };
   if (joined.status !== 'stale') return joined;
   if (isJob(service)) {
@@ -90,6 +90,8 @@ function isRemembered({ update }: SwarmService, failures: readonly FailedService
 }
 
 const clockSkewMs = 60_000;
+
+const gravest: readonly Verdict['status'][] = ['unknown', 'held', 'stale'];
 
 type TaggedImage = Extract<ServiceImage, { kind: 'tagged' }>;
 

@@ -1,0 +1,75 @@
+import { stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { SharedRecords } from '../../../domain/outside/record-store.ts';
+import { lockFolder } from '../folder-lock.ts';
+import { within } from './within.ts';
+import { createRecordFile, type RecordFileOptions } from './record-file.ts';
+
+/**
+ * Records that several processes write: each takes turns with the others by a lock that it holds for one write. Who
+ * cannot get it in time does not write, and says so; where there are no locks it writes nevertheless.
+ */
+export function createSharedRecords<Item>(options: RecordFileOptions<Item>): SharedRecords<Item> {
+  const { path, what, log } = options;
+  const file = createRecordFile(options);
+  let known: readonly Item[] = [];
+  let version: string | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+
+  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = last.then(work);
+    last = result.catch(() => undefined);
+    return result;
+  }
+
+  async function readAll(): Promise<readonly Item[]> {
+    const now = await versionOf(path);
+    if (now === version) return known;
+    const read = await file.peek();
+    if (read === undefined) return known;
+    [known, version] = [read, now];
+    return known;
+  }
+
+  async function appendAll(items: readonly Item[]): Promise<'kept' | 'not-kept'> {
+    const lock = await lockFolder(join(dirname(path), `${what}.lock`), lockTries);
+    if (lock.kind === 'taken') {
+      log.warn(`The ${what} cannot be kept: another process does not stop writing them`);
+      return 'not-kept';
+    }
+    try {
+      // A file of a newer version is found by reading it.
+      await readAll();
+      return await file.append(items);
+    } finally {
+      await file.close();
+      if (lock.kind === 'held') await lock.release();
+    }
+  }
+
+  return {
+    read: () => within(inTurn(readAll), readDeadlineMs, known),
+    append: (items) =>
+      within(
+        inTurn(() => appendAll(items)),
+        writeDeadlineMs,
+        'not-kept',
+      ),
+  };
+}
+
+const readDeadlineMs = 5000;
+const writeDeadlineMs = 20_000;
+
+/** Each about 60 ms apart; a write takes a few milliseconds. */
+const lockTries = 80;
+
+/** Another text after every write: a file is appended to, or replaced by another one. */
+async function versionOf(path: string): Promise<string> {
+  try {
+    const { ino, size, mtimeNs } = await stat(path, { bigint: true });
+    return `${ino} ${size} ${mtimeNs}`;
+  } catch {
+    return 'none';
+  }
+}

@@ -1,0 +1,83 @@
+import { type Decisions, decisionFor } from '../../domain/decision/decisions.ts';
+import { describeHold, holdOf } from '../../domain/decision/hold.ts';
+import { createTimeZone } from '../../domain/schedule/time-zone.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { WindowSetting } from '../../domain/settings/values/holding-back.ts';
+import { createWindows, type Windows } from '../../domain/window/windows.ts';
+import { candidateDigest, type CheckedContainer, type Restraints, type Unrestrained } from './checked-container.ts';
+
+export type HoldBack = {
+  /** A fresh verdict, with the first reason why its newer version waits. Others than `stale` and `held` stay as they are. */
+  readonly judge: (
+    checked: CheckedContainer,
+    restraints: Restraints,
+    decisions: Decisions,
+    nowMs: number,
+  ) => CheckedContainer;
+  /** An earlier verdict, by the decisions and the time as they are now. */
+  readonly again: (checked: CheckedContainer, decisions: Decisions, nowMs: number) => CheckedContainer;
+};
+
+export function createHoldBack({ timeZone }: Pick<ServiceSettings, 'timeZone'>): HoldBack {
+  const zone = createTimeZone(timeZone);
+  const known = new Map<string, Windows>();
+
+  function windowsOf(setting: WindowSetting | undefined): Windows | { readonly fault: string } | undefined {
+    if (setting === undefined || setting.kind === 'always') return undefined;
+    if (setting.kind === 'unreadable') return setting;
+    const windows = known.get(setting.text) ?? createWindows(setting.windows, zone);
+    if (known.size >= mostKnown) known.clear();
+    known.set(setting.text, windows);
+    return windows;
+  }
+
+  function judge(
+    checked: CheckedContainer,
+    restraints: Restraints,
+    decisions: Decisions,
+    nowMs: number,
+  ): CheckedContainer {
+    const { status, reason, hold, eligibleAtMs } = checked;
+    const isYoung = status === 'held' && hold === 'cooldown';
+    if (status !== 'stale' && !isYoung) return checked;
+    const unrestrained: Unrestrained = {
+      ...restraints,
+      ...{ status, reason, eligibleAtMs },
+      ...(hold !== undefined && { hold }),
+    };
+    const { name: container } = checked;
+    const digest = candidateDigest(checked);
+    const held = holdOf({
+      candidateKind: checked.candidateKind ?? 'digest',
+      approval: restraints.approval,
+      decision: digest && decisionFor(decisions, { container, digest, nowMs }),
+      // A cooldown ends by itself too, and says so.
+      windows: isYoung ? undefined : windowsOf(restraints.window),
+      nowMs,
+    });
+    if (held === undefined) return { ...checked, unrestrained };
+    const { reason: why, remedy } = describeHold(held, container);
+    return {
+      ...checked,
+      unrestrained,
+      status: 'held',
+      hold: held.kind,
+      reason: `${why.slice(0, 1).toUpperCase()}${why.slice(1)}; release it with ${remedy}`,
+      eligibleAtMs: 'releasedAtMs' in held ? held.releasedAtMs : undefined,
+    };
+  }
+
+  return {
+    judge,
+    again(checked, decisions, nowMs) {
+      const { unrestrained, ...rest } = checked;
+      if (unrestrained === undefined) return checked;
+      const { approval, window, ...verdict } = unrestrained;
+      const { hold: _, ...unheld } = rest;
+      return judge({ ...unheld, ...verdict }, { approval, window }, decisions, nowMs);
+    },
+  };
+}
+
+/** Different texts; labels name few. */
+const mostKnown = 1000;

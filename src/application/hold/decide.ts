@@ -1,0 +1,89 @@
+import { deadDecisions } from '../../domain/decision/decisions.ts';
+import {
+  type Decision,
+  type DecidedCandidate,
+  type DecisionFault,
+  type DecisionRequest,
+  takeDecision,
+} from '../../domain/decision/decision.ts';
+import type { Digest } from '../../domain/reference/digest.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import type { CheckedContainer } from '../check/checked-container.ts';
+import { candidateDigest } from '../check/checked-container.ts';
+import type { DecisionBook } from '../check/decision-book.ts';
+
+/** `isKept` false: it counts until the end of this process. */
+export type TakenDecision = Decision & { readonly isKept: boolean };
+
+/** The use cases about decisions. None throws for what the world does. */
+export type DecisionDesk = {
+  /** Those in force, oldest first, of other processes too. */
+  readonly list: () => Promise<readonly Decision[]>;
+  /** The newer version that a container, by its name, was found to wait for by the last check. */
+  readonly candidateOf: (name: string) => DecidedCandidate | undefined;
+  readonly take: (request: DecisionRequest) => Promise<TakenDecision | DecisionFault>;
+  /** The decision that was withdrawn; undefined: there is none with this id. */
+  readonly withdraw: (id: string) => Promise<TakenDecision | undefined>;
+  /** Ends the decisions whose version is not what their container waits for any more. */
+  readonly endDead: (checked: readonly CheckedContainer[]) => Promise<void>;
+};
+
+export type DeskParts = Pick<Outside, 'clock' | 'newId' | 'log'> & {
+  readonly book: DecisionBook;
+  readonly candidateOf: DecisionDesk['candidateOf'];
+  /** Hears that there are other decisions. */
+  readonly onChange: () => void;
+};
+
+export function createDecisionDesk({ book, clock, newId, log, candidateOf, onChange }: DeskParts): DecisionDesk {
+  return {
+    candidateOf,
+    async list() {
+      const decisions = [...(await book.refresh()).values()];
+      const nowMs = clock.nowMs();
+      return decisions.filter(({ untilMs }) => untilMs === undefined || untilMs > nowMs);
+    },
+    async take(request) {
+      const candidate = candidateOf(request.container);
+      const taken = takeDecision(request, candidate, { id: newId(), nowMs: clock.nowMs() });
+      if ('fault' in taken) return taken;
+      const written = await book.write([{ kind: 'decided', decision: taken }]);
+      const { kind, container, digest, by } = taken;
+      log.info(`${pastOf[kind]} by ${by}`, { container, digest });
+      onChange();
+      return { ...taken, isKept: written === 'kept' };
+    },
+    async withdraw(id) {
+      const decision = [...(await book.refresh()).values()].find((one) => one.id === id);
+      if (decision === undefined) return undefined;
+      const { container } = decision;
+      const written = await book.write([{ kind: 'ended', container, id }]);
+      log.info('A decision was taken back', { container, decision: decision.kind, digest: decision.digest });
+      onChange();
+      return { ...decision, isKept: written === 'kept' };
+    },
+    async endDead(checked) {
+      const decisions = await book.refresh();
+      if (decisions.size === 0) return;
+      const candidates = new Map(
+        checked
+          .filter(({ status }) => status !== 'unknown')
+          .map((one): [string, Digest | undefined] => [one.name, meantBy(one, decisions.get(one.name)?.digest)]),
+      );
+      const dead = deadDecisions(decisions, candidates, clock.nowMs());
+      if (dead.length > 0)
+        await book.write(dead.map(({ container, id }) => ({ kind: 'ended' as const, container, id })));
+    },
+  };
+}
+
+const pastOf = {
+  approve: 'A new version was approved',
+  skip: 'A new version is skipped',
+  snooze: 'A new version was snoozed',
+};
+
+/** While the newest version is too young, an older one may be applied, and a person may have decided about either. */
+function meantBy(checked: CheckedContainer, decided: Digest | undefined): Digest | undefined {
+  return checked.updateAvailable && checked.latestDigest === decided ? decided : candidateDigest(checked);
+}

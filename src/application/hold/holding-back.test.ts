@@ -1,0 +1,274 @@
+import { describe, expect, test } from 'vitest';
+import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
+import type { DecisionRecord } from '../../domain/decision/decisions.ts';
+import type { DecisionKind } from '../../domain/decision/decision.ts';
+import type { SharedRecords } from '../../domain/outside/record-store.ts';
+import type { UpdateRequest } from '../../domain/run/request.ts';
+import type { Session } from '../../domain/run/session.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
+import { window } from '../../domain/settings/values/holding-back.ts';
+import type { Application } from '../application.ts';
+import { createApplication } from '../create-application.ts';
+
+const full: UpdateRequest = { trigger: 'command', images: [], containers: [] };
+const only = (...containers: readonly string[]): UpdateRequest => ({ ...full, containers });
+const everything = { images: [], containers: [] };
+
+/** Publishes a first release of the image, and runs a container of it. */
+async function run(scene: SandboxScene, name: string, labels: Readonly<Record<string, string>> = {}): Promise<void> {
+  const image = `${name}:1`;
+  scene.registry.store.publish(image, { version: '1' });
+  await scene.sandbox.engine.pullImage({ reference: image });
+  scene.sandbox.control.runContainer(name, { Image: image, Labels: labels });
+}
+
+const release = (scene: SandboxScene, name: string, version = '2') =>
+  scene.registry.store.publish(`${name}:1`, { version });
+
+function start(
+  scene: SandboxScene,
+  settings: Partial<ServiceSettings> = {},
+  decisions?: SharedRecords<DecisionRecord>,
+) {
+  const { outside, complaints } = scene.startProcess();
+  const all = { ...defaultSettings, gateWindowMs: 1000, ...settings };
+  return { application: createApplication(outside, all, decisions && { decisions }), complaints };
+}
+
+/** Decides about what the container was found to wait for. */
+async function decide(application: Application, kind: DecisionKind, container: string, untilMs?: number) {
+  const digest = application.decisions.candidateOf(container)?.digest ?? '';
+  return application.decisions.take({ kind, container, digest, untilMs, by: 'a test' });
+}
+
+const outcomes = ({ containers }: Session) =>
+  Object.fromEntries(containers.map(({ name, outcome }) => [name, outcome]));
+const reasons = ({ containers }: Session) => Object.fromEntries(containers.map(({ name, reason }) => [name, reason]));
+
+/** In windows of UTC; the scene begins with a Thursday, 2026-01-01. */
+const at = (text: string): Partial<ServiceSettings> => {
+  const parsed = window.parse(text);
+  if (parsed === undefined) throw new Error(`no window: ${text}`);
+  return { window: parsed };
+};
+const hourMs = 3_600_000;
+
+/** Records in memory that several processes share. */
+function sharedRecords(): SharedRecords<DecisionRecord> & { readonly all: () => readonly DecisionRecord[] } {
+  let all: readonly DecisionRecord[] = [];
+  return {
+    all: () => all,
+    read: () => Promise.resolve(all),
+    append: (items) => {
+      all = [...all, ...items];
+      return Promise.resolve('kept');
+    },
+  };
+}
+
+describe('approval', () => {
+  test('is waited for, by the options or a label, and lets the approved version be applied', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web');
+    await run(scene, 'free', { 'upkeep.approve': 'false' });
+    for (const name of ['web', 'free']) release(scene, name);
+    const { application } = start(scene, { approve: 'digest' });
+    const first = await application.update(full);
+    expect(outcomes(first)).toEqual({ web: 'skipped', free: 'updated' });
+    expect(reasons(first)['web']).toBe('Waits for approval; release it with upkeep approve web');
+    await decide(application, 'approve', 'web');
+    expect(outcomes(await application.update(full))).toEqual({ web: 'updated', free: 'fresh' });
+    expect(await application.decisions.list(), 'it ends with its version').toHaveLength(1);
+    await application.update(full);
+    expect(await application.decisions.list()).toEqual([]);
+  });
+
+  test('of one version is none of the next, and neither is a request for this container by name', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', { 'upkeep.approve': 'true' });
+    release(scene, 'web');
+    const { application } = start(scene);
+    await application.check(everything);
+    await decide(application, 'approve', 'web');
+    release(scene, 'web', '3');
+    expect(outcomes(await application.update({ ...only('web'), ignoreWindows: true }))).toEqual({ web: 'skipped' });
+  });
+
+  test('is refused for a version that is not what the container waits for', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', { 'upkeep.approve': 'true' });
+    const { application } = start(scene);
+    const seen = release(scene, 'web').digest;
+    await application.check(everything);
+    release(scene, 'web', '3');
+    await application.check(everything);
+    const order = { kind: 'approve', container: 'web', digest: seen, by: 'a test' } as const;
+    expect(await application.decisions.take(order)).toMatchObject({ kind: 'conflict' });
+    expect(await application.decisions.list()).toEqual([]);
+  });
+
+  test('of a label that cannot be read is waited for', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', { 'upkeep.approve': 'perhaps' });
+    release(scene, 'web');
+    const { application } = start(scene);
+    expect(outcomes(await application.update(full))).toEqual({ web: 'skipped' });
+  });
+
+  test('that is withdrawn after the check keeps the update from beginning', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web');
+    await run(scene, 'slow');
+    for (const name of ['web', 'slow']) release(scene, name);
+    const { application } = start(scene, { approve: 'digest', rollingRestart: true });
+    await application.check(everything);
+    const taken = await decide(application, 'approve', 'web');
+    await decide(application, 'approve', 'slow');
+    let withdrawn: Promise<unknown> | undefined;
+    application.subscribe((event) => {
+      if (event.kind !== 'update_started' || withdrawn !== undefined || !('id' in taken)) return;
+      const other = event.container === 'web' ? 'slow' : 'web';
+      withdrawn = application.decisions
+        .list()
+        .then((all) => application.decisions.withdraw(all.find(({ container }) => container === other)?.id ?? ''));
+    });
+    const session = await application.update(full);
+    expect(Object.values(outcomes(session)).toSorted()).toEqual(['deferred', 'updated']);
+  });
+
+  test('is shown at once where the containers are listed', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', { 'upkeep.approve': 'true' });
+    release(scene, 'web');
+    const { application } = start(scene);
+    await application.follow();
+    await application.check(everything);
+    const shown = () => application.inventory().containers[0];
+    expect(shown()).toMatchObject({ staleness: 'held', hold: 'approval', stale: false });
+    const taken = await decide(application, 'approve', 'web');
+    expect(shown()).toMatchObject({ staleness: 'stale', stale: true });
+    expect(shown()?.hold).toBeUndefined();
+    if ('id' in taken) await application.decisions.withdraw(taken.id);
+    expect(shown()).toMatchObject({ staleness: 'held', hold: 'approval' });
+    await application.close();
+  });
+});
+
+describe('a skip', () => {
+  test('holds one version back, and the next one is applied', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web');
+    release(scene, 'web');
+    const { application } = start(scene);
+    await application.check(everything);
+    await decide(application, 'skip', 'web');
+    const session = await application.update(full);
+    expect(outcomes(session)).toEqual({ web: 'skipped' });
+    expect(reasons(session)['web']).toBe('Skipped by "a test"; release it with upkeep unskip web');
+    release(scene, 'web', '3');
+    expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
+  });
+});
+
+describe('a snooze', () => {
+  test('holds a version back until its time, which the list says', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web');
+    release(scene, 'web');
+    const { application } = start(scene);
+    const { containers } = await application.check(everything);
+    expect(containers[0]?.status).toBe('stale');
+    const untilMs = scene.clock.nowMs() + hourMs;
+    await decide(application, 'snooze', 'web', untilMs);
+    expect((await application.check(everything)).containers[0]).toMatchObject({
+      ...{ status: 'held', hold: 'snoozed', eligibleAtMs: untilMs },
+    });
+    expect(outcomes(await application.update(full))).toEqual({ web: 'deferred' });
+    scene.clock.jumpWallClock(hourMs);
+    expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
+  });
+});
+
+describe('a window', () => {
+  test('keeps updates from beginning outside of it, unless somebody asks for this one now', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web');
+    await run(scene, 'always', { 'upkeep.window': 'always' });
+    for (const name of ['web', 'always']) release(scene, name);
+    const { application } = start(scene, at('Sat 02:00-05:00'));
+    const first = await application.update(full);
+    expect(outcomes(first)).toEqual({ web: 'deferred', always: 'updated' });
+    expect(reasons(first)['web']).toBe(
+      'Its window opens at 2026-01-03T02:00Z; release it with upkeep update web --now',
+    );
+    expect(outcomes(await application.update(only('web')))).toEqual({ web: 'deferred' });
+    expect(outcomes(await application.update({ ...only('web'), ignoreWindows: true }))).toEqual({ web: 'updated' });
+  });
+
+  test('that cannot be read never opens', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', { 'upkeep.window': 'at night' });
+    release(scene, 'web');
+    const { application } = start(scene);
+    expect(reasons(await application.update(full))['web']).toMatch(/^Its window cannot be read: /);
+  });
+
+  test('that closes lets the update under way end, and begins no other', async () => {
+    const scene = createSandboxScene();
+    for (const name of ['one', 'two']) await run(scene, name);
+    for (const name of ['one', 'two']) release(scene, name);
+    const { application } = start(scene, { ...at('00:00-00:10'), rollingRestart: true, gateWindowMs: 11 * 60_000 });
+    const session = await application.update(full);
+    expect(Object.values(outcomes(session)).toSorted()).toEqual(['deferred', 'updated']);
+  });
+
+  test('wakes the schedule once when it opens, for those that wait for it', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web');
+    await run(scene, 'later', { 'upkeep.window': 'Sat 12:00-13:00' });
+    for (const name of ['web', 'later']) release(scene, name);
+    const { application } = start(scene, at('Sat 02:00-05:00'));
+    const runs: string[] = [];
+    application.subscribe((event) => {
+      if (event.kind !== 'containers_selected') return;
+      runs.push(`${new Date(scene.clock.nowMs()).toISOString().slice(0, 16)} ${event.names.toSorted().join(' ')}`);
+      if (runs.length === 3) stop.abort();
+    });
+    const stop = new AbortController();
+    const schedule = { kind: 'interval', everyMs: 30 * 24 * hourMs, words: 'every 30d' } as const;
+    await application.keepUpdating({ schedule, updateOnStart: true }, stop.signal);
+    expect(runs).toEqual(['2026-01-01T00:00 later web', '2026-01-03T02:00 web', '2026-01-03T12:00 later']);
+  });
+});
+
+describe('decisions that are kept', () => {
+  test('are those of all processes, and of the next one', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', { 'upkeep.approve': 'true' });
+    release(scene, 'web');
+    const records = sharedRecords();
+    const [service, command] = [start(scene, {}, records), start(scene, {}, records)];
+    await service.application.check(everything);
+    await command.application.check(everything);
+    expect(await decide(command.application, 'approve', 'web')).toMatchObject({ isKept: true });
+    expect(await service.application.decisions.list()).toHaveLength(1);
+    const next = start(scene, {}, records);
+    expect(outcomes(await next.application.update(full))).toEqual({ web: 'updated' });
+    await next.application.update(full);
+    expect(records.all().map(({ kind }) => kind)).toEqual(['decided', 'ended']);
+  });
+
+  test('count until the end of the process where the disk does not take them', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', { 'upkeep.approve': 'true' });
+    release(scene, 'web');
+    const fullDisk: SharedRecords<DecisionRecord> = {
+      read: () => Promise.resolve([]),
+      append: () => Promise.resolve('not-kept'),
+    };
+    const { application } = start(scene, {}, fullDisk);
+    await application.check(everything);
+    expect(await decide(application, 'approve', 'web')).toMatchObject({ isKept: false });
+    expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
+  });
+});

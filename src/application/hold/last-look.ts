@@ -1,0 +1,26 @@
+import type { Clock } from '../../domain/outside/outside.ts';
+import type { CheckedContainer } from '../check/checked-container.ts';
+import type { DecisionBook } from '../check/decision-book.ts';
+import type { HoldBack } from '../check/hold-back.ts';
+
+/**
+ * Why one of the checked containers, which an update is about to replace, must wait after all: a window has closed, or a
+ * person has changed their mind, since the check.
+ */
+export type LastLook = (containers: readonly CheckedContainer[]) => Promise<string | undefined>;
+
+export function createLastLook({ book, holdBack, clock }: LastLookParts): LastLook {
+  return async (containers) => {
+    const stale = containers.filter(({ status }) => status === 'stale');
+    if (stale.length === 0) return undefined;
+    const decisions = await book.refresh();
+    const nowMs = clock.nowMs();
+    return stale.map((one) => holdBack.again(one, decisions, nowMs)).find(({ status }) => status === 'held')?.reason;
+  };
+}
+
+type LastLookParts = {
+  readonly book: DecisionBook;
+  readonly holdBack: HoldBack;
+  readonly clock: Pick<Clock, 'nowMs'>;
+};

@@ -1,0 +1,72 @@
+import { ServiceError } from '../../domain/errors.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import type { ContainerOutcome } from '../../domain/run/session.ts';
+import { readLabels } from '../../domain/settings/labels.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { PlannedService } from '../../domain/swarm/planned-service.ts';
+import { digestIn } from '../../domain/swarm/service-image.ts';
+import { summaryOfService } from '../../domain/swarm/service-summary.ts';
+import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
+import { whereBack } from '../../domain/swarm/where-back.ts';
+import { quoted } from '../../domain/text/printable.ts';
+import { listServices } from '../engine/service-listing.ts';
+import { forgetFailures, rememberFailure } from './failed-services.ts';
+import { runServices } from './run-services.ts';
+
+/** The services among names, each with where it goes back to; the other names are of containers. Throws before anything is touched. */
+export async function findServicesBack(
+  outside: Outside,
+  names: readonly string[],
+  signal?: AbortSignal,
+): Promise<readonly PlannedService[]> {
+  const listing = await listServices(outside, signal);
+  const services = listing?.services.filter(({ name }) => names.includes(name)) ?? [];
+  return services.map(plannedBack);
+}
+
+/**
+ * A rollback of services is a normal update to the image of before: the swarm's own way back is lost with any change of
+ * a label. The version that is left is not tried again.
+ */
+export async function rollBackServices(
+  outside: Outside,
+  settings: ServiceSettings,
+  planned: readonly PlannedService[],
+  runId: string,
+  signal?: AbortSignal,
+): Promise<readonly ContainerOutcome[]> {
+  const outcomes = await runServices(outside, settings, planned, runId, signal);
+  const back = planned.filter(({ id }) => outcomes.get(id)?.outcome === 'updated');
+  const reason = 'A person went back from it';
+  for (const { id, name, from } of back)
+    await rememberFailure(outside, { id, name, image: from }, { fault: { reason, isImagesOwn: true } });
+  const listing = back.length === 0 ? undefined : await listServices(outside, signal);
+  if (listing !== undefined) {
+    const overcome = listing.failures.filter(({ serviceId, digest }) =>
+      back.some(({ id, to }) => id === serviceId && digestIn(to) === digest),
+    );
+    await forgetFailures(outside, { ...listing, failures: overcome }, [], new Set(back.map(({ id }) => id)));
+  }
+  return [...outcomes.values()].map((outcome) =>
+    outcome.outcome === 'updated' ? { ...outcome, reason: 'back to the image from before its last update' } : outcome,
+  );
+}
+
+function plannedBack(service: SwarmService): PlannedService {
+  const { id, name, image: from } = service;
+  const { labels, image } = summaryOfService(service);
+  if (readLabels(labels, {}).wishes.enable === false) throw refuse(name, 'it is disabled by its label');
+  const to = whereBack(service);
+  if (to === undefined)
+    throw refuse(
+      name,
+      'neither Upkeep nor the swarm knows an image that it had before: it was not updated, or its labels were written anew',
+    );
+  return { id, name, image, from, to, after: [] };
+}
+
+function refuse(name: string, why: string): ServiceError {
+  return new ServiceError('not-found', `Cannot roll back the service ${quoted(name)}: ${why}`, {
+    remedy: 'nothing was changed',
+  });
+}

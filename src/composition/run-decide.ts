@@ -1,0 +1,65 @@
+import { deciding, type CommandName } from '../config/declaration/commands.ts';
+import { ServiceError } from '../domain/errors.ts';
+import type { Settings } from '../config/read/settings.ts';
+import type { DecisionSource } from '../interfaces/cli/context/decision-source.ts';
+import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
+import type { Command } from './command.ts';
+import { openService } from './service.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** Decides in the service that --url names, else in the file of --state-dir. */
+export async function runDecide(
+  command: DecidingName,
+  { settings }: Command,
+  surroundings: Surroundings,
+  interrupt: Interrupt,
+): Promise<number> {
+  const cli = await import('../interfaces/cli/cli.ts');
+  const { createDecide, createUnskip } = await import('../interfaces/cli/commands/decide.ts');
+  const code = await cli.carryOut(
+    async (context) => {
+      const { source, close } = await openSource(command, settings, surroundings);
+      try {
+        return await (command === 'unskip' ? createUnskip(source) : createDecide(command, source))(context);
+      } finally {
+        await close();
+      }
+    },
+    { settings, ...surroundings, signal: interrupt.signal },
+  );
+  return interrupt.exitCode() ?? code;
+}
+
+type DecidingName = (typeof deciding)[number];
+
+export function isDecision(command: CommandName): command is DecidingName {
+  return deciding.some((name) => name === command);
+}
+
+type OpenSource = { readonly source: DecisionSource; readonly close: () => Promise<void> };
+
+async function openSource(command: string, settings: Settings, surroundings: Surroundings): Promise<OpenSource> {
+  const { url, token } = settings.remote;
+  if (url !== undefined) {
+    const { createServiceClient } = await import('../adapters/service/client.ts');
+    const { createRemoteDecisions } = await import('../interfaces/cli/context/remote-decisions.ts');
+    const { clock, log } = surroundings;
+    return {
+      source: createRemoteDecisions(createServiceClient({ url, token, clock, log })),
+      close: () => Promise.resolve(),
+    };
+  }
+  if (settings.state.folder === undefined)
+    throw new ServiceError('invalid-input', `Cannot ${command}: nothing would remember it`, {
+      remedy: 'name the folder of the service with --state-dir, or the service itself with --url',
+    });
+  const { createLocalDecisions } = await import('../interfaces/cli/context/local-decisions.ts');
+  const { application, close } = await openService('check', settings, surroundings);
+  return {
+    source: createLocalDecisions(application),
+    close: async () => {
+      await application.close();
+      await close();
+    },
+  };
+}

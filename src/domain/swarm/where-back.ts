@@ -1,0 +1,10 @@
+import { type SwarmService } from './swarm-service.ts';
+import { updateFromLabel } from './service-update.ts';
+
+/**
+ * The image that a rollback of a service puts in its spec, verbatim: that of before its last update by Upkeep, else that
+ * of `PreviousSpec`. Undefined where neither is another one.
+ */
+export function whereBack({ image, labels, previous }: SwarmService): string | undefined {
+  return [labels[updateFromLabel], previous?.image].find((known) => known !== undefined && known !== image);
+}

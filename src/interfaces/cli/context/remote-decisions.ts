@@ -1,0 +1,63 @@
+import type { Decision } from '../../../domain/decision/decision.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+import { parseDigest } from '../../../domain/reference/digest.ts';
+import type { JsonObject, RunningService } from '../../../domain/run/running-service.ts';
+import { namePattern } from '../../../domain/text/name-pattern.ts';
+import { quoted } from '../../../domain/text/printable.ts';
+import { parseTimestamp, toTimestamp } from '../../json/timestamps.ts';
+import type { DecisionSource, KeptDecision } from './decision-source.ts';
+import { listOf, rawTextOf } from './fields.ts';
+
+/** Decides in a running service, which knows what its containers wait for since its last check. */
+export function createRemoteDecisions({ read, send }: Pick<RunningService, 'read' | 'send'>): DecisionSource {
+  return {
+    async candidates(names, signal) {
+      const containers = listOf(await read('containers/details', signal), 'containers');
+      return names.flatMap((name) => {
+        const isMeant = namePattern(name);
+        const found = containers.filter((entry) => isMeant(rawTextOf(entry, 'name')));
+        if (found.length === 0) throw strange(name);
+        return found.map((entry) => ({ name: rawTextOf(entry, 'name'), digest: digestIn(entry) }));
+      });
+    },
+    async take({ kind, container, digest, untilMs }, signal) {
+      const until = untilMs === undefined ? {} : { until: toTimestamp(untilMs) };
+      const body = { container, decision: kind, digest, ...until };
+      const answer = await send({ method: 'POST', what: 'decisions', body }, signal);
+      return kept(answer);
+    },
+    list: async (signal) =>
+      listOf(await read('decisions', signal), 'decisions').flatMap((entry) => readDecision(entry)),
+    withdraw: async (id, signal) =>
+      kept(await send({ method: 'DELETE', what: `decisions/${encodeURIComponent(id)}` }, signal)),
+  };
+}
+
+function strange(name: string): ServiceError {
+  return new ServiceError('not-found', `Cannot decide about ${quoted(name)}: no watched container has this name`, {
+    remedy: '"upkeep containers" lists what the service watches',
+  });
+}
+
+function digestIn(entry: JsonObject) {
+  if (entry['update_available'] !== true) return undefined;
+  return parseDigest(rawTextOf(entry, 'candidate_digest') || rawTextOf(entry, 'latest_digest'));
+}
+
+function kept(answer: JsonObject): KeptDecision {
+  const [decision] = readDecision(answer);
+  if (decision === undefined)
+    throw new ServiceError('service-invalid', 'Cannot read the answer of the service: it holds no decision');
+  // A service without a folder keeps its decisions as long as it runs, and applies them.
+  return { ...decision, isKept: true };
+}
+
+function readDecision(entry: JsonObject): readonly Decision[] {
+  const digest = parseDigest(rawTextOf(entry, 'digest'));
+  const kind = rawTextOf(entry, 'decision');
+  const [atMs, untilMs] = [parseTimestamp(rawTextOf(entry, 'at')), parseTimestamp(rawTextOf(entry, 'until'))];
+  if (digest === undefined || atMs === undefined) return [];
+  if (kind !== 'approve' && kind !== 'skip' && kind !== 'snooze') return [];
+  const [id, container, by] = [rawTextOf(entry, 'id'), rawTextOf(entry, 'container'), rawTextOf(entry, 'by')];
+  return [{ id, kind, container, digest, tag: rawTextOf(entry, 'tag') || undefined, by, atMs, untilMs }];
+}

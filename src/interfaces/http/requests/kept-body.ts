@@ -1,0 +1,34 @@
+import type { IncomingMessage } from 'node:http';
+import { isJsonObject, type JsonObject } from '../../../domain/run/running-service.ts';
+import { HttpError } from '../replies/errors.ts';
+
+/** Keeps the body of a request, which is read and thrown away otherwise; to be called before any of it is read. */
+export function keepBody(request: IncomingMessage): void {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  bodies.set(request, () => (bytes > mostBytes ? undefined : Buffer.concat(chunks).toString('utf8')));
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= mostBytes) chunks.push(chunk);
+    else chunks.length = 0;
+  });
+}
+
+/** The JSON object in the body that was kept; throws 400 for anything else. */
+export function keptObject(request: IncomingMessage): JsonObject {
+  const body = bodies.get(request);
+  const text = body === undefined ? '' : body();
+  if (text === undefined) throw new HttpError(413, `the request body is larger than ${mostBytes} bytes`);
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isJsonObject(value)) return value;
+  } catch {
+    // Said below.
+  }
+  throw new HttpError(400, 'invalid request body: expected a JSON object');
+}
+
+/** Of a decision; its texts are names, digests and times. */
+const mostBytes = 16_384;
+
+const bodies = new WeakMap<IncomingMessage, () => string | undefined>();

@@ -1,0 +1,128 @@
+import type { DecisionFault, DecisionKind } from '../../../domain/decision/decision.ts';
+import type { JsonObject } from '../../../domain/run/running-service.ts';
+import { decisionEntry } from '../../json/decision.ts';
+import { parseTimestamp } from '../../json/timestamps.ts';
+import { HttpError } from '../replies/errors.ts';
+import { array, choice, integer, object, stamped, text, time, truth } from '../replies/schemas.ts';
+import { stamp } from '../replies/stamp.ts';
+import { keptObject } from '../requests/kept-body.ts';
+import type { HttpParts } from '../service/parts.ts';
+import { defineRoute, type Route } from '../service/route.ts';
+
+const kinds: readonly DecisionKind[] = ['approve', 'skip', 'snooze'];
+
+const fields = {
+  id: text('Id of the decision'),
+  container: text('Name of the container'),
+  decision: choice(kinds, 'What was decided'),
+  digest: text('The new version that it is about, and no other'),
+  by: text('Who decided: the name of a token, or command line'),
+  at: time('When'),
+};
+
+const optionalFields = {
+  tag: text('Tag of that version, where it has one'),
+  until: time('When it ends; absent: with its version'),
+};
+
+const keptField = { kept: truth('Whether it is on the disk, and outlasts the service') };
+
+/** `GET` and `POST /v1/decisions`, `DELETE /v1/decisions/ID`. */
+export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] {
+  const shared = { group: 'decisions', access: 'api token', query: {} } as const;
+  const isKnown = (container: string) =>
+    service.decisions.candidateOf(container) !== undefined ||
+    service.inventory().containers.some(({ name }) => name === container);
+  const list = defineRoute({
+    ...shared,
+    path: '/v1/decisions',
+    summary: 'List decisions about new versions',
+    description: 'Lists what people have decided about new versions, oldest first. A decision ends with its version.',
+    replies: {
+      200: {
+        description: 'The decisions in force',
+        schema: stamped({ decisions: array(object(fields, optionalFields)), count: integer('Number of entries') }),
+      },
+    },
+    answer: async () => {
+      const decisions = (await service.decisions.list()).map(decisionEntry);
+      return { decisions, count: decisions.length, ...stamp(clock) };
+    },
+  });
+  const take = defineRoute({
+    ...shared,
+    path: '/v1/decisions',
+    methods: ['POST'],
+    summary: 'Decide about a new version',
+    description:
+      'Approves, skips or snoozes the new version that a container waits for. The digest is that of the version which was seen, candidate_digest or else latest_digest of the container: where another one has come meanwhile, nothing is decided.',
+    body: object(
+      {
+        container: text('Name of the container'),
+        decision: choice(kinds, 'What to do with the version'),
+        digest: text('The version that was seen'),
+      },
+      { until: time('When the decision ends; needed for snooze') },
+    ),
+    replies: {
+      201: { description: 'The decision', schema: stamped({ ...fields, ...keptField }, optionalFields) },
+      400: { description: 'The body cannot be understood' },
+      404: { description: 'No watched container has that name' },
+      409: { description: 'The container waits for another version, or for none; the error says so' },
+    },
+    answer: async ({ request }, reply) => {
+      const body = keptObject(request.raw);
+      const container = textIn(body, 'container').replace(/^\//, '');
+      const kind = kinds.find((each) => each === body['decision']);
+      if (kind === undefined) throw invalid('decision', `expected one of ${kinds.join(', ')}`);
+      const order = { kind, container, digest: textIn(body, 'digest'), untilMs: timeIn(body, 'until') };
+      const taken = await service.decisions.take({ ...order, by: 'API token' });
+      if ('fault' in taken) throw refusal(taken, kind, isKnown(container));
+      reply.code(201);
+      return { ...decisionEntry(taken), kept: taken.isKept, ...stamp(clock) };
+    },
+  });
+  const withdraw = defineRoute({
+    ...shared,
+    path: '/v1/decisions/*',
+    describedAs: ['/v1/decisions/{id}'],
+    methods: ['DELETE'],
+    summary: 'Take a decision back',
+    description: 'Takes a decision back, as if it had not been taken.',
+    replies: {
+      200: { description: 'The decision that was', schema: stamped({ ...fields, ...keptField }, optionalFields) },
+      404: { description: 'There is no decision with this id' },
+    },
+    answer: async ({ request }) => {
+      const ended = await service.decisions.withdraw(request.rest);
+      if (ended === undefined) throw new HttpError(404, 'there is no decision with this id');
+      return { ...decisionEntry(ended), kept: ended.isKept, ...stamp(clock) };
+    },
+  });
+  return [list, take, withdraw];
+}
+
+function refusal({ kind, fault }: DecisionFault, what: DecisionKind, isKnown: boolean): HttpError {
+  if (kind === 'conflict' && !isKnown) return new HttpError(404, 'no watched container has that name');
+  return new HttpError(kind === 'conflict' ? 409 : 400, `cannot ${what} the new version: ${fault}`);
+}
+
+function textIn(body: JsonObject, name: string): string {
+  const value = body[name];
+  if (typeof value === 'string' && value.trim() !== '' && value.length <= longestText) return value.trim();
+  throw invalid(name, `expected a text of at most ${longestText} characters`);
+}
+
+const longestText = 300;
+
+function timeIn(body: JsonObject, name: string): number | undefined {
+  const value = body[name];
+  if (value === undefined || value === null) return undefined;
+  const ms = typeof value === 'string' ? parseTimestamp(value) : undefined;
+  if (ms === undefined) throw invalid(name, 'expected an RFC 3339 time');
+  return ms;
+}
+
+function invalid(name: string, why: string): HttpError {
+  return new HttpError(400, `invalid field "${name}" of the request body: ${why}`);
+}

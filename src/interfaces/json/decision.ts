@@ -1,0 +1,17 @@
+import type { Decision } from '../../domain/decision/decision.ts';
+import { known } from './known.ts';
+import { toTimestamp } from './timestamps.ts';
+
+/** A decision of a person about one new version. */
+export function decisionEntry({ id, kind, container, digest, tag, by, atMs, untilMs }: Decision) {
+  return {
+    id,
+    container,
+    decision: kind,
+    digest,
+    ...known(tag, (text) => ({ tag: text })),
+    by,
+    at: toTimestamp(atMs),
+    ...known(untilMs, (ms) => ({ until: toTimestamp(ms) })),
+  };
+}
