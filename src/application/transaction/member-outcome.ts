@@ -1,0 +1,141 @@
+import { describeWithRemedy } from '../../domain/errors.ts';
+import { isAlive } from '../../domain/container/container.ts';
+import { composeFileRemark } from '../../domain/plan/compose-file.ts';
+import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
+import { outageOf } from '../../domain/run/outage.ts';
+import type { ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
+import type { MemberFacts } from '../../domain/transaction/facts.ts';
+import type { OpenTransaction } from './facts/facts.ts';
+import { PreparationError, type PreparedMember } from './facts/prepare.ts';
+import type { TransactResult } from './transact-options.ts';
+
+/** What is known of a member before its update has ended. */
+export function describeMember({
+  planned,
+  oldDigest,
+}: PreparedMember): Omit<ContainerOutcome, 'outcome' | 'reason' | 'newImageId'> {
+  const { container, digest } = planned;
+  const { id: containerId, name, imageId: oldImageId } = container;
+  return { name, containerId, ...referencesOf(planned), oldImageId, oldDigest, newDigest: digest ?? '' };
+}
+
+/** Of a container that is not updated. */
+export function referencesOf({ reference, formerReference }: PlannedMember) {
+  if (formerReference === undefined) return { image: reference };
+  return { image: formerReference, tagChange: { from: formerReference, to: reference } };
+}
+
+/** The outcome of a member of a transaction that could not be prepared: nothing was changed. */
+export function unprepared(
+  member: PlannedMember,
+  planned: PlannedTransaction,
+  error: unknown,
+  signal: AbortSignal | undefined,
+): ContainerOutcome {
+  const { container, digest } = member;
+  const base = {
+    name: container.name,
+    containerId: container.id,
+    ...referencesOf(member),
+    oldImageId: container.imageId,
+    newImageId: '',
+    oldDigest: '',
+    newDigest: digest ?? '',
+  };
+  if (signal?.aborted) return { ...base, outcome: 'skipped', reason: 'the run was cancelled' };
+  const culprit = error instanceof PreparationError ? error.containerId : undefined;
+  if (culprit === undefined || culprit === container.id) {
+    const busy = error instanceof PreparationError && error.code === 'busy';
+    return { ...base, outcome: busy ? 'deferred' : 'failed', reason: describeWithRemedy(error) };
+  }
+  const name = planned.members.find((candidate) => candidate.container.id === culprit)?.container.name ?? '';
+  return {
+    ...base,
+    outcome: 'skipped',
+    reason: `it moves together with "${name}", which could not be prepared: ${describeWithRemedy(error)}`,
+  };
+}
+
+type Reached = {
+  readonly result: TransactResult;
+  readonly index: number;
+  readonly transaction: Pick<OpenTransaction, 'stopTimes'>;
+};
+
+/** The outcome of one member, from the result of its transaction and the last facts. */
+export function outcomeOf(member: PreparedMember, { result, index, transaction }: Reached): ContainerOutcome {
+  const id = member.planned.container.id;
+  const log = result.logs.get(id);
+  const facts = result.facts?.members[index];
+  const base = { ...describeMember(member), newImageId: member.image.id, ...(log === undefined ? {} : { log }) };
+  const isGone = facts !== undefined && facts.new === undefined && !facts.vanishes;
+  if (result.result === 'committed' && !isGone) {
+    const outcome: OutcomeKind = member.planned.cause === 'stale' ? 'updated' : 'restarted';
+    const remarks = [result.warnings.get(id) ?? leftStopped(member.planned), composeFileRemark(member.planned)];
+    const reason = remarks.filter((remark) => remark !== '').join('; ');
+    const time = outage(result.startedAt.get(id));
+    const newContainerId = facts?.new?.id;
+    const taken = newContainerId === undefined ? {} : { newContainerId };
+    const { reference: image } = member.planned;
+    return { ...base, ...taken, image, outcome, reason, ...(facts?.startsFirst ? { downtimeMs: 0 } : time) };
+  }
+  const reason = `${result.reason}${copied(facts)}`;
+  if (result.result === 'undone' && result.parked !== 'any' && !result.parked.has(id)) {
+    return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason };
+  }
+  // Another updater may have begun with it as soon as it was back.
+  const isTakenUp = result.result === 'undone' && facts?.nameHeldBy === 'rival';
+  const isBack = facts?.old?.place === 'name' && (isAlive(facts.old.status) || !facts.wasRunning);
+  const restored = facts !== undefined && (isBack || isTakenUp);
+  if (result.result === 'undone' && facts?.old === undefined && facts?.new?.place === 'name') {
+    return {
+      ...base,
+      outcome: 'failed',
+      reason: `${result.reason}; the old container was removed meanwhile, so the new version stays`,
+    };
+  }
+  if (facts !== undefined && facts.old === undefined && facts.new === undefined && facts.nameHeldBy === 'nobody') {
+    return {
+      ...base,
+      outcome: 'failed',
+      reason: `${result.reason}; somebody removed the old container and the new one meanwhile, so it must be created anew`,
+    };
+  }
+  if (result.result === 'stuck' || !restored) {
+    const state = restored ? 'the old container is back, but not all is as it was' : 'the container is not back yet';
+    return {
+      ...base,
+      outcome: 'failed',
+      reason: `${result.reason}; ${state}, the next run or start of Upkeep tries again`,
+    };
+  }
+  const wasTried = result.stopped || (facts.startsFirst && result.hasStarted);
+  if (!wasTried) return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason };
+  return {
+    ...base,
+    outcome: 'rolled_back',
+    reason,
+    ...outage(facts.old?.startedAt),
+  };
+
+  /** A container that did not run before has no outage. */
+  function outage(startedAt: string | undefined) {
+    if (!isAlive(member.planned.container.state.status)) return {};
+    return outageOf({ stopSentAtMs: transaction.stopTimes.sentAtMs(id), endedAt: result.endedAt.get(id), startedAt });
+  }
+}
+
+/** Also where an engine that was restarted has removed an old container with --rm. */
+function copied(facts: MemberFacts | undefined): string {
+  if (facts?.standsIn !== true) return '';
+  return facts.vanishes
+    ? '; it runs again as a copy without --rm, until its next update'
+    : '; it was pruned together with its successor, and was created anew as it was';
+}
+
+/** Said only of a container that ran before: a stopped one is expected to stay stopped. */
+function leftStopped({ afterwards, container }: PlannedMember): string {
+  return afterwards === 'stopped' && isAlive(container.state.status)
+    ? 'created and left stopped, as no-restart asks: it has not been proven'
+    : '';
+}
