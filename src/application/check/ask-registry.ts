@@ -46,6 +46,10 @@ export async function askRegistries(questions: readonly Question[], options: Ask
     groups.set(key, [...(groups.get(key) ?? []), question]);
   }
   const platformOf = createPlatformReader(options);
+  const references = [...groups.values()].flatMap(([first]) => first?.subject.reference ?? []);
+  await options.outside.registry.foresee?.(references, options.signal).catch((error: unknown) => {
+    options.outside.log.debug('The references of a check could not be announced', { error });
+  });
   await mapConcurrently([...groups.values()], options.limit, async (group) => {
     const own = new Map<Question, Verdict>();
     const asked = group.map((question): Question => ({
