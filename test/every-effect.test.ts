@@ -45,7 +45,7 @@ describe('what options and labels do to containers', () => {
       return;
     }
     const text = readFileSync(new URL(effect.file, import.meta.url), 'utf8');
-    expect(text).toContain('describeInLab(');
+    expect(text).toMatch(/describeIn(?:Lab|Swarm)\(/);
     expect(titlesIn(text)).toContain(effect.title);
     expect(words.filter((word) => text.includes(word))).not.toEqual([]);
   });

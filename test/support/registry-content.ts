@@ -91,10 +91,14 @@ export function serveContent(content: Content): (request: SeenRequest) => Reply 
 }
 
 /** A registry that wants a token of `realm`, where `tokens` are those it takes. */
-export function wantingToken(answer: Answer, realm: () => string, takes: (token: string) => boolean): Answer {
+export function wantingToken(
+  answer: Answer,
+  realm: () => string,
+  takes: (token: string, path: string) => boolean,
+): Answer {
   return function guard(request) {
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
-    if (token !== undefined && takes(token)) return answer(request);
+    if (token !== undefined && takes(token, request.url)) return answer(request);
     const [, repository = ''] = /^\/v2\/(.+)\/(?:manifests|blobs)\//.exec(request.url) ?? [];
     const challenge = `Bearer realm="${realm()}",service="test-registry",scope="repository:${repository}:pull"`;
     return {

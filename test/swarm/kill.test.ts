@@ -35,9 +35,9 @@ describeInSwarm('a service whose updater is killed', {}, (swarm) => {
       onStart: (child) => onPid(() => child.kill('SIGKILL')),
     });
 
-  test.each(points.filter((_, number) => isDrawn(number, points.length / 4)))(
-    'is brought to an end by the next start, and left alone by the one after ($title)',
-    async ({ version, change, when }) => {
+  test.each(points.filter((_, number) => isDrawn(number, points.length / 4)).map((one) => [one.title, one] as const))(
+    'is brought to an end by the next start, and left alone by the one after (%s)',
+    async (_, { version, change, when }) => {
       const { engine } = swarm().node(1);
       const armed = await createFaultProxy({
         listen: { socketPath: `${engine.dir}/proxy.sock` },

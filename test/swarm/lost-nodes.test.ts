@@ -17,9 +17,9 @@ const cases = ['stop-first', 'start-first'].flatMap((order) =>
 );
 
 describeInSwarm('an update during which nodes are lost', {}, (swarm) => {
-  test.each(cases.filter((_, number) => isDrawn(number, 4)))(
-    'ends, and is told as it is ($title)',
-    async ({ order, moment, seconds }) => {
+  test.each(cases.filter((_, number) => isDrawn(number, 4)).map((one) => [one.title, one] as const))(
+    'ends, and is told as it is (%s)',
+    async (_, { order, moment, seconds }) => {
       const web = await deploy(swarm(), 'web', catalogue.v1, { replicas: 4, task: away, update: { Order: order } });
       const next = await web.publish(catalogue.slow);
       const third = (await swarm().nodeViews()).find(({ Description }) => Description.Hostname === 'n3')?.ID;

@@ -10,6 +10,7 @@ import { repositoryName, type ImageReference } from '../../domain/reference/imag
 import { formatPlatform } from '../../domain/reference/platform.ts';
 import type { FoundSignature } from '../../domain/signature/signature.ts';
 import { connect, type OciRegistryOptions } from './client/connect.ts';
+import { pullScope } from './client/client.ts';
 import type { Login } from './auth/credentials.ts';
 import { describeImage } from './manifests/describe-image.ts';
 import { hubKey } from './auth/docker-config.ts';
@@ -26,7 +27,7 @@ import { until } from './async/until.ts';
 /** A `Registry` over the OCI distribution protocol: https://github.com/opencontainers/distribution-spec/blob/main/spec.md */
 export function createOciRegistry(options: OciRegistryOptions): Registry {
   const { clock, log } = options;
-  const { client, credentials, endpointsOf, showable, close } = connect(options);
+  const { client, credentials, endpointsOf, hostOf, showable, close } = connect(options);
   const tags = createLru<TagState>(maxTags);
   const images = createLru<RemoteImage>(maxImages);
   const resolving = createSingleFlight<Digest>();
@@ -36,7 +37,18 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
   const describing = createSingleFlight<RemoteImage>();
   const inTurn = createTurns(requestsInTurn);
 
-  return { resolve, listTags, describe, signaturesOf, credentialsFor, close };
+  return { foresee, resolve, listTags, describe, signaturesOf, credentialsFor, close };
+
+  /** Each list takes the place of the one before. */
+  async function foresee(references: readonly ImageReference[], signal?: AbortSignal): Promise<void> {
+    const scopes = new Map<string, Set<string>>();
+    for (const reference of references) {
+      if (reference.digest !== undefined && reference.tag === undefined) continue;
+      for (const { host } of await endpointsOf(reference, signal))
+        scopes.set(host, (scopes.get(host) ?? new Set()).add(pullScope(reference.repository)));
+    }
+    for (const [host, foreseen] of scopes) hostOf(host).foreseen = [...foreseen];
+  }
 
   function resolve(reference: ImageReference, signal?: AbortSignal): Promise<Digest> {
     const { repository, digest, tag = 'latest' } = reference;

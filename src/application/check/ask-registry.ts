@@ -46,6 +46,10 @@ export async function askRegistries(questions: readonly Question[], options: Ask
     groups.set(key, [...(groups.get(key) ?? []), question]);
   }
   const platformOf = createPlatformReader(options);
+  const references = [...groups.values()].flatMap(([first]) => first?.subject.reference ?? []);
+  await options.outside.registry.foresee?.(references, options.signal).catch((error: unknown) => {
+    options.outside.log.debug('The references of a check could not be announced', { error });
+  });
   await mapConcurrently([...groups.values()], options.limit, async (group) => {
     const own = new Map<Question, Verdict>();
     const asked = group.map((question): Question => ({
@@ -67,7 +71,9 @@ async function conclude(
   { signal, ...options }: AskOptions & { readonly platformOf: PlatformReader },
 ): Promise<Verdict | undefined> {
   const { outside } = options;
-  const signed = await requireSignature(outside, subject, own, signal).catch((error) => judgeFailure(subject, error));
+  const signed = await requireSignature(outside, subject, own, signal).catch((error: unknown) =>
+    judgeFailure(subject, error),
+  );
   // A service of a swarm stays with its tag.
   const isOfService = platform !== undefined;
   const verdict = isOfService ? signed : await judgeHigherTags(subject, signed, { ...options, signal });

@@ -3,7 +3,12 @@ import type { Verdict } from '../../domain/check/verdict.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { readServiceImage } from '../../domain/swarm/service-image.ts';
-import { joinVerdicts, judgeServiceAlone, platformsOf, subjectOfService } from '../../domain/check/service-verdict.ts';
+import {
+  joinVerdicts,
+  judgeServiceAlone,
+  platformsOf,
+  subjectOfService,
+} from '../../domain/swarm/update/service-verdict.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import type { Question } from './ask-registry.ts';
 import type { ServiceListing } from '../engine/service-listing.ts';

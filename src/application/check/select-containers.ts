@@ -19,7 +19,7 @@ import type { Listing } from '../engine/list-all.ts';
 import { type ContainerReferences, createReferenceReader } from './container-references.ts';
 import { createLabelWarnings } from './label-warnings.ts';
 import { stopMatchingInTime } from './match-time.ts';
-import { createServiceWarnings, withoutImages } from './service-labels.ts';
+import { createServiceWarnings, withoutImages } from '../engine/service-labels.ts';
 import { createUpdaterWarnings, type UpdaterWarnings } from './updater-warnings.ts';
 
 /** The containers of one request, from one listing. */

@@ -1,11 +1,10 @@
 import { describeError, ServiceError } from '../../domain/errors.ts';
-import type { CallOutcome } from '../../domain/outside/engine-writer.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceCallOutcome, Swarm } from '../../domain/outside/swarm.ts';
-import { decideService, type ServiceLimits } from '../../domain/swarm/decide-service.ts';
-import type { Fault, ServiceFacts, ServiceStep, ServiceUpdate } from '../../domain/swarm/service-update.ts';
+import { decideService, type ServiceLimits } from '../../domain/swarm/update/decide-service.ts';
+import type { Fault, ServiceFacts, ServiceStep, ServiceUpdate } from '../../domain/swarm/update/service-update.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
-import { type ServiceWatch, watchService } from '../../domain/swarm/watch-service.ts';
+import { type ServiceWatch, watchService } from '../../domain/swarm/update/watch-service.ts';
 
 export type ServiceEnd = Omit<Extract<ServiceStep, { kind: 'end' }>, 'kind' | 'outcome'> & {
   readonly outcome: Extract<ServiceStep, { kind: 'end' }>['outcome'] | 'unknown' | 'skipped';
@@ -135,8 +134,4 @@ function toldAs(
   asked: Fault,
 ): Pick<ServiceEnd, 'reason' | 'fault'> {
   return { reason: outcome === 'rolled_back' ? asked.reason : reason, fault: asked };
-}
-
-export function wasRefused(outcome: CallOutcome): boolean {
-  return outcome.kind === 'refused' || outcome.kind === 'unknown';
 }

@@ -4,7 +4,7 @@ import type { ContainerOutcome, Outcomes } from '../../domain/run/session.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import { readLabels } from '../../domain/settings/labels.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import type { ServiceLimits } from '../../domain/swarm/decide-service.ts';
+import type { ServiceLimits } from '../../domain/swarm/update/decide-service.ts';
 import type { PlannedService } from '../../domain/swarm/planned-service.ts';
 import { digestIn } from '../../domain/swarm/service-image.ts';
 import { summaryOfService } from '../../domain/swarm/service-summary.ts';

@@ -4,13 +4,14 @@ import type { Swarm } from '../../domain/outside/swarm.ts';
 import type { RegistryCredentials } from '../../domain/outside/registry.ts';
 import type { Platform } from '../../domain/reference/platform.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
-import type { ServiceLimits } from '../../domain/swarm/decide-service.ts';
-import { whyNotUpdated } from '../../domain/swarm/refuse-service.ts';
+import type { ServiceLimits } from '../../domain/swarm/update/decide-service.ts';
+import { whyNotUpdated } from '../../domain/swarm/update/refuse-service.ts';
 import { digestIn } from '../../domain/swarm/service-image.ts';
 import type { PlannedService } from '../../domain/swarm/planned-service.ts';
-import { type ServiceUpdate, updateFromLabel, updateIdLabel } from '../../domain/swarm/service-update.ts';
+import { updateFromLabel, updateIdLabel } from '../../domain/swarm/update-labels.ts';
+import type { ServiceUpdate } from '../../domain/swarm/update/service-update.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
-import { beginWatch } from '../../domain/swarm/watch-service.ts';
+import { beginWatch } from '../../domain/swarm/update/watch-service.ts';
 import { rememberFailure } from './failed-services.ts';
 import { followService, readService, type ServiceEnd } from './follow-service.ts';
 

@@ -9,8 +9,24 @@ import type { OpenTransaction } from './facts/facts.ts';
 import { PreparationError, type PreparedMember } from './facts/prepare.ts';
 import type { TransactResult } from './transact-options.ts';
 
-/** The outcome of a member of a transaction that could not be prepared, so that nothing was touched. */
-export function unpreparedOutcome(
+/** What is known of a member before its update has ended. */
+export function describeMember({
+  planned,
+  oldDigest,
+}: PreparedMember): Omit<ContainerOutcome, 'outcome' | 'reason' | 'newImageId'> {
+  const { container, digest } = planned;
+  const { id: containerId, name, imageId: oldImageId } = container;
+  return { name, containerId, ...referencesOf(planned), oldImageId, oldDigest, newDigest: digest ?? '' };
+}
+
+/** Of a container that is not updated. */
+export function referencesOf({ reference, formerReference }: PlannedMember) {
+  if (formerReference === undefined) return { image: reference };
+  return { image: formerReference, tagChange: { from: formerReference, to: reference } };
+}
+
+/** The outcome of a member of a transaction that could not be prepared: nothing was changed. */
+export function unprepared(
   member: PlannedMember,
   planned: PlannedTransaction,
   error: unknown,
@@ -40,30 +56,14 @@ export function unpreparedOutcome(
   };
 }
 
-/** All that is known of a member before its transaction. */
-export function describeMember({
-  planned,
-  oldDigest,
-}: PreparedMember): Omit<ContainerOutcome, 'outcome' | 'reason' | 'newImageId'> {
-  const { container, digest } = planned;
-  const { id: containerId, name, imageId: oldImageId } = container;
-  return { name, containerId, ...referencesOf(planned), oldImageId, oldDigest, newDigest: digest ?? '' };
-}
-
-/** Of a container that is not updated. */
-export function referencesOf({ reference, formerReference }: PlannedMember) {
-  if (formerReference === undefined) return { image: reference };
-  return { image: formerReference, tagChange: { from: formerReference, to: reference } };
-}
-
 type Reached = {
   readonly result: TransactResult;
   readonly index: number;
   readonly transaction: Pick<OpenTransaction, 'stopTimes'>;
 };
 
-/** The outcome of a member, from the end of its transaction and the last facts. */
-export function memberOutcome(member: PreparedMember, { result, index, transaction }: Reached): ContainerOutcome {
+/** The outcome of one member, from the result of its transaction and the last facts. */
+export function outcomeOf(member: PreparedMember, { result, index, transaction }: Reached): ContainerOutcome {
   const id = member.planned.container.id;
   const log = result.logs.get(id);
   const facts = result.facts?.members[index];

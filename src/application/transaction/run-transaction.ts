@@ -6,10 +6,10 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { rememberFailures } from './failed-versions.ts';
 import { tellLostLinks } from './lost-links.ts';
+import { describeMember, outcomeOf, unprepared } from './member-outcome.ts';
 import { openTransaction } from './open-transaction.ts';
 import { createPhaseWatch } from './phase-times.ts';
 import { type PreparedMember, type PreparedTransaction, prepareTransaction } from './facts/prepare.ts';
-import { describeMember, memberOutcome, unpreparedOutcome } from './member-outcome.ts';
 import { handOver } from '../hand-over/hand-over.ts';
 import { transact } from './transact.ts';
 
@@ -92,7 +92,7 @@ async function move(
       signal,
     );
   } catch (error) {
-    return planned.members.map((member) => unpreparedOutcome(member, planned, error, signal));
+    return planned.members.map((member) => unprepared(member, planned, error, signal));
   }
   if (prepared.members.every(({ planned: { container }, image }) => image.id === container.imageId)) {
     return prepared.members.map((member) => ({
@@ -117,7 +117,7 @@ async function move(
     return failedImageId === undefined ? [] : [{ name: container.name, oldImageId: container.imageId, failedImageId }];
   });
   await rememberFailures(outside, failures);
-  const reached = prepared.members.map((member, index) => memberOutcome(member, { result, index, transaction }));
+  const reached = prepared.members.map((member, index) => outcomeOf(member, { result, index, transaction }));
   return Promise.all(reached.map((outcome, index) => withLostLinks(outside, outcome, prepared.members[index])));
 }
 

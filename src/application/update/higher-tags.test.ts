@@ -62,7 +62,7 @@ async function setScene({ tags, labels = {}, name = repository, keys = [], remov
     localTags: () =>
       Object.keys(scene.sandbox.control.snapshot().tags)
         .filter((tag) => tag.includes('team/app'))
-        .map((tag) => tag.split(':').at(-1))
+        .map((tag) => tag.split(':').at(-1) ?? '')
         .toSorted(),
   };
 }

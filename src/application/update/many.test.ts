@@ -46,7 +46,7 @@ describe('the wait for health', () => {
     const scene = createSandboxScene();
     for (const name of six) await run(scene, name, `${name}:1`);
     for (const name of six) scene.registry.store.publish(`${name}:1`, { version: '2' });
-    const { session, events } = await update(scene, settings);
+    const { session, events } = await update(scene, { canary: false, ...settings });
     expect(Object.values(outcomes(session))).toEqual(six.map(() => 'updated'));
     let [under, most, working, mostWorking] = [0, 0, 0, 0];
     for (const event of events) {

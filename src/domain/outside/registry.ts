@@ -9,6 +9,11 @@ import type { FoundSignature } from '../signature/signature.ts';
  * `registry-invalid`, `timeout`.
  */
 export type Registry = {
+  /**
+   * Announces the references of a check, so that access to several repositories can be asked for at once. Absent where
+   * that makes no difference.
+   */
+  readonly foresee?: (references: readonly ImageReference[], signal?: AbortSignal) => Promise<void>;
   /** The digest behind a tag now, without a pull. Any number of callers at once cost one request. */
   readonly resolve: (reference: ImageReference, signal?: AbortSignal) => Promise<Digest>;
   /**

@@ -1,6 +1,7 @@
 import type { RecoveredTransaction } from './recovery-report.ts';
 import { type UpdatePhase } from './session.ts';
 import type { ContainerOutcome, Session, Trigger } from './session.ts';
+import type { TaskProgress } from '../swarm/swarm-service.ts';
 
 /** Everything the service announces. Log, live table, metrics, history and streams listen; updating code knows none of them. */
 export type ServiceEvent =
@@ -24,7 +25,7 @@ export type ServiceEvent =
       readonly kind: 'container_checked';
       readonly runId: string;
       readonly container: string;
-      /** Image reference for display. */
+      /** As people write it. */
       readonly image: string;
       readonly status: string;
       readonly reason: string;
@@ -52,7 +53,7 @@ export type ServiceEvent =
       readonly runId: string;
       readonly container: string;
       readonly phase: UpdatePhase;
-      /** Tasks of a swarm service; the event is repeated as more of them run. */
+      /** Of a service of a swarm, which is said again whenever more of them run. */
       readonly tasks?: TaskProgress;
     }
   | {
@@ -131,6 +132,3 @@ export type PullProgress = {
   readonly bytes: number;
   readonly totalBytes: number;
 };
-
-/** Tasks of a service that run the new version, or the old one while it goes back. */
-export type TaskProgress = { readonly running: number; readonly wanted: number };

@@ -101,6 +101,9 @@ export const taskStates = [
 
 export type TaskState = (typeof taskStates)[number];
 
+/** Tasks of one version. */
+export type TaskProgress = { readonly running: number; readonly wanted: number };
+
 export type SwarmNode = {
   readonly id: string;
   readonly hostname: string;

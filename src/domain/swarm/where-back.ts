@@ -1,5 +1,5 @@
 import { type SwarmService } from './swarm-service.ts';
-import { updateFromLabel } from './service-update.ts';
+import { updateFromLabel } from './update-labels.ts';
 
 /**
  * The image that a rollback of a service puts in its spec, verbatim: that of before its last update by Upkeep, else that

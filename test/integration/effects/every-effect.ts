@@ -41,7 +41,7 @@ const journalKeys = testsOf('integration/sealed-journals.test.ts');
 const realDeaths = testsOf('failures/real-deaths.test.ts');
 const realRefusals = testsOf('failures/real-refusals.test.ts');
 
-const services = testsOf('swarm/table.test.ts');
+const services = testsOf('swarm/managers.test.ts');
 
 const chosen = options('containers are chosen by name, image, label and scope');
 const enabled = choosing('what the label enable forbids is never touched, and with --label-enable only what it allows');
@@ -113,7 +113,7 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   includeStopped: stopped,
   includeRestarting: starting('a container that crashes over and over is updated with --include-restarting'),
   reviveStopped: stopped,
-  swarm: services('is proven or taken back, and told as it is ($title)'),
+  swarm: services('ends, also where the leader dies in the middle'),
   scope: scopes,
   stateDir: sealed,
   journalKeyFile: sealed,

@@ -45,7 +45,11 @@ export function layNetwork(nodes: number): SwarmNetwork {
     cut: (node) => ip('link', 'set', cable(node), 'down'),
     mend: (node) => ip('link', 'set', cable(node), 'up'),
     remove: () => {
-      for (const node of all) ip('netns', 'del', nodeName(node));
+      // The kernel takes a namespace down in its own time, and the cable's name would be taken until then.
+      for (const node of all) {
+        ip('link', 'del', cable(node));
+        ip('netns', 'del', nodeName(node));
+      }
       ip('link', 'del', bridge);
     },
   };

@@ -23,11 +23,12 @@ export async function untruth(
   switch (outcome) {
     case 'updated':
       if (!now.endsWith(next)) return `it is said to be updated, and its spec says ${now}`;
-      return watchRunning(swarm, id, next, wanted);
+      return watchRunning(swarm, id, next, Spec.Mode?.Global === undefined ? wanted : await readyNodes(swarm));
     case 'rolled_back':
       if (!now.endsWith(old)) return `it is said to be rolled back, and its spec says ${now}`;
-      return watchRunning(swarm, id, old, wanted);
+      return watchRunning(swarm, id, old, Spec.Mode?.Global === undefined ? wanted : await readyNodes(swarm));
     case 'fresh':
+    case 'unknown':
     case 'skipped':
     case 'deferred':
       return now === image || now.endsWith(next) ? undefined : `it is ${outcome}, and its spec says ${now}`;
@@ -39,6 +40,10 @@ export async function untruth(
     default:
       return `nobody knows what "${outcome}" means`;
   }
+}
+
+async function readyNodes(swarm: LabSwarm): Promise<number> {
+  return (await swarm.nodeViews()).filter(({ Status }) => Status.State === 'ready').length;
 }
 
 async function watchRunning(swarm: LabSwarm, id: string, digest: string, wanted: number): Promise<string | undefined> {

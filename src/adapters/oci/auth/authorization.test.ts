@@ -4,6 +4,7 @@ import { createFakeClock } from '../../../../test/support/fake-clock.ts';
 import type { Answer, HttpServer, SeenRequest } from '../../../../test/support/http-server.ts';
 import { at, createOciRig, failureOf } from '../../../../test/support/oci-rig.ts';
 import { emptyContent, putImage, serveContent, wantingToken } from '../../../../test/support/registry-content.ts';
+import type { Registry } from '../../../domain/outside/registry.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
 
 const rig = createOciRig();
@@ -15,13 +16,20 @@ type Guarded = {
   readonly revoke: () => void;
 };
 
+type GuardedOptions = {
+  readonly tls?: boolean;
+  readonly repositories?: number;
+  readonly opens?: (token: string, path: string) => boolean;
+};
+
 /** A registry with `team/app:1` … `team/app9:1` that takes the tokens of its token server. */
 async function guarded(
   issue: (request: SeenRequest, token: string) => object | number = (_, token) => ({ token }),
+  { tls = false, repositories = 10, opens = () => true }: GuardedOptions = {},
 ): Promise<Guarded> {
   const content = emptyContent();
   const { digest } = putImage(content, 'team/app:1');
-  for (let i = 0; i < 10; i += 1) content.tags.set(`team/app${i}:1`, digest);
+  for (let i = 0; i < repositories; i += 1) content.tags.set(`team/app${i}:1`, digest);
   let issued = 0;
   let oldest = 1;
   const tokens = await rig.serve((request) => {
@@ -31,8 +39,10 @@ async function guarded(
       ? { status: answer, body: JSON.stringify({ details: 'incorrect username or password' }) }
       : { body: JSON.stringify(answer) };
   });
-  const takes = (token: string): boolean => Number(token.split('-')[1] ?? 0) >= oldest;
-  const registry = await rig.serve(wantingToken(serveContent(content), () => `${tokens.url}/token`, takes));
+  const takes = (token: string, path: string): boolean =>
+    Number(token.split('-')[1] ?? 0) >= oldest && opens(token, path);
+  const answer = wantingToken(serveContent(content), () => `${tokens.url}/token`, takes);
+  const registry = await rig.serve(answer, { tls });
   return { registry, tokens, digest, revoke: () => (oldest = issued + 1) };
 }
 
@@ -57,6 +67,70 @@ describe('with a token server', () => {
     await Promise.all(names.map((name) => oci.resolve(at(registry, name))));
     expect(registry.seen.filter(({ headers }) => headers.authorization === undefined).length).toBe(refused);
     expect(tokens.seen.length).toBe(10);
+  });
+
+  const names = (count: number) => Array.from({ length: count }, (_, index) => `team/app${index}:1`);
+
+  async function checkAll(registry: HttpServer, oci: Registry, count = 10): Promise<readonly unknown[]> {
+    const references = names(count).map((name) => at(registry, name));
+    await oci.foresee?.(references);
+    return Promise.all(references.map((reference) => oci.resolve(reference)));
+  }
+
+  const scopesOf = ({ url }: SeenRequest) => new URL(url, 'http://tokens.test').searchParams.getAll('scope');
+
+  test('a check of N images costs N + 2 requests over https: one refusal, one token, one answer for each', async () => {
+    const { tokens, registry, digest } = await guarded((_, token) => ({ token }), { tls: true });
+    expect(await checkAll(registry, rig.registry())).toEqual(names(10).map(() => digest));
+    expect(registry.seen.length).toBe(11);
+    expect(tokens.seen.map((request) => scopesOf(request).length)).toEqual([10]);
+    expect(scopesOf(tokens.seen[0]!).toSorted()).toEqual(
+      Array.from({ length: 10 }, (_, index) => `repository:team/app${index}:pull`),
+    );
+  });
+
+  test('a token carries fifty scopes at most', async () => {
+    const { tokens, registry, digest } = await guarded((_, token) => ({ token }), { tls: true, repositories: 120 });
+    expect(await checkAll(registry, rig.registry(), 120)).toEqual(names(120).map(() => digest));
+    expect(tokens.seen.map((request) => scopesOf(request).length)).toEqual([50, 50, 20]);
+  });
+
+  test.each([
+    ['denies', 403],
+    ['does not understand', 400],
+    ['breaks at', 500],
+  ])('a token server that %s several scopes is asked for one after the other, also next time', async (_, status) => {
+    const issue = (request: SeenRequest, token: string) => (scopesOf(request).length > 1 ? status : { token });
+    const { tokens, registry, digest } = await guarded(issue, { tls: true });
+    const clock = createFakeClock({ auto: true });
+    const oci = rig.registry({ clock });
+    expect(await checkAll(registry, oci)).toEqual(names(10).map(() => digest));
+    const many = tokens.seen.filter((request) => scopesOf(request).length > 1).length;
+    expect(tokens.seen.length - many).toBe(10);
+    await clock.sleep(60_000);
+    expect(await checkAll(registry, oci)).toEqual(names(10).map(() => digest));
+    expect(tokens.seen.filter((request) => scopesOf(request).length > 1).length).toBe(many);
+  });
+
+  test('a token that does not open one of its repositories costs that one another token, the others none', async () => {
+    const issue = (request: SeenRequest, token: string) => ({
+      token: scopesOf(request).length > 1 ? `${token}-most` : token,
+    });
+    const opens = (token: string, path: string) => !(token.endsWith('-most') && path.includes('/app7/'));
+    const { tokens, registry, digest } = await guarded(issue, { tls: true, opens });
+    const oci = rig.registry();
+    expect(await checkAll(registry, oci)).toEqual(names(10).map(() => digest));
+    expect(tokens.seen.map((request) => scopesOf(request).length).toSorted((a, b) => a - b)).toEqual([1, 10]);
+    expect(scopesOf(tokens.seen[1]!)).toEqual(['repository:team/app7:pull']);
+  });
+
+  test('a token of many scopes that is too long for a header is not used', async () => {
+    const issue = (request: SeenRequest, token: string) => ({
+      token: scopesOf(request).length > 1 ? `${token}-${'x'.repeat(8000)}` : token,
+    });
+    const { tokens, registry, digest } = await guarded(issue, { tls: true });
+    expect(await checkAll(registry, rig.registry())).toEqual(names(10).map(() => digest));
+    expect(tokens.seen.length).toBe(11);
   });
 
   test('the first request over https goes alone, so that only it is refused', async () => {

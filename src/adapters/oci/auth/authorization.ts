@@ -21,6 +21,8 @@ export type AuthorizationRequest = {
   readonly scheme: Scheme;
   readonly scopes: readonly string[];
   readonly login: Login;
+  /** See `TokenRequest`. */
+  readonly companions?: Iterable<string>;
 };
 
 /** Meets a challenge; undefined when we have nothing to meet it with. */
@@ -44,14 +46,14 @@ type Rules = {
 
 export function createAuthorize(tokens: Tokens, { isInsecure, maySendPlainLogin, showable }: Rules): Authorize {
   return async function authorize(request, signal) {
-    const { challenge, scopes, login } = request;
+    const { challenge, scopes, login, companions = [] } = request;
     const { credential } = login;
     if (challenge.scheme === 'basic')
       return credential?.kind === 'password' ? { header: basic(credential), isSecret: true, refused } : undefined;
     if (credential?.kind === 'registry-token')
       return { header: `Bearer ${credential.registryToken}`, isSecret: true, refused };
     const realm = await realmOf(request, signal);
-    const wanted: TokenRequest = { realm, service: challenge.parameters.get('service'), scopes, login };
+    const wanted: TokenRequest = { realm, service: challenge.parameters.get('service'), scopes, login, companions };
     const token = await tokens.get(wanted, signal);
     return {
       header: `Bearer ${token}`,

@@ -12,6 +12,8 @@ export type Host = {
   scheme: Scheme | undefined;
   /** True once the host has answered in a known scheme. */
   isKnown: boolean;
+  /** Scopes of repositories that will soon be asked about, in order. */
+  foreseen: readonly string[];
   /**
    * Resolves when the host is known, or it is our turn to get to know it: the first request goes
    * alone, because the others would only be refused along with it. Then call the result after the
@@ -41,7 +43,7 @@ const maxHosts = 256;
 
 function createHost(throttle: Throttle): Host {
   let introduction: Promise<void> | undefined;
-  const host: Host = { throttle, challenge: undefined, scheme: undefined, isKnown: false, meet };
+  const host: Host = { throttle, challenge: undefined, scheme: undefined, isKnown: false, foreseen: [], meet };
   return host;
 
   async function meet(signal?: AbortSignal): Promise<() => void> {

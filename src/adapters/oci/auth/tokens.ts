@@ -8,6 +8,7 @@ import { RegistryFailure } from '../transport/failure.ts';
 import { parseJsonObject, stringOf } from '../transport/json.ts';
 import { createLru } from '../async/lru.ts';
 import { createSingleFlight } from '../async/single-flight.ts';
+import { createSharedScopes } from './shared-scopes.ts';
 
 /** Parameters of a `Bearer` challenge. */
 export type TokenRequest = {
@@ -16,6 +17,8 @@ export type TokenRequest = {
   /** E.g. `repository:library/nginx:pull`. */
   readonly scopes: readonly string[];
   readonly login: Login;
+  /** Scopes that will soon be asked for with the same login. */
+  readonly companions?: Iterable<string>;
 };
 
 export type Tokens = {
@@ -25,37 +28,103 @@ export type Tokens = {
   readonly forget: (request: TokenRequest, token: string) => void;
 };
 
-/** Keeps tokens until shortly before they expire; callers at the same time get the same one. */
+/**
+ * Keeps tokens until shortly before they expire; callers at the same time get the same one. A token carries the scopes
+ * of companions too; without such a token each scope gets its own.
+ */
 export function createTokens(clock: Clock, send: SendToTokenServer): Tokens {
-  const kept = createLru<{ readonly token: string; readonly untilMs: number }>(maxTokens);
-  const flight = createSingleFlight<string>();
+  const kept = createLru<KeptToken>(maxTokens);
+  const flight = createSingleFlight<string | undefined>();
+  /** Keys of tokens that are being asked for together, each with the request that carries it. */
+  const carriers = new Map<string, Carrier>();
+  const shared = createSharedScopes(clock);
 
   return {
     async get(request, signal) {
       const key = keyOf(request);
-      const known = kept.get(key);
-      if (known !== undefined && clock.monotonicMs() < known.untilMs) return known.token;
-      return flight(key, (shared) => fetchToken(request, key, shared), signal);
+      const known = fresh(key);
+      if (known !== undefined) return known;
+      const carried = await ask(request, carriers.get(key)?.flightKey ?? key, together(request), signal);
+      const token = carried ?? (await ask(request, key, [], signal));
+      if (token === undefined) throw new Error('a token request for one scope without a result');
+      return token;
     },
     forget(request, token) {
       const key = keyOf(request);
-      if (kept.get(key)?.token === token) kept.delete(key);
+      const known = kept.get(key);
+      if (known?.token !== token) return;
+      kept.delete(key);
+      const [scope] = request.scopes;
+      if (known.isShared && scope !== undefined) shared.refusedFor(request.realm, scope);
     },
   };
 
-  async function fetchToken(request: TokenRequest, key: string, signal: AbortSignal): Promise<string> {
-    const answer = await send(wireRequest(request), signal);
-    const { token, lifeMs } = readToken(request, answer);
-    kept.set(key, { token, untilMs: clock.monotonicMs() + lifeMs });
-    return token;
+  function fresh(key: string): string | undefined {
+    const known = kept.get(key);
+    return known !== undefined && clock.monotonicMs() < known.untilMs ? known.token : undefined;
+  }
+
+  /** Scopes for one request; only where one is asked for. */
+  function together(request: TokenRequest): readonly string[] {
+    const { realm, scopes, companions = [] } = request;
+    const [scope] = scopes;
+    if (scope === undefined || scopes.length > 1) return [];
+    const wanting = function* () {
+      for (const companion of companions) {
+        const key = keyOf({ ...request, scopes: [companion] });
+        if (!carriers.has(key) && fresh(key) === undefined) yield companion;
+      }
+    };
+    return shared.choose(realm, scope, wanting());
+  }
+
+  /** Undefined where several scopes got no token together. */
+  function ask(
+    request: TokenRequest,
+    flightKey: string,
+    scopes: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<string | undefined> {
+    const work = async (stop: AbortSignal) => {
+      if (scopes.length < 2) return fetchToken(request, [keyOf(request)], stop);
+      const keys = scopes.map((scope) => keyOf({ ...request, scopes: [scope] }));
+      const carrier: Carrier = { flightKey };
+      const land = () => keys.filter((key) => carriers.get(key) === carrier).forEach((key) => carriers.delete(key));
+      for (const key of keys) carriers.set(key, carrier);
+      stop.addEventListener('abort', land, { once: true });
+      return fetchToken({ ...request, scopes }, keys, stop).finally(land);
+    };
+    return flight(flightKey, work, signal);
+  }
+
+  async function fetchToken(request: TokenRequest, keys: readonly string[], stop: AbortSignal) {
+    const answer = await send(wireRequest(request), stop);
+    const isShared = keys.length > 1;
+    try {
+      const { token, lifeMs } = readToken(request, answer);
+      if (isShared && token.length > longestShared) throw new RegistryFailure('registry-invalid', 'it is too long');
+      for (const key of keys) kept.set(key, { token, untilMs: clock.monotonicMs() + lifeMs, isShared });
+      return token;
+    } catch (error) {
+      if (!isShared) throw error;
+      shared.refusedBy(request.realm);
+      return undefined;
+    }
   }
 }
+
+type Carrier = { readonly flightKey: string };
+
+type KeptToken = { readonly token: string; readonly untilMs: number; readonly isShared: boolean };
 
 export type SendToTokenServer = (request: WireRequest, signal: AbortSignal) => Promise<WireAnswer>;
 
 /** A token is 2 to 4 kB. */
 const maxTokens = 1000;
 const maxTokenLength = 32 * 1024;
+
+/** Servers refuse headers of more than 8 kB: https://nginx.org/en/docs/http/ngx_http_core_module.html#large_client_header_buffers */
+const longestShared = 7500;
 
 const maxAnswerBytes = 1024 * 1024;
 

@@ -89,7 +89,8 @@ export function createClient(options: ClientOptions): Client {
     const login = await until(endpoint.login(), signal);
     if (login.credential !== undefined && !(await maySend(scheme, endpoint, signal)))
       throw loginKeptBack(endpoint.host, login);
-    return authorize({ challenge, host: endpoint.host, scheme, scopes, login }, signal);
+    const companions = endpoint.isBehind ? [] : host.foreseen;
+    return authorize({ challenge, host: endpoint.host, scheme, scopes, login, companions }, signal);
   }
 
   async function turnedAway(visit: Visit, answer: WireAnswer, shown: Authorization | undefined): Promise<WireAnswer> {
@@ -195,7 +196,12 @@ function isDenial({ status }: WireAnswer): boolean {
 function nothing(): void {}
 
 function defaultScopes({ repository }: Ask): readonly string[] {
-  return [`repository:${repository}:pull`];
+  return [pullScope(repository)];
+}
+
+/** https://distribution.github.io/distribution/spec/auth/scope/ */
+export function pullScope(repository: string): string {
+  return `repository:${repository}:pull`;
 }
 
 function isSilence(error: unknown): error is RegistryFailure {

@@ -6,7 +6,7 @@ import { createClient, type Client } from './client.ts';
 import { createCredentials, type Credentials } from '../auth/credentials.ts';
 import { createEndpoints, type EndpointsOf } from './endpoints.ts';
 import { createExchange } from '../transport/exchange.ts';
-import { createHosts } from '../auth/hosts.ts';
+import { createHosts, type Host } from '../auth/hosts.ts';
 import { createInsecure } from '../transport/insecure.ts';
 import { createProxyChoice, type ProxyOptions } from '../transport/proxy-choice.ts';
 import { followingRedirects } from '../transport/redirects.ts';
@@ -51,6 +51,7 @@ export type Connection = {
   readonly client: Client;
   readonly credentials: Credentials;
   readonly endpointsOf: EndpointsOf;
+  readonly hostOf: (name: string) => Host;
   /** Words of a registry as they may be shown. */
   readonly showable: (words: string) => string;
   readonly close: () => Promise<void>;
@@ -89,6 +90,7 @@ export function connect(options: OciRegistryOptions): Connection {
       authorize: createAuthorize(tokens, { isInsecure, maySendPlainLogin, showable: sent.showable }),
     }),
     credentials,
+    hostOf,
     endpointsOf: createEndpoints({ clock, log, credentials, hubMirrors }),
     showable: sent.showable,
     close: () => agents.close(),

@@ -1,12 +1,12 @@
-import type { FailedVersion } from './failed-version.ts';
-import { type Subject, undecided, type Verdict, verdict } from './verdict.ts';
-import type { FailedServiceVersion } from '../outside/swarm.ts';
-import { parseDigest } from '../reference/digest.ts';
-import { formatPlatform, type Platform } from '../reference/platform.ts';
-import { quoted } from '../text/printable.ts';
-import { isJob } from '../swarm/refuse-service.ts';
-import { digestIn, readServiceImage, type ServiceImage } from '../swarm/service-image.ts';
-import type { SwarmNode, SwarmService } from '../swarm/swarm-service.ts';
+import type { FailedVersion } from '../../check/failed-version.ts';
+import { type Subject, undecided, type Verdict, verdict } from '../../check/verdict.ts';
+import type { FailedServiceVersion } from '../../outside/swarm.ts';
+import { parseDigest } from '../../reference/digest.ts';
+import { formatPlatform, type Platform } from '../../reference/platform.ts';
+import { quoted } from '../../text/printable.ts';
+import { isJob } from './refuse-service.ts';
+import { digestIn, readServiceImage, type ServiceImage } from '../service-image.ts';
+import type { SwarmNode, SwarmService } from '../swarm-service.ts';
 
 const noImage = { image: undefined } as const;
 

@@ -1,6 +1,7 @@
-import { type ServiceUpdate, updateFromLabel, updateIdLabel } from './service-update.ts';
-import { countTasks } from './service-tasks.ts';
-import type { SwarmNode, SwarmService, SwarmTask } from './swarm-service.ts';
+import { updateFromLabel, updateIdLabel } from '../update-labels.ts';
+import type { ServiceUpdate } from './service-update.ts';
+import { countTasks } from '../service-tasks.ts';
+import type { SwarmNode, SwarmService, SwarmTask } from '../swarm-service.ts';
 
 /**
  * The update of ours that a service is in the middle of, told by its spec alone, so that no owner has to be asked;

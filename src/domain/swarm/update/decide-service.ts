@@ -1,7 +1,8 @@
-import { formatDuration } from '../text/duration.ts';
-import { type Fault, type ServiceFacts, type ServiceStep, updateIdLabel } from './service-update.ts';
-import { countTasks, wordsOf } from './service-tasks.ts';
-import type { SwarmService } from './swarm-service.ts';
+import { formatDuration } from '../../text/duration.ts';
+import { updateIdLabel } from '../update-labels.ts';
+import type { Fault, ServiceFacts, ServiceStep } from './service-update.ts';
+import { countTasks, wordsOf } from '../service-tasks.ts';
+import type { SwarmService } from '../swarm-service.ts';
 import { isRollback, type ServiceWatch } from './watch-service.ts';
 
 /** Milliseconds. */

@@ -1,4 +1,4 @@
-import type { SwarmNode, SwarmService, SwarmTask } from './swarm-service.ts';
+import type { SwarmNode, SwarmService, SwarmTask } from '../swarm-service.ts';
 
 /** Why an update must not begin, before anything is touched; undefined where nothing is against it. */
 export type ServiceRefusal = { readonly outcome: 'skipped' | 'deferred'; readonly reason: string };

@@ -1,6 +1,5 @@
-import type { TaskProgress } from '../run/event.ts';
-import type { OutcomeKind } from '../run/session.ts';
-import type { SwarmNode, SwarmService, SwarmTask } from './swarm-service.ts';
+import type { OutcomeKind } from '../../run/session.ts';
+import type { SwarmNode, SwarmService, SwarmTask, TaskProgress } from '../swarm-service.ts';
 
 /** One update of a service: the swarm itself keeps it, as labels of the spec that the update made. */
 export type ServiceUpdate = {
@@ -10,10 +9,6 @@ export type ServiceUpdate = {
   readonly from: string;
   readonly to: string;
 };
-
-/** Labels of the service, written by the call that changes it. */
-export const updateIdLabel = 'upkeep.tx.id';
-export const updateFromLabel = 'upkeep.tx.from';
 
 /** One look at the swarm. */
 export type ServiceFacts = {

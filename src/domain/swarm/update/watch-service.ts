@@ -1,6 +1,6 @@
 import type { ServiceFacts } from './service-update.ts';
-import { countTasks, distanceOf, hasFailed, isImagesOwnFault, placeOf, wordsOf } from './service-tasks.ts';
-import type { SwarmService, SwarmTask, UpdateWord } from './swarm-service.ts';
+import { countTasks, distanceOf, hasFailed, isImagesOwnFault, placeOf, wordsOf } from '../service-tasks.ts';
+import type { SwarmService, SwarmTask, UpdateWord } from '../swarm-service.ts';
 
 /** What looks at an update have shown together; times are monotonic milliseconds. */
 export type ServiceWatch = {

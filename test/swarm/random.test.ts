@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { catalogue } from '../lab/catalogue.ts';
+import { describeInSwarm } from '../lab/swarm/describe-in-swarm.ts';
+import type { LabSwarm } from '../lab/swarm/swarm.ts';
+import { deploy, update, type Deployed, type DeployWish } from './rig/deployed.ts';
+import { untruth } from './rig/truth.ts';
+
+const servicesAtOnce = 4;
+/** 200 cases with `SWARM_ROUNDS=50`, in about an hour; the draw of a push decides which ones it sees. */
+const rounds = Number(process.env['SWARM_ROUNDS'] ?? '2');
+const seed = process.env['TEST_DRAW'] ?? 'all';
+
+const faults = ['none', 'none', 'a node is lost', 'the registry is away'] as const;
+
+describeInSwarm('updates at random', {}, (swarm) => {
+  test.each(Array.from({ length: rounds }, (_, round) => round))(
+    'are told as the tasks are (round %i)',
+    async (round) => {
+      const draw = drawFrom(`${seed} ${round}`);
+      const away = { Placement: { Constraints: ['node.hostname!=n1'] } };
+      const services: { readonly deployed: Deployed; readonly next: string; readonly what: object }[] = [];
+      for (let index = 0; index < servicesAtOnce; index += 1) {
+        const wish: DeployWish = {
+          ...draw<DeployWish>([{ replicas: 1 }, { replicas: 2 }, { replicas: 4 }, { global: true }]),
+          ...draw<DeployWish>([
+            {},
+            { hostPort: 18_120 + index, replicas: 2, global: false },
+            { task: away, replicas: 2, global: false },
+          ]),
+          update: {
+            Order: draw(['stop-first', 'start-first', 'stop-first']),
+            FailureAction: draw(['rollback', 'pause', 'continue']),
+            Parallelism: draw([0, 1, 1, 2]),
+            MaxFailureRatio: draw([0, 0, 0.5]),
+            Delay: draw([0, 0, 1_000_000_000]),
+          },
+        };
+        const tag = draw(['v2', 'plain-v2', 'slow', 'crash', 'crash-later', 'sick', 'unstartable'] as const);
+        const deployed = await deploy(swarm(), `web-${index}`, catalogue.v1, wish);
+        services.push({ deployed, next: await deployed.publish(catalogue[tag]), what: { tag, ...wish } });
+      }
+      const fault = draw(faults);
+      const running = update(swarm(), '--pull-timeout', '45s');
+      await sleep(draw([500, 1500, 3000]));
+      await strike(swarm(), fault);
+      const report = await running;
+      const untruths = [];
+      for (const { deployed, next, what } of services) {
+        const entry = report.of(deployed.name);
+        const why = await untruth(swarm(), deployed, next, entry);
+        if (why !== undefined) untruths.push({ why, fault, what, entry });
+      }
+      if (fault === 'the registry is away') await swarm().registry.start();
+      expect(untruths, JSON.stringify(untruths)).toEqual([]);
+    },
+    600_000,
+  );
+});
+
+async function strike(swarm: LabSwarm, fault: (typeof faults)[number]): Promise<void> {
+  if (fault === 'a node is lost') await swarm.node(3).lose();
+  if (fault === 'the registry is away') await swarm.registry.stop();
+}
+
+/** The same choices for the same text, on every machine. */
+function drawFrom(text: string): <Item>(choices: readonly Item[]) => Item {
+  let count = 0;
+  return (choices) => {
+    const number = createHash('sha256')
+      .update(`${text} ${(count += 1)}`)
+      .digest()
+      .readUInt32BE(0);
+    const item = choices[number % choices.length];
+    if (item === undefined) throw new Error('There is nothing to choose from');
+    return item;
+  };
+}
