@@ -162,7 +162,7 @@ export function createApplication(
     const listing = await listAll(outside, signal);
     const selected = await select(listing, { ...filtersOf(request), runId }, signal);
     const report = await judge(selected, { runId, applyCooldown: true, retryFailed, ignoreWindows }, signal);
-    const { plan: made } = await planner(staleIn(report), listing, signal);
+    const { plan: made } = await planner(staleIn(report, settings), listing, signal);
     const services = planServices(report, listing, world.instance);
     return { report, plan: { ...made, ...(services.length > 0 && { services }) } };
   }

@@ -1,4 +1,4 @@
-import { withCanaries } from '../../domain/plan/canary.ts';
+import { failedInAnother, withCanaries } from '../../domain/plan/canary.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import { withoutKept } from '../../domain/rollback/kept-containers.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
@@ -6,7 +6,12 @@ import { quoted } from '../../domain/text/printable.ts';
 import { imageLabelsIn } from '../../domain/container/image-index.ts';
 import { whyOptedOut } from '../../domain/check/opted-out.ts';
 import type { ServiceSettings, SelfUpdate } from '../../domain/settings/settings.ts';
-import { planUpdate, type StaleContainer, type UpdatePlan } from '../../domain/plan/update-plan.ts';
+import {
+  planUpdate,
+  type RefusedContainer,
+  type StaleContainer,
+  type UpdatePlan,
+} from '../../domain/plan/update-plan.ts';
 import type { CheckReport } from '../check/check.ts';
 import { type Listing, listAll } from '../engine/list-all.ts';
 import { createGraphReader } from './read-graph.ts';
@@ -17,16 +22,18 @@ export type MadePlan = {
   readonly listing: readonly string[];
 };
 
-export function staleIn({ containers }: CheckReport): readonly StaleContainer[] {
+export function staleIn({ containers }: CheckReport, settings: ServiceSettings): readonly StaleContainer[] {
+  const failedElsewhere = failedInAnother(containers, settings);
   return containers
     .filter(({ status, kind }) => status === 'stale' && kind !== 'service')
-    .map(({ id, name, reference, successorReference, pullDigest }) => ({
-      id,
-      name,
-      reference: successorReference,
-      ...(successorReference !== reference && { formerReference: reference }),
-      digest: pullDigest,
-    }));
+    .map(({ id, name, reference, successorReference, pullDigest }) => {
+      const waitsBecause = failedElsewhere.get(id);
+      return {
+        ...{ id, name, reference: successorReference, digest: pullDigest },
+        ...(successorReference !== reference && { formerReference: reference }),
+        ...(waitsBecause !== undefined && { waitsBecause }),
+      };
+    });
 }
 
 /** Plans the replacement of stale containers. Where nothing is stale it asks the engine for nothing. */
@@ -37,8 +44,12 @@ export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSetting
   const readGraph = createGraphReader(outside, settings);
   const { clock, instance, log } = outside;
 
-  return async (stale, listing, signal) => {
-    if (stale.length === 0) return { plan: { transactions: [], refused: [], restarts: [] }, listing: [] };
+  return async (given, listing, signal) => {
+    const stale = given.filter(({ waitsBecause }) => waitsBecause === undefined);
+    const waiting = given.flatMap(({ id, name, waitsBecause: reason }): RefusedContainer[] =>
+      reason === undefined ? [] : [{ id, name, reason, isDeferred: true }],
+    );
+    if (stale.length === 0) return { plan: { transactions: [], refused: waiting, restarts: [] }, listing: [] };
     const isOld = clock.monotonicMs() - listing.begunAt.monotonicMs > longestListingAgeMs;
     const { containers: listed, images, listedImages } = isOld ? await listAll(outside, signal) : listing;
     const staleIds = new Set(stale.map(({ id }) => id));
@@ -67,7 +78,7 @@ export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSetting
       settings: { ...settings, selfUpdate: ownSelfUpdate(instance, settings) },
     });
     return {
-      plan: withCanaries(plan, settings),
+      plan: withCanaries({ ...plan, refused: [...plan.refused, ...waiting] }, settings),
       listing: listed.map(({ id }) => id),
     };
   };

@@ -47,10 +47,10 @@ export function inListingOrder(
 
 function withoutTransaction(container: CheckedContainer, plan: UpdatePlan): ContainerOutcome {
   const { id, status, digest = '', latestDigest = '', eligibleAtMs, error } = container;
-  const outcome = status === 'held' && eligibleAtMs !== undefined ? 'deferred' : outcomeOf[status];
-  const refused = plan.refused.find((one) => one.id === id)?.reason;
+  const refused = plan.refused.find((one) => one.id === id);
+  const isDeferred = (status === 'held' && eligibleAtMs !== undefined) || refused?.isDeferred === true;
   return {
-    ...untouched(container, outcome, refused ?? error ?? container.reason),
+    ...untouched(container, isDeferred ? 'deferred' : outcomeOf[status], refused?.reason ?? error ?? container.reason),
     oldDigest: digest,
     newDigest: latestDigest,
   };

@@ -107,7 +107,7 @@ export function createUpdate(parts: UpdateParts): Update {
 
   async function planUnlessStopped({ report, listing }: Checked, signal: AbortSignal | undefined): Promise<MadePlan> {
     try {
-      if (!signal?.aborted) return await parts.plan(staleIn(report), listing, signal);
+      if (!signal?.aborted) return await parts.plan(staleIn(report, settings), listing, signal);
     } catch (error) {
       if (!signal?.aborted) throw error;
     }

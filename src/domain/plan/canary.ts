@@ -1,7 +1,11 @@
+import type { Staleness } from '../check/verdict.ts';
+import type { Hold } from '../decision/hold-code.ts';
+import type { Digest } from '../reference/digest.ts';
 import type { ContainerOutcome } from '../run/session.ts';
 import { wishesOf } from '../settings/labels.ts';
 import type { ServiceSettings } from '../settings/settings.ts';
 import { strongComponents } from './strong-components.ts';
+import { quoted } from '../text/printable.ts';
 import type { CanaryGroup, PlannedMember, PlannedTransaction, UpdatePlan } from './update-plan.ts';
 
 /**
@@ -29,10 +33,46 @@ export function withCanaries(plan: UpdatePlan, { canary }: Pick<ServiceSettings,
   };
 }
 
+/**
+ * Why stale containers wait, by id: a container that would go to the same new version, as many as have a canary, has it
+ * in memory as failed. Otherwise each run would make another of them the canary of a version that is known to be bad.
+ */
+export function failedInAnother(
+  checked: readonly CheckedVersion[],
+  { canary }: Pick<ServiceSettings, 'canary'>,
+): ReadonlyMap<string, string> {
+  const reasons = new Map<string, string>();
+  if (!canary) return reasons;
+  const hasFailed = ({ status, hold }: CheckedVersion) => status === 'held' && hold === 'failed';
+  const going = checked.filter((one) => one.status === 'stale' || hasFailed(one));
+  const byVersion = new Map<string, CheckedVersion[]>();
+  for (const one of going) {
+    const version = one.pullDigest ?? one.latestDigest;
+    if (version !== undefined) byVersion.set(version, [...(byVersion.get(version) ?? []), one]);
+  }
+  for (const group of byVersion.values()) {
+    const failed = group.find(hasFailed);
+    if (failed === undefined || group.length < fewestForCanary) continue;
+    for (const { id, status } of group)
+      if (status === 'stale') reasons.set(id, `The new version failed in ${quoted(failed.name)}`);
+  }
+  return reasons;
+}
+
 /** Members with the same text get the same new image: its id or digest, else the reference that the engine resolves. */
 export function newImageOf({ imageId, digest, reference }: PlannedMember): string {
   return imageId ?? digest ?? reference;
 }
+
+/** The verdict on a container, as far as its new version goes. */
+export type CheckedVersion = {
+  readonly id: string;
+  readonly name: string;
+  readonly status: Staleness;
+  readonly hold?: Hold | undefined;
+  readonly pullDigest: Digest | undefined;
+  readonly latestDigest: Digest | undefined;
+};
 
 /** `untested`: the new image was not started, so the next transaction of the group is the canary. */
 export type CanaryVerdict = 'passed' | 'failed' | 'untested';

@@ -17,12 +17,20 @@ export type UpdatePlan = {
   readonly canaries?: readonly CanaryGroup[];
   /** The update of the container that we run in: begun once all else has ended, and finished by a helper. */
   readonly self?: PlannedTransaction;
-  /** Stale containers that must not be touched, each with the reason. */
-  readonly refused: readonly { readonly name: string; readonly id: string; readonly reason: string }[];
+  /** Stale containers that must not be touched. */
+  readonly refused: readonly RefusedContainer[];
   /** Updates of a swarm's services, beside the transactions: the swarm executes them. Absent: none. */
   readonly services?: readonly PlannedService[];
   /** Restarts after the transactions, in order. */
   readonly restarts: readonly PlannedRestart[];
+};
+
+/** A stale container that stays as it is; `isDeferred`: only for now, and nobody has forbidden its update. */
+export type RefusedContainer = {
+  readonly name: string;
+  readonly id: string;
+  readonly reason: string;
+  readonly isDeferred?: true;
 };
 
 /** Several transactions to one new image. The first that can prove the image is the canary of the others. */
@@ -70,6 +78,8 @@ export type PlannedMember = {
 export type StaleContainer = {
   readonly id: string;
   readonly name: string;
+  /** Why it waits though it is stale; absent: it does not. */
+  readonly waitsBecause?: string;
   /** Of the successor: the container's own, verbatim (from an inspection if the list showed a bare id), or another tag. */
   readonly reference: string;
   /** Its own, verbatim, where the successor gets another tag. */
