@@ -19,7 +19,7 @@ import { createListRepaired, createLeftAlone } from './update/repair-first.ts';
 import { createEngineMirror } from './inventory/engine-mirror.ts';
 import { createEventLog } from './events/event-log.ts';
 import { finishUpdate } from './self-update/finish-update.ts';
-import { createHistory } from './events/history.ts';
+import { createHistory, type HistoryEntry } from './events/history.ts';
 import { createInventory } from './inventory/inventory.ts';
 import { createUnwatched } from './inventory/unwatched.ts';
 import { createLastChecks } from './inventory/last-checks.ts';
@@ -86,7 +86,7 @@ export function createApplication(
   const mirror = createEngineMirror(outside);
   const inventory = createInventory({ settings, instance: world.instance, listing: mirror.listing, checks, outcomes });
   const unwatched = createUnwatched({ settings, instance: world.instance, listing: mirror.listing });
-  const history = createHistory();
+  const history = createHistory(memory.history);
   const runWatch = createRunWatch();
   const status = createStatus({
     history,
@@ -134,7 +134,10 @@ export function createApplication(
     updatesItself: self.isOn,
     subscribe,
     keepUpdating: scheduler.keepUpdating,
-    follow: mirror.follow,
+    follow: async (signal) => {
+      await history.load();
+      await mirror.follow(signal);
+    },
     inventory,
     unwatched,
     inventoryFailure: mirror.failure,
@@ -149,7 +152,7 @@ export function createApplication(
     ready: createReadiness(outside),
     close: async () => {
       closing.abort();
-      await mirror.close();
+      await Promise.all([mirror.close(), history.settled()]);
     },
   };
 
@@ -196,6 +199,7 @@ export function createApplication(
 /** What outlasts the process; what is absent is kept in memory. */
 export type Memory = {
   readonly decisions?: SharedRecords<DecisionRecord>;
+  readonly history?: SharedRecords<HistoryEntry>;
   /** Whether runs end decisions whose version is gone; true unless given. */
   readonly endsDecisions?: boolean;
 };

@@ -79,7 +79,7 @@ async function createService(
   const instance = createInstance({ containerId: ownContainerId() });
   const seal = openSeal({ keyFile: journalKeyFile, folder });
   const outside = { ...world, instance, newId: () => crypto.randomUUID(), ...(seal && { seal }) };
-  const memory = folder === undefined ? {} : (await import('./memory.ts')).openMemory(folder, world.log);
+  const memory = folder === undefined ? {} : (await import('./memory.ts')).openMemory(folder, world);
   return createApplication(outside, settings, { ...memory, endsDecisions });
 }
 

@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { containerOutcome, session } from '../../../test/support/fake-application.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { summarise } from '../../domain/run/session.ts';
-import { createHistory } from './history.ts';
+import type { SharedRecords } from '../../domain/outside/record-store.ts';
+import { createHistory, type HistoryEntry } from './history.ts';
+import { compactHistory, readHistoryEntry } from './kept-history.ts';
 
 function completed(runId: string, atMs: number): ServiceEvent {
   const run = session([
@@ -62,4 +64,55 @@ test('keeps the last 500, oldest first', () => {
   for (let run = 1; run <= 510; run += 1) history.hear(completed(`r${run}`, run));
   const entries = history.entries();
   expect([entries.length, entries[0]?.runId, entries.at(-1)?.runId]).toEqual([500, 'r11', 'r510']);
+});
+
+describe('with a store', () => {
+  function storeOf(kept: HistoryEntry[]): SharedRecords<HistoryEntry> {
+    return {
+      read: () => Promise.resolve([...kept]),
+      append: (entries) => {
+        kept.push(...(JSON.parse(JSON.stringify(entries)) as HistoryEntry[]));
+        return Promise.resolve('kept');
+      },
+    };
+  }
+
+  test('tells of the runs of earlier processes, before its own, each once', async () => {
+    const kept: HistoryEntry[] = [];
+    const first = createHistory(storeOf(kept));
+    first.hear(completed('r1', 77));
+    await first.settled();
+    const second = createHistory(storeOf(kept));
+    second.hear(completed('r2', 88));
+    await second.settled();
+    await second.load();
+    expect(second.entries().map(({ runId }) => runId)).toEqual(['r1', 'r2']);
+    expect(second.entries()[0]).toEqual(first.entries()[0]);
+  });
+
+  test('reads back what it has written, and nothing else', () => {
+    const history = createHistory();
+    history.hear(completed('r1', 77));
+    const [entry] = history.entries();
+    const written = JSON.parse(JSON.stringify(entry)) as object;
+    expect(readHistoryEntry(written)).toEqual(entry);
+    for (const field of Object.keys(written)) {
+      expect(readHistoryEntry({ ...written, [field]: undefined })).toBeUndefined();
+      expect(readHistoryEntry({ ...written, [field]: { odd: [null] } })).toBeUndefined();
+    }
+    expect(readHistoryEntry({ ...written, containers: [{ name: 'web' }] })).toBeUndefined();
+  });
+
+  test('keeps the newest 10,000 of 90 days', () => {
+    const history = createHistory();
+    history.hear(completed('r1', 77));
+    const [entry] = history.entries() as [HistoryEntry];
+    const dayMs = 86_400_000;
+    const old = { ...entry, timestampMs: dayMs };
+    const many = Array.from({ length: 10_050 }, (_, index) => ({ ...entry, timestampMs: 91 * dayMs + index }));
+    const left = compactHistory([old, ...many], 92 * dayMs);
+    expect(left).toHaveLength(10_000);
+    expect(left.at(-1)).toEqual(many.at(-1));
+    expect(compactHistory([old], 92 * dayMs)).toEqual([]);
+  });
 });

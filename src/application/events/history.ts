@@ -1,3 +1,4 @@
+import type { SharedRecords } from '../../domain/outside/record-store.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { printable } from '../../domain/text/printable.ts';
 import type { ContainerOutcome, SessionSummary, Trigger } from '../../domain/run/session.ts';
@@ -23,23 +24,43 @@ export type PastFailure = Pick<ContainerOutcome, 'name' | 'outcome'> & {
 };
 
 export type History = {
+  /** Reads the runs of earlier processes; without them, an entry is from this one. */
+  readonly load: () => Promise<void>;
+  /** Resolves when all that was heard is written, or cannot be. */
+  readonly settled: () => Promise<unknown>;
   readonly hear: (event: ServiceEvent) => void;
   /** In the order in which the runs ended, at most 500. */
   readonly entries: () => readonly HistoryEntry[];
   readonly last: () => HistoryEntry | undefined;
 };
 
-/** Keeps the last runs, from their events. */
-export function createHistory(): History {
+/** Keeps the last runs, from their events; with a store for longer than the process. */
+export function createHistory(store?: SharedRecords<HistoryEntry>): History {
   const entries: HistoryEntry[] = [];
+  let written: Promise<unknown> = Promise.resolve();
+
+  function keep(entry: HistoryEntry): void {
+    entries.push(entry);
+    if (entries.length > mostEntries) entries.shift();
+    if (store !== undefined) written = Promise.all([written, store.append([entry])]);
+  }
+
   return {
+    async load() {
+      if (store === undefined) return;
+      const heard = new Set(entries.map(({ runId }) => runId));
+      const earlier = (await store.read()).filter(({ runId }) => !heard.has(runId));
+      entries.unshift(...earlier.slice(-mostEntries));
+      entries.splice(0, entries.length - mostEntries);
+    },
+    settled: () => written,
     hear(event) {
       if (event.kind !== 'scan_completed' || event.session === undefined) return;
       const { runId, scanned, updated, failed, restarted, skipped, atMs, session } = event;
       const { trigger, durationMs, containers } = session;
       const rolledBack = containers.filter(({ outcome }) => outcome === 'rolled_back').length;
       const counts = { scanned, updated, failed, restarted, skipped };
-      entries.push({
+      keep({
         runId,
         trigger,
         timestampMs: atMs,
@@ -49,7 +70,6 @@ export function createHistory(): History {
         failures: failuresIn(containers),
         containers: newsIn(containers),
       });
-      if (entries.length > mostEntries) entries.shift();
     },
     entries: () => [...entries],
     last: () => entries.at(-1),
