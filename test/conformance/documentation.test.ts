@@ -41,12 +41,12 @@ test('every endpoint has an example', () => {
 });
 
 test.each(examples)('$title is answered as docs/http-api.md shows it', async ({ request, reply }) => {
-  const { method, target, headers } = readRequest(request);
+  const { method, target, headers, body } = readRequest(request);
   const shown = readReply(reply);
   const slow = shown.status === 429 ? await holdAnUpdate() : undefined;
   const got = target.startsWith('/v1/events')
     ? await firstEvent()
-    : await scene.ask(target, { method, headers, token: null });
+    : await scene.ask(target, { method, headers, token: null, ...(body !== '' && { body: await aboutWeb(body) }) });
   expect(got.status).toBe(shown.status);
   for (const [name, value] of shown.headers) expect(got.headers[name]).toBe(value);
   if (shown.headers.get('content-type')?.includes('json'))
@@ -57,6 +57,13 @@ test.each(examples)('$title is answered as docs/http-api.md shows it', async ({ 
   await slow?.();
   await rested();
 });
+
+/** The body, with the digest for which the container "web" waits now. */
+async function aboutWeb(body: string): Promise<string> {
+  const digest = scene.publish('nginx:1.27', '3');
+  await scene.ask('/v1/check?container=web', { method: 'POST' });
+  return body.replace(/sha256:[0-9a-f]{64}/, digest);
+}
 
 /** An update is under way when this resolves, and over when what it gives has been called. */
 async function holdAnUpdate(): Promise<() => Promise<void>> {
@@ -83,12 +90,13 @@ async function firstEvent(): Promise<Reply> {
 }
 
 function readRequest(text: string) {
-  const [line = '', ...lines] = text.split('\n');
+  const [head = '', body = ''] = text.split('\n\n');
+  const [line = '', ...lines] = head.split('\n');
   const [method = '', target = ''] = line.split(' ');
   const headers = Object.fromEntries(
     lines.map((each) => each.replace('EVENTS_TOKEN', eventsToken).replace('API_TOKEN', apiToken).split(': ')),
   ) as Record<string, string>;
-  return { method, target, headers };
+  return { method, target, headers, body };
 }
 
 function readReply(text: string) {

@@ -185,6 +185,7 @@ describe('the status', () => {
       ...{ run_id, trigger: 'http', started_at: expect.any(String) },
       containers: [{ name: 'web', phase: 'checking health' }],
     });
+    scene.sandbox.control.endProcess('web', 1);
   });
 
   test('tells the schedule in words, or why there is none', async () => {
@@ -246,9 +247,12 @@ describe('POST /v1/update?dry_run=true', () => {
   });
 
   test('is about the containers that are named, and takes no turn from an update', async () => {
-    await start({ service: { gateWindowMs: 5000 } });
+    await start({ service: { gateWindowMs: 60_000 } });
     await post('/v1/update?async=true');
     expect((await post('/v1/update?dry_run=true&container=nobody')).json().plan).toEqual([]);
+    const phase = async () => (await ask('/v1/status?extra=true')).json().run?.containers[0]?.phase;
+    await until(async () => (await phase()) === 'checking health');
+    scene.sandbox.control.endProcess('web', 1);
   });
 });
 
