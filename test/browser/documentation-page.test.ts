@@ -13,6 +13,10 @@ describeInBrowser('the documentation page', () => {
     service.script.inventory = { revision: 2, containers: [watchedContainer('web')], images: [] };
     [scene, browser] = await Promise.all([startHttp(service, { settings: { host: '0.0.0.0' } }), openBrowser()]);
   });
+  const countOperations = async (): Promise<number> => {
+    const description = (await scene.ask('/swagger/doc.json')).json() as { readonly paths: Record<string, object> };
+    return Object.values(description.paths).flatMap((operations) => Object.keys(operations)).length;
+  };
   afterAll(async () => {
     await browser.close();
     await scene.stop();
@@ -23,7 +27,7 @@ describeInBrowser('the documentation page', () => {
     const { complaints, hosts } = watchPage(page);
     await page.goto(`${scene.url}/swagger/index.html`);
     await page.getByText('/v1/containers/details').waitFor();
-    expect(await page.locator('.opblock').count()).toBe(18);
+    expect(await page.locator('.opblock').count()).toBe(await countOperations());
     expect(complaints).toEqual([]);
     expect([...hosts]).toEqual([new URL(scene.url).host]);
     await page.close();

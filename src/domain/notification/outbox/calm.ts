@@ -22,8 +22,17 @@ export function releaseOf(
   return quietUntilMs === undefined ? release : { dueAtMs: quietUntilMs, hold: 'quiet' };
 }
 
-/** They have begun and not ended when their end comes before their next beginning, at midnight as at any other time. */
+/**
+ * They have begun and not ended when their end comes before their next beginning, at midnight as at any other time.
+ * Where the clock skips both, they fall on one moment, and it is now as it is after that.
+ */
 function endOfQuiet(nowMs: number, { from, until }: QuietHours): number | undefined {
   const [begin, end] = [from(nowMs), until(nowMs)];
-  return begin !== undefined && end !== undefined && end < begin ? end : undefined;
+  if (begin === undefined || end === undefined) return undefined;
+  const isQuiet = end === begin ? isBefore(until(end), from(end)) : end < begin;
+  return isQuiet ? end : undefined;
+}
+
+function isBefore(a: number | undefined, b: number | undefined): boolean {
+  return a !== undefined && b !== undefined && a < b;
 }
