@@ -23,8 +23,13 @@ export type Service = {
 export async function openService(
   command: keyof typeof commandFunctions,
   settings: Settings,
-  { clock, log, program }: Surroundings,
+  surroundings: Surroundings,
 ): Promise<Service> {
+  if (settings.engine.engines.length > 1) {
+    const { openFleet } = await import('./fleet.ts');
+    return openFleet(command, settings, surroundings);
+  }
+  const { clock, log, program } = surroundings;
   const cli = await import('../interfaces/cli/cli.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
   const { engine, registry } = await reachEngineAndRegistries(settings, { clock, log, program });
@@ -59,7 +64,7 @@ export async function openDemo({ clock, log }: Surroundings): Promise<Service> {
   };
 }
 
-async function readKeys({ registry: { verifyKeys } }: Settings): Promise<readonly VerificationKey[]> {
+export async function readKeys({ registry: { verifyKeys } }: Settings): Promise<readonly VerificationKey[]> {
   if (verifyKeys.length === 0) return [];
   const { readVerificationKeys } = await import('../adapters/process/verification-keys.ts');
   return readVerificationKeys(verifyKeys);
@@ -70,17 +75,26 @@ type World = Pick<Outside, 'engine' | 'swarm' | 'registry' | 'prober' | 'clock' 
 async function createService(
   world: World,
   settings: ServiceSettings,
-  { journalKeyFile, folder, endsDecisions = true }: Partial<StateSettings> & Pick<Memory, 'endsDecisions'> = {},
+  state: Partial<StateSettings> & Pick<Memory, 'endsDecisions'> = {},
 ): Promise<Application> {
   const { createApplication } = await import('../application/create-application.ts');
+  const { folder, endsDecisions = true } = state;
+  const outside = { ...world, ...(await identityOf(state)) };
+  const memory = folder === undefined ? {} : (await import('./memory.ts')).openMemory(folder, world);
+  return createApplication(outside, settings, { ...memory, endsDecisions });
+}
+
+/** The identity of this process, the same for all its engines. */
+export async function identityOf({
+  journalKeyFile,
+  folder,
+}: Partial<StateSettings>): Promise<Pick<Outside, 'instance' | 'newId' | 'seal'>> {
   const { createInstance } = await import('../adapters/process/instance.ts');
   const { ownContainerId } = await import('../adapters/process/own-container.ts');
   const { openSeal } = await import('../adapters/process/seal.ts');
   const instance = createInstance({ containerId: ownContainerId() });
   const seal = openSeal({ keyFile: journalKeyFile, folder });
-  const outside = { ...world, instance, newId: () => crypto.randomUUID(), ...(seal && { seal }) };
-  const memory = folder === undefined ? {} : (await import('./memory.ts')).openMemory(folder, world);
-  return createApplication(outside, settings, { ...memory, endsDecisions });
+  return { instance, newId: () => crypto.randomUUID(), ...(seal && { seal }) };
 }
 
 async function reachEngineAndRegistries(

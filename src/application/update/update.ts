@@ -49,21 +49,25 @@ export function createUpdate(parts: UpdateParts): Update {
     const leave = await (isFull(request) ? enterAlone(trigger, signal) : lock.enterInTurn(signal));
     let isHandedOver = false;
     try {
-      return await runSession(outside, trigger, async (runId) => {
+      const update = async (runId: string) => {
         request.onBegin?.(runId);
         const listing = await listRepaired(signal);
         const selected = await select(listing, { ...request, runId }, signal);
         if (request.refuseUnmatched) refuseUnmatched(selected, 'update');
         await runPreCheckHooks(outside, settings, selected.watched, signal);
-        const report = await judge(selected, { runId, applyCooldown: true, retryFailed, ignoreWindows }, signal);
+        const registry = request.part && { registry: request.part.registry };
+        const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, ...registry };
+        const report = await judge(selected, order, signal);
         for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
         const { made, outcomes } = await replaceBetweenHooks({ report, listing, runId }, signal);
         const onHandedOver = () => (isHandedOver = true);
         const services = await updateServices(outside, settings, { report, listing, runId }, signal);
         const whyNotNow = lastLookAt(report);
+        if (made.plan.self !== undefined) await request.part?.beforeSelf();
         const own = await replaceItself(made.plan, { runId, onHandedOver, whyNotNow }, signal);
         return inListingOrder(report, made, new Map([...outcomes, ...services, ...own]));
-      });
+      };
+      return await runSession(outside, trigger, update, request.part?.runId);
     } finally {
       if (isHandedOver) void afterHandOver().finally(leave);
       else leave();

@@ -17,6 +17,9 @@ export type EngineTls = {
   readonly verify: boolean;
 };
 
+/** A process follows each of them: 100 engines of 30 containers take some 100 MB of memory. */
+export const mostEngines = 200;
+
 /** Safe as a label of a metric, in a query and in a column of a table. */
 export function isEngineName(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/.test(text);

@@ -1,3 +1,4 @@
+import type { Registry } from '../outside/registry.ts';
 import type { Trigger } from './session.ts';
 
 /** Which of the watched containers a request is about; both empty: all of them. Items of a kind are OR, the kinds AND. */
@@ -6,6 +7,19 @@ export type Request = {
   readonly images: readonly string[];
   /** Names, or regular expressions that match the whole name. */
   readonly containers: readonly string[];
+  /** Names of engines; absent or empty: all of them. */
+  readonly engines?: readonly string[];
+  /** Present where the run is that of a fleet, and this the request to one of its engines. */
+  readonly part?: PartOfRun;
+};
+
+/** What the engines of a fleet share in one run. */
+export type PartOfRun = {
+  readonly runId: string;
+  /** Answers each question once, so that all engines get the same digest. */
+  readonly registry: Registry;
+  /** Waited for before our own container is replaced: the other engines of the run have ended then. */
+  readonly beforeSelf: () => Promise<void>;
 };
 
 /** Without a trigger: `command`. */

@@ -18,6 +18,9 @@ export type HelperOrder = {
 /** Set in a helper: the transaction that it is to finish. `config/table/single-commands.ts` reads it. */
 export const finishVariable = 'UPKEEP_FINISH_UPDATE';
 
+/** Set in a helper, where its maker works on several engines: the name of the one that it is to open, and no other. */
+export const finishOnVariable = 'UPKEEP_FINISH_ON';
+
 /** Its labels are no journal: that is on the successor. */
 export function writeHelperOrder(order: HelperOrder): Record<string, string> {
   return Object.fromEntries(
@@ -53,7 +56,7 @@ const labelOf: Readonly<Record<keyof HelperOrder, string>> = {
  * networks, so that it reaches the engine as we do. It has no ports, names, fixed addresses or labels, so
  * that nothing else finds it. The engine restarts it until its task is done.
  */
-export function asHelper(own: Container, transaction: string): Container {
+export function asHelper(own: Container, transaction: string, engine?: string): Container {
   const { Config, HostConfig, Networks } = own.settings;
   return {
     ...own,
@@ -61,7 +64,11 @@ export function asHelper(own: Container, transaction: string): Container {
       ...own.settings,
       Config: {
         ...Config,
-        Env: [...(Config.Env ?? []), `${finishVariable}=${transaction}`],
+        Env: [
+          ...(Config.Env ?? []),
+          `${finishVariable}=${transaction}`,
+          ...(engine === undefined ? [] : [`${finishOnVariable}=${engine}`]),
+        ],
         Hostname: '',
         Domainname: '',
         MacAddress: '',

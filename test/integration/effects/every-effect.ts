@@ -146,6 +146,7 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   startFirst: startFirst('the old one ends after the new one has started'),
   updateAutoRemove: removed,
   noSelfUpdate: ownContainer('is left as it is with --no-self-update'),
+  finishOn: none('not for people: a helper container is told so which engine it was made in'),
   finishUpdate: none('not for people: a helper container is told so what it was made for'),
   noRestart: unstarted,
   rollingRestart: oneByOne,
@@ -173,6 +174,8 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   rounds: none('of the demonstration, which has no engine'),
   page: none('of the demonstration, which has no engine'),
 
+  engines: none('TODO'),
+  enginesAtOnce: none('TODO'),
   engineHost: remote('over ssh'),
   engineTlsVerify: tls,
   engineCertPath: tls,

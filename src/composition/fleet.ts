@@ -1,0 +1,93 @@
+import type { Member } from '../application/fleet/member.ts';
+import type { Settings } from '../config/read/settings.ts';
+import { ServiceError } from '../domain/errors.ts';
+import type { EngineAddress } from '../domain/fleet/engine-address.ts';
+import type { Log, Outside } from '../domain/outside/outside.ts';
+import type { commandFunctions } from '../interfaces/cli/cli.ts';
+import { identityOf, openService, readKeys, type Service } from './service.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** Several engines as one service; the helper of a self-update opens its own engine alone. */
+export async function openFleet(
+  command: keyof typeof commandFunctions,
+  settings: Settings,
+  surroundings: Surroundings,
+): Promise<Service> {
+  const { engines, enginesAtOnce } = settings.engine;
+  const { finishOn } = settings.run;
+  const own = finishOn === undefined ? undefined : engines.find(({ name }) => name === finishOn);
+  if (own !== undefined) return openService(command, onlyOn(own, settings), surroundings);
+  const { clock, log, program } = surroundings;
+  const { createFleet } = await import('../application/fleet/create-fleet.ts');
+  const { createApplication } = await import('../application/create-application.ts');
+  const { createOciRegistry } = await import('../adapters/oci/registry.ts');
+  const { createProber } = await import('../adapters/probe/prober.ts');
+  const cli = await import('../interfaces/cli/cli.ts');
+  const { openEngine, shownAddress } = await import('./open-engine.ts');
+  const { answersOf } = await import('./answers-of-engines.ts');
+  const opened = engines.map((address) => ({ address, engine: openEngine(address, settings, { clock, log }) }));
+  const everyEngine = opened.map(({ engine }) => engine);
+  const registry = createOciRegistry({
+    ...{ clock, log, version: program.version },
+    ...settings.registry,
+    hubMirrors: (signal) => answersOf(everyEngine, ({ hubMirrors }) => hubMirrors, clock, signal),
+    insecureRegistries: (signal) =>
+      answersOf(everyEngine, ({ insecureRegistries }) => insecureRegistries, clock, signal),
+  });
+  const identity = await identityOf(settings.state);
+  const world = {
+    ...{ registry, prober: createProber(), clock },
+    ...identity,
+    verificationKeys: await readKeys(settings),
+  } satisfies Partial<Outside>;
+  const { folder } = settings.state;
+  const memory = folder === undefined ? undefined : await import('./memory.ts');
+  const history = folder === undefined ? undefined : memory?.openMemory(folder, { clock, log }).history;
+  const application = createFleet({
+    ...{ clock, log, newId: identity.newId, registry, enginesAtOnce },
+    ...(history && { history }),
+    open: (onAnswer) =>
+      opened.map(({ address, engine }): Member => {
+        const { name } = address;
+        const outside = { ...world, engine, engineName: name, log: naming(log, name) };
+        const swarm = settings.service.swarm && { swarm: engine.swarm };
+        const decisions =
+          folder === undefined || memory === undefined ? {} : memory.openDecisions(folder, outside, name);
+        const kept = { ...decisions, endsDecisions: command === 'run' };
+        return {
+          name,
+          address: shownAddress(address),
+          info: engine.info,
+          application: createApplication({ ...outside, ...swarm }, settings.service, kept, {
+            onAnswer: (failure) => onAnswer(name, failure),
+            // The attempt to follow its events, every minute, is the one that finds it back.
+            longestRetryMs: 600_000,
+          }),
+        };
+      }),
+  });
+  const [first] = everyEngine;
+  if (first === undefined) throw new ServiceError('invalid-input', 'Cannot work on no engine');
+  return {
+    application,
+    engine: first,
+    command: cli.commandFunctions[command],
+    close: async () => {
+      await Promise.all([...everyEngine.map((engine) => engine.close()), registry.close()]);
+    },
+  };
+}
+
+function onlyOn(address: EngineAddress, settings: Settings): Settings {
+  return { ...settings, engine: { ...settings.engine, host: address.host, engines: [address] } };
+}
+
+/** The log of one engine: every line has its name. */
+function naming(log: Log, engine: string): Log {
+  return {
+    debug: (message, fields) => log.debug(message, { engine, ...fields }),
+    info: (message, fields) => log.info(message, { engine, ...fields }),
+    warn: (message, fields) => log.warn(message, { engine, ...fields }),
+    error: (message, fields) => log.error(message, { engine, ...fields }),
+  };
+}
