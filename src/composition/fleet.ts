@@ -25,7 +25,9 @@ export async function openFleet(
   const cli = await import('../interfaces/cli/cli.ts');
   const { openEngine, shownAddress } = await import('./open-engine.ts');
   const { answersOf } = await import('./answers-of-engines.ts');
-  const opened = engines.map((address) => ({ address, engine: openEngine(address, settings, { clock, log }) }));
+  const opened = await Promise.all(
+    engines.map(async (address) => ({ address, engine: await openEngine(address, settings, { clock, log }) })),
+  );
   const everyEngine = opened.map(({ engine }) => engine);
   const registry = createOciRegistry({
     ...{ clock, log, version: program.version },

@@ -1,4 +1,4 @@
-import { createDockerEngine, type DockerEngine } from '../adapters/docker/engine.ts';
+import type { DockerEngine } from '../adapters/docker/engine.ts';
 import type { TlsFiles } from '../adapters/docker/transport/connection.ts';
 import { readNamedFile } from '../config/given/secrets.ts';
 import type { Settings } from '../config/read/settings.ts';
@@ -7,11 +7,12 @@ import type { EngineAddress } from '../domain/fleet/engine-address.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** One of several engines, with its own TLS files or those for all. It connects with the first call. */
-export function openEngine(
+export async function openEngine(
   address: EngineAddress,
   { engine: settings, service }: Settings,
   { clock, log }: Pick<Surroundings, 'clock' | 'log'>,
-): DockerEngine {
+): Promise<DockerEngine> {
+  const { createDockerEngine } = await import('../adapters/docker/engine.ts');
   const { apiVersion } = settings;
   const tls = tlsOf(address, settings);
   return createDockerEngine({
