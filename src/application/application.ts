@@ -4,6 +4,7 @@ import { type Request, type CheckRequest, type UpdateRequest } from '../domain/r
 import type { RecoveryReport } from '../domain/run/recovery-report.ts';
 import type { EngineState } from '../domain/fleet/engine-state.ts';
 import type { CheckReport } from './check/check.ts';
+import type { InRun } from './engine/part-of-run.ts';
 import type { EventLog } from './events/event-log.ts';
 import type { HistoryEntry } from './events/history.ts';
 import type { DecidedCandidate } from '../domain/decision/decision.ts';
@@ -52,7 +53,7 @@ export type Application = {
   readonly rollBack: (
     names: readonly string[],
     signal?: AbortSignal,
-    order?: Partial<Pick<UpdateRequest, 'trigger' | 'onBegin' | 'engines' | 'part'>>,
+    order?: Partial<Pick<UpdateRequest, 'trigger' | 'onBegin' | 'engines'>>,
   ) => Promise<Session>;
   /**
    * Finishes or undoes interrupted updates. Every start begins with it. While a helper replaces our own
@@ -99,9 +100,22 @@ export type Application = {
 };
 
 /** The application of one engine. */
-export type EngineApplication = Application & {
+export type EngineApplication = Omit<Application, 'check' | 'plan' | 'rehearse' | 'update' | 'rollBack'> & {
+  readonly check: InFleet<Application['check']>;
+  readonly plan: InFleet<Application['plan']>;
+  readonly rehearse: InFleet<Application['rehearse']>;
+  readonly update: InFleet<Application['update']>;
+  readonly rollBack: (
+    names: readonly string[],
+    signal?: AbortSignal,
+    order?: InRun<Partial<Pick<UpdateRequest, 'trigger' | 'onBegin'>>>,
+  ) => Promise<Session>;
   /** The filters of a request that mean no watched container of it. */
   readonly unmatched: (request: Request, signal?: AbortSignal) => Promise<readonly UnmatchedFilter[]>;
   /** When a window first opens after a time that containers wait for, by the wall clock, and which do. */
   readonly opensAfter: (ms: number) => { readonly atMs: number; readonly names: readonly string[] } | undefined;
 };
+
+type InFleet<Each> = Each extends (order: infer Order, signal?: AbortSignal) => infer Result
+  ? (order: InRun<Order>, signal?: AbortSignal) => Result
+  : never;

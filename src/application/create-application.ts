@@ -10,6 +10,7 @@ import type { EngineApplication } from './application.ts';
 import { recoverWithHelper, watchHelper } from './self-update/await-helper.ts';
 import { type CheckReport, checkWith, createJudge, type Judge } from './check/check.ts';
 import { createSelectContainers } from './check/select-containers.ts';
+import type { InRun } from './engine/part-of-run.ts';
 import { listAll } from './engine/list-all.ts';
 import { createDecisionDesk } from './hold/decide.ts';
 import { createDecisionBook } from './check/decision-book.ts';
@@ -164,7 +165,7 @@ export function createApplication(
   };
 
   async function plan(
-    request: Request & Pick<UpdateRequest, 'retryFailed' | 'ignoreWindows'>,
+    request: InRun<Request & Pick<UpdateRequest, 'retryFailed' | 'ignoreWindows'>>,
     runId: string,
     signal: AbortSignal | undefined,
   ) {
@@ -178,7 +179,7 @@ export function createApplication(
     return { report, plan: { ...made, ...(services.length > 0 && { services }) } };
   }
 
-  function runIdOf({ part }: Request): string {
+  function runIdOf({ part }: InRun<object>): string {
     return part?.runId ?? world.newId();
   }
 
@@ -192,7 +193,7 @@ export function createApplication(
     };
   }
 
-  async function announceCheck(request: CheckRequest, signal: AbortSignal | undefined): Promise<CheckReport> {
+  async function announceCheck(request: InRun<CheckRequest>, signal: AbortSignal | undefined): Promise<CheckReport> {
     const scan = { runId: runIdOf(request), purpose: 'check' } as const;
     publish({ kind: 'scan_started', ...scan, trigger: request.trigger ?? 'command', atMs: clock.nowMs() });
     try {
@@ -233,6 +234,6 @@ function filtersOf({ images, containers }: Request): Request {
   return { images, containers };
 }
 
-function registryOf({ part }: Request) {
+function registryOf({ part }: InRun<object>) {
   return part && { registry: part.registry };
 }

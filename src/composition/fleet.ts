@@ -1,30 +1,28 @@
-import type { Member } from '../application/fleet/member.ts';
+import type { Application } from '../application/application.ts';
+import type { Member } from '../application/fleet/member/member.ts';
 import type { Settings } from '../config/read/settings.ts';
 import { ServiceError } from '../domain/errors.ts';
-import type { EngineAddress } from '../domain/fleet/engine-address.ts';
+import type { Engine } from '../domain/outside/engine.ts';
 import type { Log, Outside } from '../domain/outside/outside.ts';
-import type { commandFunctions } from '../interfaces/cli/cli.ts';
-import { identityOf, openService, readKeys, type Service } from './service.ts';
+import { identityOf, readKeys } from './identity.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** Several engines as one service; the helper of a self-update opens its own engine alone. */
-export async function openFleet(
-  command: keyof typeof commandFunctions,
-  settings: Settings,
-  surroundings: Surroundings,
-): Promise<Service> {
+type OpenedFleet = {
+  readonly application: Application;
+  /** The first of them. */
+  readonly engine: Engine;
+  readonly close: () => Promise<void>;
+};
+
+/** Several engines as one service. */
+export async function openFleet(command: string, settings: Settings, surroundings: Surroundings): Promise<OpenedFleet> {
   const { engines, enginesAtOnce } = settings.engine;
-  const { finishOn } = settings.run;
-  const own = finishOn === undefined ? undefined : engines.find(({ name }) => name === finishOn);
-  if (own !== undefined) return openService(command, onlyOn(own, settings), surroundings);
   const { clock, log, program } = surroundings;
   const { createFleet } = await import('../application/fleet/create-fleet.ts');
   const { createApplication } = await import('../application/create-application.ts');
   const { createOciRegistry } = await import('../adapters/oci/registry.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
-  const cli = await import('../interfaces/cli/cli.ts');
-  const { openEngine, shownAddress } = await import('./open-engine.ts');
-  const { answersOf } = await import('./answers-of-engines.ts');
+  const { answersOf, openEngine, shownAddress } = await import('./open-engine.ts');
   const opened = await Promise.all(
     engines.map(async (address) => ({ address, engine: await openEngine(address, settings, { clock, log }) })),
   );
@@ -73,15 +71,10 @@ export async function openFleet(
   return {
     application,
     engine: first,
-    command: cli.commandFunctions[command],
     close: async () => {
       await Promise.all([...everyEngine.map((engine) => engine.close()), registry.close()]);
     },
   };
-}
-
-function onlyOn(address: EngineAddress, settings: Settings): Settings {
-  return { ...settings, engine: { ...settings.engine, host: address.host, engines: [address] } };
 }
 
 /** The log of one engine: every line has its name. */

@@ -4,6 +4,8 @@ import { readNamedFile } from '../config/given/secrets.ts';
 import type { Settings } from '../config/read/settings.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { EngineAddress } from '../domain/fleet/engine-address.ts';
+import type { EngineInfo, EngineReader } from '../domain/outside/engine-reader.ts';
+import type { Clock } from '../domain/outside/outside.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** One of several engines, with its own TLS files or those for all. It connects with the first call. */
@@ -47,3 +49,30 @@ function tlsOf(
   }
   return { ...files, verify: tls.verify };
 }
+
+/** What engines say, of those that answer within 5 s: one that is away must not keep the registries from the others. */
+export async function answersOf(
+  engines: readonly Pick<EngineReader, 'info'>[],
+  read: (info: EngineInfo) => readonly string[],
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
+  const answered = new AbortController();
+  const late = clock.sleep(patienceMs, answered.signal).catch(() => undefined);
+  const stop = new AbortController();
+  const either = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
+  const found = new Set<string>();
+  const asked = engines.map(async (engine) => {
+    try {
+      for (const one of read(await engine.info(either))) found.add(one);
+    } catch {
+      // One that does not answer has nothing to say here; its own run tells why.
+    }
+  });
+  await Promise.race([Promise.all(asked), late]);
+  answered.abort();
+  stop.abort();
+  return [...found];
+}
+
+const patienceMs = 5000;

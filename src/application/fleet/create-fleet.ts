@@ -10,16 +10,16 @@ import { createPublisher } from '../events/publisher.ts';
 import { createRunWatch } from '../inventory/run-under-way.ts';
 import { createStatus } from '../inventory/status.ts';
 import { createScheduler } from '../schedule/scheduler.ts';
-import { createEachEngine } from './each-engine.ts';
-import { createEngineSlots } from './engine-slots.ts';
+import { createEachEngine } from './run/each-engine.ts';
+import { createEngineSlots } from './run/engine-slots.ts';
 import { createFleetDecisions } from './decisions.ts';
 import { createFleetInventory } from './inventory.ts';
 import { createFleetRecovery } from './recovery.ts';
 import { createLastRuns, ofEngine } from './events.ts';
-import type { Member, ReachedMember } from './member.ts';
-import { createPlans } from './plans.ts';
-import { createReach } from './reach.ts';
-import { createRuns, failureOfAll, hasRun } from './runs.ts';
+import type { Member, ReachedMember } from './member/member.ts';
+import { createPlans } from './run/plans.ts';
+import { createReach } from './member/reach.ts';
+import { createRuns, failureOfAll, hasRun } from './run/runs.ts';
 
 export type FleetParts = Pick<Outside, 'clock' | 'log' | 'newId' | 'registry'> & {
   /** In configured order. `onAnswer` is to hear the result of each reading of the engine. */

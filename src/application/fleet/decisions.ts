@@ -1,7 +1,7 @@
 import type { Decision, DecisionFault, DecisionRequest } from '../../domain/decision/decision.ts';
 import type { Application } from '../application.ts';
-import { chooseEngines } from './choose-engines.ts';
-import type { ReachedMember } from './member.ts';
+import { chooseEngines } from './member/choose-engines.ts';
+import type { ReachedMember } from './member/member.ts';
 
 /** Decisions of all engines. A container that several engines have needs the name of its engine. */
 export function createFleetDecisions(members: readonly ReachedMember[]): Application['decisions'] {

@@ -1,5 +1,5 @@
 import type { Inventory, UnwatchedTracked } from '../../domain/inventory/inventory.ts';
-import type { ReachedMember } from './member.ts';
+import type { ReachedMember } from './member/member.ts';
 
 export type FleetInventory = {
   readonly inventory: () => Inventory;

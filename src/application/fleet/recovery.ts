@@ -1,9 +1,9 @@
 import { describeError } from '../../domain/errors.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 import type { Application } from '../application.ts';
-import type { EachEngine } from './each-engine.ts';
-import type { ReachedMember } from './member.ts';
-import { failureOfAll, hasRun } from './runs.ts';
+import type { EachEngine } from './run/each-engine.ts';
+import type { ReachedMember } from './member/member.ts';
+import { failureOfAll, hasRun } from './run/runs.ts';
 
 export type FleetRecovery = {
   readonly recover: Application['recover'];

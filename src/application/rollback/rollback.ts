@@ -14,6 +14,7 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { StaleContainer, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import { forgetFailures, rememberFailures } from '../transaction/failed-versions.ts';
 import { listAll } from '../engine/list-all.ts';
+import type { InRun } from '../engine/part-of-run.ts';
 import type { Planner } from '../plan/make-plan.ts';
 import { findReturning, returnToKept } from './return-to-kept.ts';
 import { findServicesBack, rollBackServices } from '../swarm/roll-back-services.ts';
@@ -61,7 +62,7 @@ export function createRollback({ outside, settings, plan: planner, lock }: Rollb
   };
 }
 
-type RollbackOrder = Partial<Pick<UpdateRequest, 'trigger' | 'onBegin' | 'part'>>;
+type RollbackOrder = InRun<Partial<Pick<UpdateRequest, 'trigger' | 'onBegin'>>>;
 
 async function returningIn(outside: Outside, { transactions }: UpdatePlan, signal: AbortSignal | undefined) {
   const alone = transactions.flatMap(({ members }) => (members.length === 1 ? members : []));

@@ -7,6 +7,7 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckReport, Judge } from '../check/check.ts';
 import type { SelectContainers } from '../check/select-containers.ts';
+import type { InRun } from '../engine/part-of-run.ts';
 import type { Listing } from '../engine/list-all.ts';
 import type { LastLook } from '../hold/last-look.ts';
 import { runPostCheckHooks, runPreCheckHooks } from '../health/hooks.ts';
@@ -20,7 +21,7 @@ import { namingVersions } from './outcome-versions.ts';
 import type { UpdateLock } from './update-lock.ts';
 import { updateServices, withoutServices } from '../swarm/update-services.ts';
 
-export type Update = (request: UpdateRequest, signal?: AbortSignal) => Promise<Session>;
+export type Update = (request: InRun<UpdateRequest>, signal?: AbortSignal) => Promise<Session>;
 
 export type UpdateParts = {
   readonly outside: Outside;

@@ -7,7 +7,13 @@ import type { Given } from '../given/given.ts';
 export function readEngines({ values, sourceOf }: Pick<Given, 'values' | 'sourceOf'>, faults: Fault[]) {
   const engines = values.engineHost.flatMap((text): EngineAddress[] => {
     const read = parseEngineAddress(text);
-    return 'fault' in read ? [] : [read];
+    if (!('fault' in read)) return [read];
+    // One engine alone needs no name.
+    const host = text.replace(/^[^=:/]*=/, '');
+    if (values.engineHost.length === 1 && host === text) return [{ name: 'engine', host }];
+    const shown = quoted(text.replace(/:\/\/.*@/, '://***@'), 200);
+    faults.push({ kind: 'value', message: `Cannot use ${sourceOf('engineHost')} ${shown}: ${read.fault}` });
+    return [];
   });
   for (const name of repeatedNames(engines)) {
     const source = sourceOf('engineHost');

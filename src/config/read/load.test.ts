@@ -83,7 +83,6 @@ const effects: Readonly<
   updateOnStart: ['true', true, (s) => s.run.updateOnStart],
   runOnce: ['true', true, (s) => s.run.once],
   finishUpdate: ['one', 'one', (s) => s.run.finishUpdate],
-  finishOn: ['nas', 'nas', (s) => s.run.finishOn],
   timeZone: ['Europe/Berlin', true, () => true],
   healthCheck: ['true', true, (s) => s.run.healthCheck],
   rounds: ['3', 3, (s) => s.run.rounds],

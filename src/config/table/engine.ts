@@ -18,9 +18,12 @@ export const engineOptions = {
     default: [],
     defaultMeaning: "Docker's socket, else Podman's",
     accepts: {
-      test: (text) => !('fault' in parseEngineAddress(text)),
-      expected:
-        'an address such as unix:///var/run/docker.sock, tcp://server:2376 or ssh://user@server, with a name before it as in nas=ssh://user@server where there are several',
+      // A fault of a name is told with its remedy: config/read/engines.ts.
+      test: (text) => {
+        const read = parseEngineAddress(text);
+        return !('fault' in read) || read.of === 'name';
+      },
+      expected: 'an address such as unix:///var/run/docker.sock, tcp://server:2376 or ssh://user@server',
     },
     meaning:
       'URL of the engine, or of several engines, each with a name. Without a name it is local for a socket, else the host',

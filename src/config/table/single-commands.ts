@@ -25,18 +25,6 @@ export const singleCommandOptions = {
     example: '6f1f3c1e-0d5c-4f5e-9d0e-1a2b3c4d5e6f',
     commands: ['run'],
   },
-  finishOn: {
-    group: 'update',
-    kind: 'text',
-    env: ['FINISH_ON'],
-    internal: true,
-    placeholder: 'NAME',
-    default: undefined,
-    defaultMeaning: 'none: for internal use',
-    meaning: 'Of several engines, the one with that update. Upkeep sets it for its helper container',
-    example: 'nas',
-    commands: ['run'],
-  },
   retryFailed: {
     group: 'update',
     kind: 'boolean',

@@ -21,7 +21,7 @@ test.each([
   ['tcp://[::1]:2376', 'write NAME=URL'],
   ['', 'no address'],
 ])('parseEngineAddress() says why it cannot read %j', (text, fault) => {
-  expect(parseEngineAddress(text)).toEqual({ fault: expect.stringContaining(fault) });
+  expect(parseEngineAddress(text)).toMatchObject({ fault: expect.stringContaining(fault) });
 });
 
 test('isEngineName() takes what is safe in a label, a query and a table', () => {

@@ -26,14 +26,18 @@ export function isEngineName(text: string): boolean {
 }
 
 /** Reads `NAME=URL`, or a bare URL: `local` for a socket, else its host. The fault completes "Cannot read …: ". */
-export function parseEngineAddress(text: string): EngineAddress | { readonly fault: string } {
+export function parseEngineAddress(
+  text: string,
+): EngineAddress | { readonly fault: string; readonly of: 'name' | 'address' } {
   // A URL has its scheme before any equals sign.
   const [, given, host = text] = /^([^=:/]*)=(.*)$/s.exec(text) ?? [];
-  if (given !== undefined && !isEngineName(given)) return { fault: `its name is not ${engineNameGrammar}` };
+  if (given !== undefined && !isEngineName(given)) return { fault: `its name is not ${engineNameGrammar}`, of: 'name' };
   if (!/^(?:unix:\/\/\/.|(?:tcp|http|https|ssh):\/\/[^/])/.test(host))
-    return { fault: 'it is no address such as tcp://server:2376, or name=tcp://server:2376' };
+    return { fault: 'it is no address such as tcp://server:2376, or name=tcp://server:2376', of: 'address' };
   const name = given ?? nameOf(host);
-  return isEngineName(name) ? { name, host } : { fault: 'its host is no name for an engine: write NAME=URL' };
+  return isEngineName(name)
+    ? { name, host }
+    : { fault: 'its host is no name for an engine: write NAME=URL', of: 'name' };
 }
 
 export const engineNameGrammar = '1 to 63 letters, digits, dots, dashes and underscores, a letter or digit first';

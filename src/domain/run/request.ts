@@ -1,4 +1,3 @@
-import type { Registry } from '../outside/registry.ts';
 import type { Trigger } from './session.ts';
 
 /** Which of the watched containers a request is about; both empty: all of them. Items of a kind are OR, the kinds AND. */
@@ -9,17 +8,6 @@ export type Request = {
   readonly containers: readonly string[];
   /** Names of engines; absent or empty: all of them. */
   readonly engines?: readonly string[];
-  /** Present where the run is that of a fleet, and this the request to one of its engines. */
-  readonly part?: PartOfRun;
-};
-
-/** What the engines of a fleet share in one run. */
-export type PartOfRun = {
-  readonly runId: string;
-  /** Answers each question once, so that all engines get the same digest. */
-  readonly registry: Registry;
-  /** Waited for before our own container is replaced: the other engines of the run have ended then. */
-  readonly beforeSelf: () => Promise<void>;
 };
 
 /** Without a trigger: `command`. */

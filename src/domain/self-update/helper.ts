@@ -15,11 +15,8 @@ export type HelperOrder = {
   readonly reference: string;
 };
 
-/** Set in a helper: the transaction that it is to finish. `config/table/single-commands.ts` reads it. */
+/** Set in a helper: the transaction that it is to finish, with `@` and the name of its engine where there are several. `config/table/single-commands.ts` reads it. */
 export const finishVariable = 'UPKEEP_FINISH_UPDATE';
-
-/** Set in a helper, where its maker works on several engines: the name of the one that it is to open, and no other. */
-export const finishOnVariable = 'UPKEEP_FINISH_ON';
 
 /** Its labels are no journal: that is on the successor. */
 export function writeHelperOrder(order: HelperOrder): Record<string, string> {
@@ -66,8 +63,7 @@ export function asHelper(own: Container, transaction: string, engine?: string): 
         ...Config,
         Env: [
           ...(Config.Env ?? []),
-          `${finishVariable}=${transaction}`,
-          ...(engine === undefined ? [] : [`${finishOnVariable}=${engine}`]),
+          `${finishVariable}=${engine === undefined ? transaction : `${transaction}@${engine}`}`,
         ],
         Hostname: '',
         Domainname: '',

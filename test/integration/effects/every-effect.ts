@@ -146,7 +146,6 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   startFirst: startFirst('the old one ends after the new one has started'),
   updateAutoRemove: removed,
   noSelfUpdate: ownContainer('is left as it is with --no-self-update'),
-  finishOn: none('not for people: a helper container is told so which engine it was made in'),
   finishUpdate: none('not for people: a helper container is told so what it was made for'),
   noRestart: unstarted,
   rollingRestart: oneByOne,

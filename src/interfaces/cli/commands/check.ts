@@ -25,7 +25,7 @@ async function watchedCheck({ application, settings, terminal, clock, signal }: 
   const style = styleFor(terminal.out, settings);
   const table = isWatched(terminal, settings) ? showLiveTable(application, { terminal, clock, style }) : undefined;
   try {
-    return await application.check({ images, containers, engines }, signal);
+    return await application.check({ images, containers, ...(engines.length > 0 && { engines }) }, signal);
   } finally {
     table?.end();
   }

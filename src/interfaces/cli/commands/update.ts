@@ -47,7 +47,8 @@ function requestOf({ request }: CommandContext['settings']) {
     throw new ServiceError('invalid-input', 'Cannot use --now without the name of a container', {
       remedy: 'name those that are not to wait for their windows: upkeep update web --now',
     });
-  return { images, containers, engines, retryFailed, ...(now && { ignoreWindows: true }) };
+  const chosen = engines.length > 0 && { engines };
+  return { images, containers, ...chosen, retryFailed, ...(now && { ignoreWindows: true }) };
 }
 
 /** With a slip in the names of a request nothing at all is updated. */

@@ -1,6 +1,6 @@
-import { describeError, type ErrorCode, ServiceError } from '../../domain/errors.ts';
-import type { ServiceEvent } from '../../domain/run/event.ts';
-import type { Clock } from '../../domain/outside/outside.ts';
+import { describeError, type ErrorCode, ServiceError } from '../../../domain/errors.ts';
+import type { ServiceEvent } from '../../../domain/run/event.ts';
+import type { Clock } from '../../../domain/outside/outside.ts';
 import type { Member, Reach } from './member.ts';
 
 export type ReachParts = {

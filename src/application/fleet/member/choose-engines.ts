@@ -1,6 +1,6 @@
-import { ServiceError } from '../../domain/errors.ts';
-import { nearest } from '../../domain/text/edit-distance.ts';
-import { quoted } from '../../domain/text/printable.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+import { nearest } from '../../../domain/text/edit-distance.ts';
+import { quoted } from '../../../domain/text/printable.ts';
 
 /** The named engines in configured order; all of them without a name. Throws `invalid-input` for one that nobody knows. */
 export function chooseEngines<Each extends { readonly name: string }>(

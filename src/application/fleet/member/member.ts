@@ -1,5 +1,5 @@
-import type { EngineReader } from '../../domain/outside/engine-reader.ts';
-import type { EngineApplication } from '../application.ts';
+import type { EngineReader } from '../../../domain/outside/engine-reader.ts';
+import type { EngineApplication } from '../../application.ts';
 
 /** One engine of a fleet, with the application that works on it alone. */
 export type Member = {

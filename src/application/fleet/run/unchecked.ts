@@ -1,7 +1,7 @@
-import type { TrackedContainer } from '../../domain/inventory/inventory.ts';
-import { isDigest } from '../../domain/reference/digest.ts';
-import type { ContainerOutcome } from '../../domain/run/session.ts';
-import type { CheckedContainer } from '../check/checked-container.ts';
+import type { TrackedContainer } from '../../../domain/inventory/inventory.ts';
+import { isDigest } from '../../../domain/reference/digest.ts';
+import type { ContainerOutcome } from '../../../domain/run/session.ts';
+import type { CheckedContainer } from '../../check/checked-container.ts';
 
 /** Containers of an engine that could not be asked, as it was last listed: unknown, and why. */
 export function uncheckedContainers(

@@ -1,5 +1,5 @@
-import { createSlots, type Slot } from '../async/concurrency.ts';
-import { orStopped } from '../async/stopped.ts';
+import { createSlots, type Slot } from '../../async/concurrency.ts';
+import { orStopped } from '../../async/stopped.ts';
 
 /** Bounds how many engines are at work at once. Work on an engine that is at work already joins it, and never waits. */
 export type EngineSlots = {

@@ -1,6 +1,6 @@
-import { formatReference } from '../../domain/reference/image-reference.ts';
-import { formatPlatform } from '../../domain/reference/platform.ts';
-import type { Registry } from '../../domain/outside/registry.ts';
+import { formatReference } from '../../../domain/reference/image-reference.ts';
+import { formatPlatform } from '../../../domain/reference/platform.ts';
+import type { Registry } from '../../../domain/outside/registry.ts';
 
 /**
  * The registries for the length of one run: each question is asked once, whatever engine asks it, and a tag that moves

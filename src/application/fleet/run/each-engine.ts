@@ -1,10 +1,10 @@
-import { describeError, ServiceError } from '../../domain/errors.ts';
-import type { EngineRun } from '../../domain/fleet/engine-run.ts';
-import type { Slot } from '../async/concurrency.ts';
-import type { Clock } from '../../domain/outside/outside.ts';
+import { describeError, ServiceError } from '../../../domain/errors.ts';
+import type { EngineRun } from '../../../domain/fleet/engine-run.ts';
+import type { Slot } from '../../async/concurrency.ts';
+import type { Clock } from '../../../domain/outside/outside.ts';
 import type { EngineSlots } from './engine-slots.ts';
-import type { ReachedMember } from './member.ts';
-import { isAway } from './reach.ts';
+import type { ReachedMember } from '../member/member.ts';
+import { isAway } from '../member/reach.ts';
 
 /** How one engine's part of a run ended. `result` is there where it came to its end. */
 export type Answer<Result> = {

@@ -1,8 +1,9 @@
-import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
-import type { Request } from '../../domain/run/request.ts';
-import type { Application } from '../application.ts';
-import type { CheckReport } from '../check/check.ts';
-import { chooseEngines } from './choose-engines.ts';
+import type { UpdatePlan } from '../../../domain/plan/update-plan.ts';
+import type { Request } from '../../../domain/run/request.ts';
+import type { Application, EngineApplication } from '../../application.ts';
+import type { PartOfRun } from '../../engine/part-of-run.ts';
+import type { CheckReport } from '../../check/check.ts';
+import { chooseEngines } from '../member/choose-engines.ts';
 import { failureOfAll, hasRun, reportOf, type RunParts } from './runs.ts';
 import { registryOfRun } from './run-registry.ts';
 
@@ -18,7 +19,7 @@ export function createPlans({
 }: RunParts): Pick<Application, 'plan' | 'rehearse'> {
   async function planned<Result extends Planned>(
     request: Request,
-    work: (application: Application, request: Request) => Promise<Result>,
+    work: (application: EngineApplication, part: PartOfRun) => Promise<Result>,
     signal: AbortSignal | undefined,
   ): Promise<Planned & { readonly results: readonly Result[] }> {
     const meant = chooseEngines(members, request.engines);
@@ -27,7 +28,7 @@ export function createPlans({
     const answers = await each(meant, {
       isNamed: (request.engines ?? []).length > 0,
       signal,
-      work: ({ application }) => work(application, { ...request, part }),
+      work: ({ application }) => work(application, part),
     });
     if (!hasRun(answers)) throw failureOfAll(answers, 'plan an update');
     const results = answers.flatMap(({ result }) => result ?? []);
@@ -38,15 +39,11 @@ export function createPlans({
 
   return {
     async plan(request, signal) {
-      const { report, plan } = await planned(
-        request,
-        (one, order) => one.plan({ ...request, ...order }, signal),
-        signal,
-      );
+      const { report, plan } = await planned(request, (one, part) => one.plan({ ...request, part }, signal), signal);
       return { report, plan };
     },
     async rehearse(request, signal) {
-      const work = (one: Application, order: Request) => one.rehearse({ ...request, ...order }, signal);
+      const work = (one: EngineApplication, part: PartOfRun) => one.rehearse({ ...request, part }, signal);
       const { report, plan, results } = await planned(request, work, signal);
       return { report, plan, rehearsals: results.flatMap(({ rehearsals }) => rehearsals) };
     },

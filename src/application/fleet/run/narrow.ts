@@ -1,7 +1,7 @@
-import { ServiceError } from '../../domain/errors.ts';
-import { refuseUnmatched } from '../../domain/check/unmatched.ts';
-import type { UnmatchedFilter } from '../../domain/check/selection.ts';
-import type { Request } from '../../domain/run/request.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+import { refuseUnmatched } from '../../../domain/check/unmatched.ts';
+import type { UnmatchedFilter } from '../../../domain/check/selection.ts';
+import type { Request } from '../../../domain/run/request.ts';
 import type { Answer } from './each-engine.ts';
 
 type Filters = Pick<Request, 'images' | 'containers'>;
