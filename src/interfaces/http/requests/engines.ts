@@ -1,6 +1,6 @@
 import { quoted } from '../../../domain/text/printable.ts';
 import { HttpError } from '../replies/errors.ts';
-import type { Service } from '../service/service.ts';
+import type { EngineState } from '../../../domain/fleet/engine-state.ts';
 import { list, unlisted } from './query.ts';
 
 /** Of the routes about containers. */
@@ -11,7 +11,7 @@ export const engineParameter = {
 /** The engines of a request; empty: all. Throws 400 for a name that no engine has: without it much more would be done. */
 export function enginesIn(
   { engine: names }: { readonly engine: readonly string[] },
-  { engines }: Pick<Service, 'engines'>,
+  { engines }: { readonly engines?: () => readonly Pick<EngineState, 'name'>[] },
 ): { readonly engines?: readonly string[] } {
   if (names.length === 0) return {};
   if (engines === undefined)
