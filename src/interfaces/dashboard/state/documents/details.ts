@@ -33,6 +33,8 @@ function readEntry(entry: Json): Watched {
     id: textOf(entry['id']),
     digest: textOf(entry['digest']),
     latestDigest: textOf(entry['latest_digest']),
+    candidateDigest: textOf(entry['candidate_digest']) || textOf(entry['latest_digest']),
+    decision: undefined,
     ...readVersions(entry),
     change: oneOf(changes, entry['change']),
     status: textOf(entry['status']),

@@ -9,11 +9,7 @@ import type { Told } from './tell.ts';
 export function explain(
   one: Watched,
   told: Told,
-  {
-    update,
-    nextRunAtMs,
-    nowMs,
-  }: { readonly update: UnderWay | undefined; readonly nextRunAtMs: number | undefined; readonly nowMs: number },
+  { update, nextRunAtMs, canDecide, nowMs }: Circumstances,
 ): readonly string[] {
   if (update !== undefined) return [underWay[update.phase]];
   const reason = glued(ended(capital(one.reason)));
@@ -28,9 +24,10 @@ export function explain(
     case 'unknown':
       return [reason, ...again(one, nowMs), 'Nothing is known to be wrong with the container.'];
     case 'ask':
-      return ['The policy of this container wants a person to agree to this version.'];
+      return ['The policy of this container wants a person to agree to this version.', ...(canDecide ? [] : [reason])];
     case 'up':
       return [
+        ...decided(one, nowMs),
         nextRunAtMs === undefined
           ? 'No run is scheduled: it waits for you.'
           : `The next run applies it ${when(nextRunAtMs, nowMs)}.`,
@@ -40,7 +37,11 @@ export function explain(
     case 'home':
       return ['Its image was built on this engine. There is nobody to ask for a newer one.'];
     case 'skip':
-      return ['The next version is offered again.'];
+      return [...decided(one, nowMs, reason), 'The next version is offered again.'];
+    case 'snooze':
+      return [...decided(one, nowMs, reason), 'It is offered again then; a newer version at once.'];
+    case 'lock':
+      return [reason, 'It is not applied before it is signed.'];
     case 'eye':
       return [
         one.hold === 'no-pull'
@@ -48,7 +49,10 @@ export function explain(
           : 'Newer images are reported, and never applied on their own.',
       ];
     case 'clock':
-      return told.group === 'unchecked' ? ['Nothing is known about newer images yet.'] : [reason];
+      if (told.group === 'unchecked') return ['Nothing is known about newer images yet.'];
+      return one.hold === 'window' && one.eligibleAtMs !== undefined
+        ? ['No update begins outside of its window. It is updated when that opens.']
+        : [reason];
     case 'run':
       return [reason];
     case 'check':
@@ -59,6 +63,14 @@ export function explain(
       ];
   }
 }
+
+export type Circumstances = {
+  readonly update: UnderWay | undefined;
+  readonly nextRunAtMs: number | undefined;
+  /** Whether decisions can be taken here. */
+  readonly canDecide: boolean;
+  readonly nowMs: number;
+};
 
 const stays = 'If the new version does not come up healthy, the old one comes back.';
 
@@ -72,6 +84,15 @@ const underWay = {
   committing: 'The new version has proven itself.',
   'rolling back': 'The new version failed. The old container is coming back.',
 } as const;
+
+const pastOf = { approve: 'Approved', skip: 'Skipped', snooze: 'Snoozed' } as const;
+
+/** Who has decided, and when; `otherwise` where that may not be seen. */
+function decided({ decision }: Watched, nowMs: number, otherwise = ''): readonly string[] {
+  if (decision === undefined) return otherwise === '' ? [] : [otherwise];
+  const at = decision.atMs === undefined ? '' : ` ${when(decision.atMs, nowMs)}`;
+  return [`${pastOf[decision.kind]}${at} (${decision.by}).`];
+}
 
 function rolledBack({ last, latestVersion, reason }: Watched, nowMs: number): readonly string[] {
   if (last === undefined) return [glued(ended(capital(reason)))];
