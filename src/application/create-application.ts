@@ -156,11 +156,7 @@ export function createApplication(
     },
   };
 
-  async function plan(
-    request: PlanRequest,
-    runId: string,
-    signal: AbortSignal | undefined,
-  ) {
+  async function plan(request: PlanRequest, runId: string, signal: AbortSignal | undefined) {
     const { retryFailed = false, ignoreWindows = false, asApproved = false } = request;
     const listing = await listAll(outside, signal);
     const selected = await select(listing, { ...filtersOf(request), runId }, signal);

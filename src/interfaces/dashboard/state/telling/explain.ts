@@ -1,5 +1,5 @@
 import type { UnderWay } from '../fleet/under-way.ts';
-import type { Watched } from '../documents/container.ts';
+import type { PastOutcome, Watched } from '../documents/container.ts';
 import { when } from '../words/moments.ts';
 import { age, glued, precise, span } from '../words/numbers.ts';
 import { capital, ended } from '../words/sentences.ts';
@@ -15,7 +15,7 @@ export function explain(
   const reason = glued(ended(capital(one.reason)));
   switch (told.icon) {
     case 'back':
-      return rolledBack(one, nowMs);
+      return one.last?.outcome === 'updated' ? takenBack(one, one.last, nowMs) : rolledBack(one, nowMs);
     case 'fail':
       return [
         ended(told.why ?? ''),
@@ -101,6 +101,16 @@ function rolledBack({ last, latestVersion, reason }: Watched, nowMs: number): re
   const story = `${at}: ${to} was started. ${ended(capital(last.reason))} The old container is back.`;
   const down = last.downtimeMs === undefined ? '' : `It was down for ${precise(last.downtimeMs)}. `;
   return [glued(story), `${down}${capital(to)} is not tried again on its own; a newer version is.`];
+}
+
+/** By a person. */
+function takenBack({ latestVersion }: Watched, { from, to, atMs }: PastOutcome, nowMs: number): readonly string[] {
+  const version = latestVersion || from || 'the version before';
+  const at = atMs === undefined ? 'Lately' : capital(when(atMs, nowMs));
+  return [
+    `${at}: it was rolled back from ${from || version} to ${to || 'the version before'}.`,
+    `${capital(version)} is not applied again on its own; a newer version is.`,
+  ];
 }
 
 function again({ retryAtMs }: Watched, nowMs: number): readonly string[] {

@@ -141,6 +141,7 @@ function untilWords({ eligibleAtMs }: Watched, nowMs: number): string {
 function tellFailed(one: Watched): Told {
   const { last, status } = one;
   const isDown = status !== '' && status !== 'running';
+  if (last?.outcome === 'updated') return held('back', `${one.latestVersion || 'The newer version'} was taken back`);
   if (last?.outcome === 'failed') {
     const word = isDown ? 'Down: update failed' : 'Update failed';
     return { tone: 'bad', group: 'wrong', icon: 'fail', word, why: glued(capital(last.reason)), action: 'look' };
