@@ -27,6 +27,14 @@ describeInBrowser('the table', () => {
     await page.close();
   });
 
+  test('what a cooldown holds back says until when, also after a check', async () => {
+    const page = await stage.open();
+    await row(page, 'jellyfin')
+      .getByText(/^Too young until (?:today|tomorrow) /)
+      .waitFor();
+    await page.close();
+  });
+
   test('a search narrows by name, image and project; nothing found is said, and is undone', async () => {
     const page = await stage.open();
     await page.keyboard.press('/');

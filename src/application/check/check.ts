@@ -123,7 +123,8 @@ export function createJudge(
       };
       const checked = holdBack.judge(judged, lifted, decided, nowMs);
       verdicts.set(checked.id, checked);
-      standing.set(checked.id, holdBack.judge(judged, { approval, window }, decided, nowMs));
+      const usual = { ...judged, ...heldOtherwise(verdict) };
+      standing.set(checked.id, holdBack.judge(usual, { approval, window }, decided, nowMs));
       const { name: container, image, status, reason, error } = checked;
       publish({
         kind: 'container_checked',
@@ -172,6 +173,11 @@ export function createJudge(
   };
 }
 
+/** How a run by the schedule would find what this one question finds to be ready. */
+function heldOtherwise({ status, otherwise }: Verdict) {
+  return status === 'stale' && otherwise !== undefined ? ({ ...otherwise, status: 'held' } as const) : {};
+}
+
 /** A verdict where there is nothing to ask about. */
 function subjectOf(
   { container, wishes }: WatchedContainer,
@@ -189,7 +195,8 @@ function subjectOf(
         image,
         reference: read.reference,
         isNamedByLabel: read.isNamedByLabel === true,
-        inForce: settings.applyCooldown ? inForce : { ...inForce, cooldownMs: 0 },
+        inForce,
+        ...(!settings.applyCooldown && { ignoresCooldown: true }),
         failedVersions: failedVersionsIn(failedVersions, name),
         retryFailed: settings.retryFailed,
       };
