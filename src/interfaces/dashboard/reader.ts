@@ -1,5 +1,6 @@
 import { type ShownOption, readOptions } from './state/documents/configuration.ts';
-import { type Decision, readDecisions, withDecisions } from './state/documents/decisions.ts';
+import type { Decision } from './state/documents/decision.ts';
+import { readDecisions, withDecisions } from './state/documents/decisions.ts';
 import { readDetails } from './state/documents/details.ts';
 import { type PastRun, readHistory } from './state/documents/history.ts';
 import { readStatus } from './state/documents/status.ts';

@@ -1,4 +1,4 @@
-import type { Decision } from './decisions.ts';
+import type { Decision } from './decision.ts';
 
 /** A watched container as `GET /v1/containers/details` tells of it. Empty texts and absent values: not known. */
 export type Watched = {
