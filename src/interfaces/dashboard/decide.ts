@@ -41,8 +41,8 @@ export function createDecide({ ask, fleet, context, refresh, begin }: DecidePart
         one,
         plan: isOn('update') ? () => planOf(one) : undefined,
         approve: () => void take(one, { kind: 'approve' }, approvedWords(one)),
-        approveAndUpdate: async () => {
-          if ((await send(one, { kind: 'approve' })) !== undefined) begin(one.name);
+        approveAndUpdate: () => {
+          void send(one, { kind: 'approve' }).then((taken) => taken === undefined || begin(one.name));
         },
       });
     }),
