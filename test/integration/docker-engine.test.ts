@@ -57,7 +57,7 @@ describeInLab('the docker adapter', (lab) => {
     await raw.pull(image);
     const engine = connect(`unix://${raw.socket}`);
     const heard = listen(engine);
-    await expect.poll(() => heard).toEqual([{ kind: 'connected' }]);
+    await expect.poll(() => heard, { timeout: 15_000 }).toEqual([{ kind: 'connected' }]);
     await raw.kill();
     expect(await engine.startContainer('nobody')).toMatchObject({ kind: 'refused', status: 503 });
     await expect(engine.listContainers()).rejects.toMatchObject({ code: 'engine-unreachable' });

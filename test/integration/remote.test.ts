@@ -136,7 +136,9 @@ type Endpoint = { readonly text: string; readonly allows: (call: ProxiedCall) =>
 const page = readFileSync(fileURLToPath(new URL('../../docs/engines.md', import.meta.url)), 'utf8');
 const forCheck = endpointsAfter('For `check`:');
 const forUpdate = endpointsAfter('For `update`, also:');
-const forPodman = isPodman ? endpointsAfter('More is needed').filter(({ text }) => text.includes('/libpod/')) : [];
+const forPodman = isPodman
+  ? endpointsAfter('for the named feature:').filter(({ text }) => text.includes('/libpod/'))
+  : [];
 
 /** The rows of the first table behind these words. */
 function endpointsAfter(words: string): readonly Endpoint[] {

@@ -18,6 +18,8 @@ export type UpkeepOptions = {
   readonly uid?: number;
   /** How many files it may have open at once. */
   readonly openFiles?: number;
+  /** Path of another Node than this process's. */
+  readonly node?: string;
 };
 
 /** A process that is under way. */
@@ -41,12 +43,12 @@ export function runUpkeep(args: readonly string[], options: UpkeepOptions = {}):
 
 export function startUpkeep(
   args: readonly string[],
-  { socket, env = {}, uid, openFiles }: Omit<UpkeepOptions, 'onStart'> = {},
+  { socket, env = {}, uid, openFiles, node = process.execPath }: Omit<UpkeepOptions, 'onStart'> = {},
 ): UpkeepProcess {
   const host = socket === undefined ? [] : ['--host', `unix://${socket}`];
-  const node = [process.execPath, main, ...args, ...host];
+  const command = [node, main, ...args, ...host];
   const limit = openFiles === undefined ? [] : ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$@"`];
-  const [program = '', ...words] = [...limit, ...node];
+  const [program = '', ...words] = [...limit, ...command];
   const child = spawn(program, words, {
     env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

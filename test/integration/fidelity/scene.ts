@@ -7,6 +7,7 @@ import { recipeFor } from '../../../src/domain/container/recipe/container-recipe
 import { asDocker } from '../../../src/adapters/docker/podman/as-docker.ts';
 import type { Inspected } from '../../lab/engine-client.ts';
 import type { Lab } from '../../lab/lab.ts';
+import { canonical } from '../../../src/domain/text/canonical.ts';
 import { isPodman } from '../../lab/podman.ts';
 import type { ImageName } from './images.ts';
 import type { Shape } from './shapes.ts';
@@ -145,8 +146,13 @@ export function createScene(lab: Lab, engine: Engine) {
   return { run, create, succeed, recipesAroundStop, replace, see, clear };
 }
 
-/** Without the note that successors carry on Podman only. */
+/** Without the note that successors carry on Podman only, and with the bindings of a port in one order: Podman has none. */
 function inDockersWords(raw: Inspected): Inspected {
   const { 'upkeep.tx.addresses': _note, ...Labels } = raw.Config.Labels;
-  return { ...raw, ...asDocker({ ...raw, Config: { ...raw.Config, Labels } }, { addresses: {}, hostName: '' }) };
+  const told = { ...raw, ...asDocker({ ...raw, Config: { ...raw.Config, Labels } }, { addresses: {}, hostName: '' }) };
+  const sorted = Object.entries(told.HostConfig.PortBindings ?? {}).map(([port, bindings]) => [
+    port,
+    (bindings as readonly unknown[] | null)?.toSorted((one, other) => canonical(one).localeCompare(canonical(other))),
+  ]);
+  return { ...told, HostConfig: { ...told.HostConfig, PortBindings: Object.fromEntries(sorted) } };
 }

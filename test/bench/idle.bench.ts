@@ -1,0 +1,115 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { openBrowser } from '../browser/browser.ts';
+import { openPage } from '../browser/stage.ts';
+import { catalogue } from '../lab/catalogue.ts';
+import { describeInLab } from '../lab/describe-in-lab.ts';
+import { pushImage } from '../lab/push.ts';
+import { apiToken, ask, eventsToken } from '../support/http-scene.ts';
+import { startUpkeep, type UpkeepProcess } from '../support/run-upkeep.ts';
+import { median, reportRatio } from './ratios.ts';
+
+/**
+ * The built service on Node 24 with a hundred containers of a real engine, all groups on, and one page open in a
+ * browser. `npm run build` comes first.
+ */
+describeInLab('an idle service', (lab) => {
+  const { engine, registry } = lab;
+  const containers = 100;
+  const idleMs = 60_000;
+  const starts = 11;
+  /** 300 ms until it is ready, on a machine on which Node starts within 40. */
+  const most = { mebibytes: 75, ready: 7.5 };
+
+  test('memory with a page open, and the time until it is ready', async () => {
+    const node = otherNode('node-24');
+    const image = `${registry.host}/bench/idle:stable`;
+    await pushImage(registry, 'bench/idle', 'stable', catalogue['plain-v1']);
+    await engine.pull(image);
+    for (let number = 0; number < containers; number += 1) await engine.run(`web${number}`, image, { StopTimeout: 1 });
+
+    const [ready, floor]: [number[], number[]] = [[], []];
+    for (let run = 0; run < starts; run += 1) {
+      floor.push(timeOf(() => execFileSync(node, ['-e', '0'])));
+      const { service, readyMs } = await start(node);
+      ready.push(readyMs);
+      await stop(service);
+    }
+    reportRatio('until the service is ready on Node 24', median(ready), median(floor), most.ready);
+
+    const { service, url } = await start(node);
+    onTestFinished(() => stop(service));
+    const browser = await openBrowser();
+    onTestFinished(browser.close);
+    const page = await openPage(browser.context, url);
+    expect(await page.locator('tr.row').count()).toBe(containers);
+    const cpuBefore = cpuMsOf(service);
+    await sleep(idleMs);
+    const cpu = ((cpuMsOf(service) - cpuBefore) / idleMs) * 100;
+    const mebibytes = residentOf(service) / 2 ** 20;
+    console.log(`an idle service with a page open: ${mebibytes.toFixed(0)} MiB resident (aim ${most.mebibytes})`);
+    console.log(`an idle service with a page open: ${cpu.toFixed(1)} % of a core (aim 1)`);
+  });
+
+  async function start(node: string) {
+    const port = 20_000 + (process.pid % 10_000);
+    const args = ['run', '--http-api-endpoints', 'all', '--http-api-host', '127.0.0.1', '--http-api-port', `${port}`];
+    const tokens = ['--http-api-token', apiToken, '--http-api-events-token', eventsToken];
+    const begunAt = performance.now();
+    const service = startUpkeep([...args, ...tokens], { socket: engine.socket, node });
+    await answers(port);
+    return { service, readyMs: performance.now() - begunAt, url: `http://127.0.0.1:${port}` };
+  }
+});
+
+/** Asks without a pause between, because the time until the first answer is measured. */
+async function answers(port: number): Promise<void> {
+  for (const deadline = performance.now() + 30_000; performance.now() < deadline;)
+    if (await isReady(port)) return;
+    else await sleep(1);
+  throw new Error('The service is not ready after 30 s');
+}
+
+function isReady(port: number): Promise<boolean> {
+  return ask(`http://127.0.0.1:${port}`, '/readyz').then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+}
+
+async function stop({ child, ended }: UpkeepProcess): Promise<void> {
+  child.kill('SIGTERM');
+  await ended;
+}
+
+function timeOf(work: () => unknown): number {
+  const begunAt = performance.now();
+  work();
+  return performance.now() - begunAt;
+}
+
+/** Of the whole process, in bytes. https://man7.org/linux/man-pages/man5/proc_pid_status.5.html */
+function residentOf({ child }: UpkeepProcess): number {
+  const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
+  return Number(kibibytes) * 1024;
+}
+
+/** Fields 14 and 15, in hundredths of a second: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
+function cpuMsOf({ child }: UpkeepProcess): number {
+  const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** The path of a newer Node, which a package carries. */
+function otherNode(name: string): string {
+  const folder = fileURLToPath(new URL('../nodes', import.meta.url));
+  const node = `${folder}/node_modules/${name}/bin/node`;
+  if (!existsSync(node))
+    execFileSync('npm', ['ci', '--prefix', folder, '--no-audit', '--no-fund'], { stdio: 'ignore' });
+  return node;
+}
