@@ -1,9 +1,11 @@
-import { encodedPart } from './state/address.ts';
 import type { Fleet } from './state/fleet/fleet.ts';
-import { capital, ended, plural } from './state/words/sentences.ts';
+import { ended, plural } from './state/words/sentences.ts';
 import { objectOf, objectsOf, textOf } from './state/documents/reading.ts';
-import type { Ask, Reply } from './transport/client.ts';
-import type { Acts, PageContext } from './view/context.ts';
+import type { Ask } from './transport/client.ts';
+import { namePattern } from './transport/name-pattern.ts';
+import { reasonOf } from './transport/refusal.ts';
+import type { Acts, PageContext, UpdateKind } from './view/context.ts';
+import { createDecide, type Decide } from './decide.ts';
 import { confirmRollBack } from './view/dialogs/roll-back.ts';
 import { confirmUpdate } from './view/dialogs/update.ts';
 import { notice } from './view/parts/notice.ts';
@@ -18,6 +20,8 @@ export type ActParts = {
   readonly onAsked: () => void;
 };
 
+const moreOf: Readonly<Record<UpdateKind, string>> = { update: '', retry: '&retry_failed=true', now: '&now=true' };
+
 /** The limit of the API for names in a request: docs/http-api.md. */
 const mostNames = 100;
 const checkTimeoutMs = 300_000;
@@ -30,17 +34,26 @@ export function createActs({
   context,
   refresh,
   onAsked,
-}: ActParts): Pick<Acts, 'update' | 'check' | 'rollBack'> {
+}: ActParts): Pick<Acts, 'update' | 'check' | 'rollBack' | keyof Decide> {
+  const decide = createDecide({
+    ...{ ask, fleet, context, refresh },
+    begin: (name) => {
+      fleet.ask([name]);
+      onAsked();
+      void begin(`v1/update?async=true&now=true&container=${namePattern(name)}`, `Cannot update ${name}`);
+    },
+  });
   return {
+    ...decide,
     update: (names, kind = 'update') => {
       const scope = scopeOf(names, kind);
       if (scope === undefined) return notice(`Select at most ${mostNames} containers.`);
-      const retry = kind === 'retry' ? '&retry_failed=true' : '';
+      const more = moreOf[kind];
       void confirmUpdate(context(), {
         names,
         kind,
         ask: async () => {
-          const reply = await ask(`v1/update?dry_run=true${retry}${scope}`, {
+          const reply = await ask(`v1/update?dry_run=true${more}${scope}`, {
             method: 'POST',
             timeoutMs: updateTimeoutMs,
           });
@@ -52,7 +65,7 @@ export function createActs({
           context().act.clearPicked();
           fleet.ask(names);
           onAsked();
-          void begin(`v1/update?async=true${retry}${scope}`, 'Cannot update');
+          void begin(`v1/update?async=true${more}${scope}`, 'Cannot update');
         },
       });
     },
@@ -63,14 +76,14 @@ export function createActs({
       confirmRollBack(one, () => {
         fleet.ask([name]);
         onAsked();
-        void begin(`v1/rollback?container=${encoded(name)}&async=true`, `Cannot roll back ${name}`);
+        void begin(`v1/rollback?container=${namePattern(name)}&async=true`, `Cannot roll back ${name}`);
       });
     },
   };
 
   /** Undefined: there are too many names, and they are not simply all that are ready. */
-  function scopeOf(names: readonly string[], kind: 'update' | 'retry'): string | undefined {
-    if (names.length <= mostNames) return names.map((name) => `&container=${encoded(name)}`).join('');
+  function scopeOf(names: readonly string[], kind: UpdateKind): string | undefined {
+    if (names.length <= mostNames) return names.map((name) => `&container=${namePattern(name)}`).join('');
     const ready = fleet.all().filter(({ verdict }) => verdict === 'stale');
     const wanted = new Set(names);
     return kind === 'update' && ready.every(({ name }) => wanted.has(name)) ? '' : undefined;
@@ -87,7 +100,7 @@ export function createActs({
     const [first = ''] = names;
     const what = names.length === 0 ? 'all containers' : names.length === 1 ? first : plural(names.length, 'container');
     notice(`Checking ${what}…`);
-    const scope = names.map((name) => `container=${encoded(name)}`).join('&');
+    const scope = names.map((name) => `container=${namePattern(name)}`).join('&');
     const reply = await ask(`v1/check?${scope}`, { method: 'POST', timeoutMs: checkTimeoutMs });
     notice(reply.kind === 'ok' ? checkedWords(reply.document) : ended(`Cannot check ${what}: ${reasonOf(reply)}`));
     refresh();
@@ -104,16 +117,4 @@ function checkedWords(document: unknown): string {
     return ended(`Could not be checked: ${textOf(only['error']) || textOf(only['reason'])}`);
   if (unknown.length > 0) parts.push(`${unknown.length} could not be checked`);
   return ended(`Checked: ${parts.join(', ')}`);
-}
-
-function reasonOf(reply: Exclude<Reply, { readonly kind: 'ok' }>): string {
-  if (reply.kind === 'away') return 'Upkeep does not answer';
-  return reply.status === 429 && reply.why.startsWith('the answer')
-    ? 'Upkeep limits how often it may be asked'
-    : capital(reply.why).replace(/^./, (first) => first.toLowerCase());
-}
-
-/** A name may be a pattern to the API, so what means more than itself is escaped: https://github.com/google/re2/wiki/Syntax */
-function encoded(name: string): string {
-  return encodedPart(name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
 }

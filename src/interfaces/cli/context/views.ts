@@ -2,7 +2,6 @@ import type { Staleness } from '../../../domain/check/verdict.ts';
 import type { UnfinishedUpdate } from '../../../domain/recovery/unfinished-update.ts';
 import type { JsonObject } from '../../../domain/run/running-service.ts';
 import type { OutcomeKind } from '../../../domain/run/session.ts';
-import type { CheckedVersions } from './application-types.ts';
 
 /** An answer for people, typed, and the same as the document of the API. */
 export type Answer<View> = { readonly view: View; readonly document: JsonObject };
@@ -24,7 +23,14 @@ export type ContainersView = {
   readonly unwatched: readonly UnwatchedView[] | undefined;
 };
 
-export type ContainerView = CheckedVersions & {
+export type ContainerView = {
+  /** Versions as people name them; absent where they are not known. */
+  readonly version?: string;
+  readonly latestVersion?: string;
+  /** Reference of the newer image. */
+  readonly candidate?: string;
+  /** When the newer image was built, milliseconds since the epoch. */
+  readonly releasedAtMs?: number;
   readonly name: string;
   readonly image: string;
   /** `running (healthy)`; empty for a container in the middle of an update. */

@@ -1,3 +1,5 @@
+import type { Decision } from './decision.ts';
+
 /** A watched container as `GET /v1/containers/details` tells of it. Empty texts and absent values: not known. */
 export type Watched = {
   readonly name: string;
@@ -7,6 +9,10 @@ export type Watched = {
   readonly id: string;
   readonly digest: string;
   readonly latestDigest: string;
+  /** The version that an update would apply; a decision is about it. */
+  readonly candidateDigest: string;
+  /** A person's decision about that version; undefined: there is none, or none that may be seen. */
+  readonly decision: Decision | undefined;
   readonly version: string;
   readonly latestVersion: string;
   readonly change: Change | undefined;

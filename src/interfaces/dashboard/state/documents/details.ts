@@ -1,4 +1,4 @@
-import { changes, verdicts, type Watched } from './container.ts';
+import { changes, type Verdict, verdicts, type Watched } from './container.ts';
 import { type Json, linkOf, numberOf, objectOf, objectsOf, oneOf, textOf, textsOf, timeOf } from './reading.ts';
 import { readOutcome } from './read-outcome.ts';
 
@@ -15,7 +15,7 @@ export function readDetails(document: unknown): readonly Watched[] {
   return [...byName.values()];
 }
 
-/** A version that failed after the last check is no update that is ready: the next check would say so. */
+/** A version whose update failed after the last check is shown with the failure, not as an update that is ready. */
 function afterFailure(one: Watched): Watched {
   const { verdict, last, checkedAtMs = 0, latestVersion } = one;
   if (verdict !== 'stale' || last?.atMs === undefined || last.atMs < checkedAtMs) return one;
@@ -33,13 +33,15 @@ function readEntry(entry: Json): Watched {
     id: textOf(entry['id']),
     digest: textOf(entry['digest']),
     latestDigest: textOf(entry['latest_digest']),
+    candidateDigest: textOf(entry['candidate_digest']) || textOf(entry['latest_digest']),
+    decision: undefined,
     ...readVersions(entry),
     change: oneOf(changes, entry['change']),
     status: textOf(entry['status']),
     health: textOf(entry['health']),
     startedAtMs: timeOf(entry['started_at']),
     checkedAtMs: timeOf(entry['checked_at']),
-    verdict: oneOf(verdicts, entry['verdict']) ?? derivedVerdict(entry),
+    verdict: verdictIn(entry),
     hold: textOf(entry['hold']),
     reason: textOf(entry['reason']),
     eligibleAtMs: timeOf(entry['eligible_at']),
@@ -67,17 +69,7 @@ function readVersions(entry: Json): Pick<Watched, 'version' | 'latestVersion'> {
   return { version, latestVersion: isNewer ? textOf(entry['latest_version']) : '' };
 }
 
-/** What the other fields tell where there is no verdict; it is fresh only where the registry says the same digest. */
-function derivedVerdict({
-  stale,
-  checked_at: checkedAt,
-  update_available: isNewer,
-  digest,
-  latest_digest: latest,
-}: Json) {
-  if (stale === true) return 'stale';
-  if (textOf(checkedAt) === '') return undefined;
-  if (isNewer === true) return 'held';
-  if (textOf(digest) === '') return 'local';
-  return digest === latest ? 'fresh' : 'unknown';
+/** Undefined before the first check. A word that this page does not know is no success, so it reads as `unknown`. */
+function verdictIn({ verdict }: Json): Verdict | undefined {
+  return textOf(verdict) === '' ? undefined : (oneOf(verdicts, verdict) ?? 'unknown');
 }

@@ -14,6 +14,8 @@ export type Status = {
   readonly repairing: boolean;
   readonly summary: Summary;
   readonly unwatched: readonly Unwatched[];
+  /** Whether the API token may follow the events, too. */
+  readonly readsEvents: boolean;
   /** Why the engine does not answer; undefined while it does. */
   readonly engineError: string | undefined;
 };
@@ -59,6 +61,7 @@ export function readStatus(document: unknown): Status {
       count: countOf(count),
       remedy: textOf(remedy),
     })),
+    readsEvents: json['reads_events'] === true,
     engineError: reachable === false ? textOf(error) || 'it does not answer' : undefined,
   };
 }

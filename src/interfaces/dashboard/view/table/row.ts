@@ -8,7 +8,12 @@ import { type Child, h } from '../parts/node.ts';
 import { steps } from '../parts/steps.ts';
 import { versionNodes } from '../parts/version.ts';
 
-export const actionWords: Readonly<Record<RowAction, string>> = { update: 'Update…', check: 'Check', look: 'See why' };
+export const actionWords: Readonly<Record<RowAction, string>> = {
+  update: 'Update…',
+  approve: 'Approve…',
+  check: 'Check',
+  look: 'See why',
+};
 
 export type CellParts = {
   readonly one: Watched;
