@@ -113,7 +113,7 @@ describeInLab('the HTTP API on a real engine', (lab) => {
     ]);
     expect(told[1].data).toMatchObject({ container: 'web', image, verdict: 'stale', run_id: told[0].data.run_id });
     expect(told.filter(({ type }) => type === 'phase_entered').map(({ data }) => [data.container, data.phase])).toEqual(
-      ['pulling', 'preparing', 'stopping', 'starting', 'checking health'].map((phase) => ['web', phase]),
+      ['pulling', 'preparing', 'stopping', 'starting', 'checking health', 'committing'].map((phase) => ['web', phase]),
     );
     for (const { data } of told.filter(({ type }) => type === 'pull_progress'))
       expect(data).toMatchObject({ container: 'web', total_bytes: expect.any(Number) });
