@@ -30,7 +30,7 @@ export async function createDemoWorld(clock: Clock): Promise<DemoWorld> {
   const { registry, store } = createSandboxRegistry({ clock, latencyMs: 120 });
   const sandbox = createSandboxEngine({ clock, registries: store, pullStepMs: 150 });
   const { control } = sandbox;
-  const releases = createReleases(store);
+  const releases = createReleases(store, clock);
   await Promise.all(demoContainers.map((container) => provideImage(sandbox, releases, container)));
   for (const container of demoContainers) control.runContainer(container.name, bodyOf(container, releases));
   const { engine, prober } = sandbox.connect({ latencyMs: realisticLatencyMs });
@@ -63,24 +63,33 @@ type Releases = {
   readonly digestOf: (container: DemoContainer) => string;
 };
 
-function createReleases(store: RegistryStore): Releases {
+function createReleases(store: RegistryStore, clock: Pick<Clock, 'nowMs'>): Releases {
   const versions = new Map(demoContainers.map(({ image, version }) => [image, version]));
   const digests = new Map<string, string>();
-  const publish = (image: string, version: string, behaviour = usualBehaviourOf(image)) => {
+  let count = 0;
+  const publish = (image: string, version: string, behaviour = usualBehaviourOf(image), ageHours = oldHours) => {
     versions.set(image, version);
-    const { digest } = store.publish(image, releaseOf(image, version, behaviour));
+    const createdAtMs = clock.nowMs() - ageHours * hourMs;
+    const { digest } = store.publish(image, { ...releaseOf(image, version, behaviour), createdAtMs });
     digests.set(image, digest);
     return digest;
   };
   return {
     publish: ({ image, change = 'patch', behaviour }) => {
       const version = versionAfter(versions.get(image) ?? '0.0.0', change);
-      publish(image, version, behaviour);
+      publish(image, version, behaviour, newHours[count % newHours.length]);
+      count += 1;
       return version;
     },
     digestOf: ({ image, version }) => digests.get(image) ?? publish(image, version),
   };
 }
+
+const hourMs = 3_600_000;
+
+/** Ages of releases: of those that run at the start, and of newer ones in turn. */
+const oldHours = 40 * 24;
+const newHours = [5, 29, 11, 50, 7];
 
 function versionAfter(version: string, change: 'minor' | 'patch'): string {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);

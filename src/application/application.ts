@@ -24,7 +24,7 @@ export type Application = {
   readonly check: (request: CheckRequest, signal?: AbortSignal) => Promise<CheckReport>;
   /** The steps of an update now; changes nothing, pulls nothing. */
   readonly plan: (
-    request: Request & Pick<UpdateRequest, 'retryFailed' | 'ignoreWindows'>,
+    request: PlanRequest,
     signal?: AbortSignal,
   ) => Promise<{ readonly report: CheckReport; readonly plan: UpdatePlan }>;
   /**
@@ -98,6 +98,12 @@ export type Application = {
   /** Ends the following that `follow` began, and the watch over a helper. */
   readonly close: () => Promise<void>;
 };
+
+export type PlanRequest = Request &
+  Pick<UpdateRequest, 'retryFailed' | 'ignoreWindows'> & {
+    /** As if a person had approved the new versions. */
+    readonly asApproved?: boolean;
+  };
 
 /** The application of one engine. */
 export type EngineApplication = Omit<Application, 'check' | 'plan' | 'rehearse' | 'update' | 'rollBack'> & {

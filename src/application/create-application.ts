@@ -1,4 +1,4 @@
-import type { CheckRequest, Request, UpdateRequest } from '../domain/run/request.ts';
+import type { CheckRequest, Request } from '../domain/run/request.ts';
 import { describeError } from '../domain/errors.ts';
 import type { ServiceEvent } from '../domain/run/event.ts';
 import type { DecisionRecord } from '../domain/decision/decisions.ts';
@@ -6,7 +6,7 @@ import type { SharedRecords } from '../domain/outside/record-store.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import type { ServiceSettings } from '../domain/settings/settings.ts';
 import { plainName } from '../domain/transaction/transaction-names.ts';
-import type { EngineApplication } from './application.ts';
+import type { EngineApplication, PlanRequest } from './application.ts';
 import { recoverWithHelper, watchHelper } from './self-update/await-helper.ts';
 import { type CheckReport, checkWith, createJudge, type Judge } from './check/check.ts';
 import { createSelectContainers } from './check/select-containers.ts';
@@ -164,15 +164,11 @@ export function createApplication(
     },
   };
 
-  async function plan(
-    request: InRun<Request & Pick<UpdateRequest, 'retryFailed' | 'ignoreWindows'>>,
-    runId: string,
-    signal: AbortSignal | undefined,
-  ) {
-    const { retryFailed = false, ignoreWindows = false } = request;
+  async function plan(request: InRun<PlanRequest>, runId: string, signal: AbortSignal | undefined) {
+    const { retryFailed = false, ignoreWindows = false, asApproved = false } = request;
     const listing = await listAll(outside, signal);
     const selected = await select(listing, { ...filtersOf(request), runId }, signal);
-    const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, ...registryOf(request) };
+    const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, asApproved, ...registryOf(request) };
     const report = await judge(selected, order, signal);
     const { plan: made } = await planner(staleIn(report, settings), listing, signal);
     const services = planServices(report, listing, world.instance);
@@ -186,7 +182,7 @@ export function createApplication(
   function notingChecks(ask: Judge): Judge {
     return async (selected, order, signal) => {
       const report = await ask(selected, order, signal);
-      const answered = report.containers.filter((container) => !signal?.aborted || container.status !== 'unknown');
+      const answered = report.standing.filter((container) => !signal?.aborted || container.status !== 'unknown');
       checks.noteChecked(answered, clock.nowMs());
       if (order.applyCooldown && memory.endsDecisions !== false) await desk.endDead(answered);
       return report;

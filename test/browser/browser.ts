@@ -48,13 +48,18 @@ export function watchPage(page: Page): { readonly complaints: string[]; readonly
   const complaints: string[] = [];
   const hosts = new Set<string>();
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning')
+    if ((message.type() === 'error' || message.type() === 'warning') && !message.text().includes(networkChanged))
       complaints.push(`${message.type()}: ${message.text()}`);
   });
   page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
-  page.on('requestfailed', (request) => complaints.push(`failed: ${request.url()}`));
+  page.on('requestfailed', (request) => {
+    if (request.failure()?.errorText !== networkChanged) complaints.push(`failed: ${request.url()}`);
+  });
   page.on('request', (request) => {
     if (/^https?:/.test(request.url())) hosts.add(new URL(request.url()).host);
   });
   return { complaints, hosts };
 }
+
+/** Containers bring and take network interfaces, and Chromium cuts requests then; the page asks again. */
+const networkChanged = 'net::ERR_NETWORK_CHANGED';

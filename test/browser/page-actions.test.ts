@@ -1,6 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startHttp } from '../support/http-scene.ts';
-import { createScriptedService } from '../support/scripted-service.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeInBrowser } from './browser.ts';
 import { home, publishNewer } from './home.ts';
 import { type OpenPage, row, type Stage, startStage } from './stage.ts';
@@ -9,15 +7,7 @@ const few = home.filter(({ name }) =>
   ['grafana', 'immich-server', 'immich-redis', 'traefik', 'vaultwarden', 'loki'].includes(name),
 );
 
-/** Dry runs and rollbacks of the API: without them the dialog has nothing to show. */
-const hasPlans = await (async () => {
-  const scene = await startHttp(createScriptedService());
-  const description = (await scene.ask('/swagger/doc.json')).text;
-  await scene.stop();
-  return description.includes('dry_run');
-})();
-
-(hasPlans ? describeInBrowser : describe.skip)('what people do on the page', () => {
+describeInBrowser('what people do on the page', () => {
   let stage: Stage;
   let page: OpenPage;
   beforeAll(async () => {

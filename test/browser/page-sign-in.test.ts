@@ -54,7 +54,20 @@ describeInBrowser('signing in to the page', () => {
     await page.locator('#live[data-state="polling"]').waitFor();
     expect(await page.locator('#live').textContent()).toBe('Every 10\u00A0s');
     expect(await page.locator('#live').getAttribute('title')).toContain('token');
+    expect(page.complaints).toEqual([]);
     await page.close();
+  });
+
+  test('one token for both is Live without being asked for twice', async () => {
+    const both = await startHome(few, {
+      dashboardFolder: stage.folder,
+      settings: { eventsToken: { kind: 'value', value: apiToken } },
+    });
+    const page = await openPage(stage.context, both.url, { events: null });
+    await page.locator('#live[data-state="live"]').waitFor();
+    expect(page.complaints).toEqual([]);
+    await page.close();
+    await both.stop();
   });
 
   test('a complete token is Live, and the console has nothing to say', async () => {

@@ -1,11 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeInBrowser } from './browser.ts';
 import { home } from './home.ts';
 import { type OpenPage, row, type Stage, startStage } from './stage.ts';
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+import { violations } from './violations.ts';
 
 describeInBrowser('the table', () => {
   let stage: Stage;
@@ -27,6 +24,14 @@ describeInBrowser('the table', () => {
     expect(page.url()).toContain('show=wrong');
     await page.locator('.count[data-kind="wrong"]').click();
     expect(await shown(page)).toHaveLength(home.length);
+    await page.close();
+  });
+
+  test('what a cooldown holds back says until when, also after a check', async () => {
+    const page = await stage.open();
+    await row(page, 'jellyfin')
+      .getByText(/^Too young until (?:today|tomorrow) /)
+      .waitFor();
     await page.close();
   });
 
@@ -174,13 +179,5 @@ describeInBrowser('the table', () => {
 async function shown(page: OpenPage): Promise<readonly string[]> {
   return page.evaluate<string[]>(
     `[...document.querySelectorAll('tr.row')].filter((row) => !row.hidden).map((row) => row.dataset.name)`,
-  );
-}
-
-/** Rules that are broken, with the first node of each. The document has no policy against what a test evaluates. */
-async function violations(page: { readonly evaluate: OpenPage['evaluate'] }): Promise<readonly string[]> {
-  await page.evaluate(axe);
-  return page.evaluate<string[]>(
-    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.slice(0, 3).map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary.slice(0, 200))))`,
   );
 }

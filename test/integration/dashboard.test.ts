@@ -18,17 +18,7 @@ describeInLab('the dashboard on an engine', (lab) => {
       const good = await stale('good', { old: catalogue.v1, next: catalogue.v2 });
       const bad = await stale('bad', { next: catalogue.crash });
       await run('calm');
-      const args = ['run', '--interval', '1h', '--health-window', '2s', '--http-api-endpoints', 'all'];
-      const http = ['--http-api-host', '127.0.0.1', '--http-api-port', '0', '--http-api-rate-limit', '100000'];
-      const tokens = ['--http-api-token', apiToken, '--http-api-events-token', eventsToken];
-      const service = startUpkeep([...args, ...http, ...tokens, '--log-format', 'json'], { socket: engine.socket });
-      onTestFinished(() => void service.child.kill('SIGKILL'));
-      await service.seen('"listening"');
-      const [, url = ''] = /"address":"([^"]+)"/.exec(service.output()) ?? [];
-      const browser = await openBrowser();
-      onTestFinished(browser.close);
-      const page = await openPage(browser.context, url);
-      await page.locator('#live[data-state="live"]').waitFor();
+      const { page, url } = await open();
       await row(page, 'calm').getByText('Not checked yet').waitFor();
 
       await page.getByRole('button', { name: 'Check now' }).click();
@@ -54,5 +44,54 @@ describeInLab('the dashboard on an engine', (lab) => {
       expect(page.complaints).toEqual([]);
       expect([...page.hosts]).toEqual([new URL(url).host]);
     }, 120_000);
+
+    test('approves, skips and offers again what is held back, and the approved version is applied', async () => {
+      const asked = { config: { Labels: { 'upkeep.approve': 'true' } } };
+      const web = await stale('web', { ...asked, old: catalogue.v1, next: catalogue.v2 });
+      const db = await stale('db', { old: catalogue.v1, next: catalogue.v2 });
+      const { page } = await open();
+      await page.getByRole('button', { name: 'Check now' }).click();
+      await row(page, 'web').getByText('Waits for your approval').waitFor();
+      await row(page, 'db').getByText('Update ready').waitFor();
+
+      await row(page, 'db').locator('.c-name a').click();
+      await page
+        .locator('#drawer')
+        .getByRole('button', { name: /^Skip / })
+        .click();
+      await row(page, 'db')
+        .getByText(/ is skipped$/)
+        .waitFor();
+      await page.keyboard.press('Escape');
+
+      await row(page, 'web').getByRole('button', { name: 'Approve web' }).click();
+      await page.locator('#confirm').getByRole('button', { name: 'Approve and update' }).click();
+      await row(page, 'web')
+        .getByText(/^Updated just now, down/)
+        .waitFor();
+      expect((await inspect('web')).Id).not.toBe(web.Id);
+      expect((await inspect('db')).Id).toBe(db.Id);
+
+      await row(page, 'db').locator('.c-name a').click();
+      await page.locator('#drawer').getByRole('button', { name: 'Offer again' }).click();
+      await row(page, 'db').getByText('Update ready').waitFor();
+      expect(page.complaints).toEqual([]);
+    }, 120_000);
   });
+
+  /** The built program on the engine, and its page, signed in. */
+  async function open() {
+    const args = ['run', '--interval', '1h', '--health-window', '2s', '--http-api-endpoints', 'all'];
+    const http = ['--http-api-host', '127.0.0.1', '--http-api-port', '0', '--http-api-rate-limit', '100000'];
+    const tokens = ['--http-api-token', apiToken, '--http-api-events-token', eventsToken];
+    const service = startUpkeep([...args, ...http, ...tokens, '--log-format', 'json'], { socket: engine.socket });
+    onTestFinished(() => void service.child.kill('SIGKILL'));
+    await service.seen('"listening"');
+    const [, url = ''] = /"address":"([^"]+)"/.exec(service.output()) ?? [];
+    const browser = await openBrowser();
+    onTestFinished(browser.close);
+    const page = await openPage(browser.context, url);
+    await page.locator('#live[data-state="live"]').waitFor();
+    return { page, url };
+  }
 });

@@ -57,12 +57,19 @@ export type JudgeOrder = {
   readonly retryFailed?: boolean;
   /** Windows hold nothing back. */
   readonly ignoreWindows?: boolean;
+  /** No version waits for approval: for a plan that shows what an approval would lead to. */
+  readonly asApproved?: boolean;
   /** Asked in place of the registries of the outside. */
   readonly registry?: Registry;
 };
 
 /** A failure for one container is its verdict. After an abort the containers without an answer are `unknown`. */
-export type Judge = (selected: SelectedContainers, order: JudgeOrder, signal?: AbortSignal) => Promise<CheckReport>;
+export type Judge = (selected: SelectedContainers, order: JudgeOrder, signal?: AbortSignal) => Promise<JudgedReport>;
+
+export type JudgedReport = CheckReport & {
+  /** The same containers as a run by the schedule would find them, whatever this order leaves aside. */
+  readonly standing: readonly CheckedContainer[];
+};
 
 export type Check = (order: CheckOrder, signal?: AbortSignal) => Promise<CheckReport>;
 
@@ -98,12 +105,13 @@ export function createJudge(
   const tags = createTagWatch();
 
   return async ({ listing, references, watched: named, ...selected }, order, signal) => {
-    const { runId, applyCooldown, retryFailed = false, ignoreWindows = false } = order;
+    const { runId, applyCooldown, retryFailed = false, ignoreWindows = false, asApproved = false } = order;
     const outside = order.registry === undefined ? world : { ...world, registry: order.registry };
     const decided = await decisions.refresh();
     const { containers, images, failedVersions, begunAt } = listing;
     const services = new Map(listing.services?.services.map((service) => [service.id, service]));
     const verdicts = new Map<string, CheckedContainer>();
+    const standing = new Map<string, CheckedContainer>();
     const settle = (watched: WatchedContainer, verdict: Verdict): void => {
       const { noPull, approve: approval, window } = effectiveSettings(settings, watched.wishes);
       const read = references.get(watched.container.id);
@@ -114,9 +122,14 @@ export function createJudge(
         ...{ kind, read, verdict, images, nowMs },
         noPull: noPull && !isService,
       });
-      const restraints = { approval, window: ignoreWindows ? undefined : window };
-      const checked = holdBack.judge(judged, restraints, decided, nowMs);
+      const lifted = {
+        approval: asApproved ? ('never' as const) : approval,
+        window: ignoreWindows ? undefined : window,
+      };
+      const checked = holdBack.judge(judged, lifted, decided, nowMs);
       verdicts.set(checked.id, checked);
+      const usual = { ...judged, ...heldOtherwise(verdict) };
+      standing.set(checked.id, holdBack.judge(usual, { approval, window }, decided, nowMs));
       const { name: container, image, status, reason, error } = checked;
       publish({
         kind: 'container_checked',
@@ -150,6 +163,7 @@ export function createJudge(
     const checked = named.flatMap(({ container }) => verdicts.get(container.id) ?? []);
     return {
       containers: checked,
+      standing: checked.map((one) => standing.get(one.id) ?? one),
       unmatched: selected.unmatched,
       unfinished: selected.unfinished.map((update) => describeUnfinished(update, references.get(update.container.id))),
       unwatched: selected.unwatched,
@@ -162,6 +176,11 @@ export function createJudge(
       durationMs: clock.monotonicMs() - begunAt.monotonicMs,
     };
   };
+}
+
+/** How a run by the schedule would find what this one question finds to be ready. */
+function heldOtherwise({ status, otherwise }: Verdict) {
+  return status === 'stale' && otherwise !== undefined ? ({ ...otherwise, status: 'held' } as const) : {};
 }
 
 /** A verdict where there is nothing to ask about. */
@@ -181,7 +200,8 @@ function subjectOf(
         image,
         reference: read.reference,
         isNamedByLabel: read.isNamedByLabel === true,
-        inForce: settings.applyCooldown ? inForce : { ...inForce, cooldownMs: 0 },
+        inForce,
+        ...(!settings.applyCooldown && { ignoresCooldown: true }),
         failedVersions: failedVersionsIn(failedVersions, name),
         retryFailed: settings.retryFailed,
       };

@@ -189,6 +189,44 @@ describe('a snooze', () => {
   });
 });
 
+describe('a cooldown', () => {
+  test('is left aside by a check, and shown where the containers are listed; a skip comes before it', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web');
+    const createdAtMs = scene.clock.nowMs();
+    scene.registry.store.publish('web:1', { version: '2', createdAtMs });
+    const { application } = start(scene, { cooldownMs: 48 * hourMs });
+    await application.follow();
+    const { containers } = await application.check(everything);
+    expect(containers[0]).toMatchObject({ status: 'stale' });
+    expect(containers[0]?.hold).toBeUndefined();
+    const shown = () => application.inventory().containers[0];
+    const eligibleAtMs = createdAtMs + 48 * hourMs;
+    expect(shown()).toMatchObject({ staleness: 'held', hold: 'cooldown', eligibleAtMs, stale: false });
+    const taken = await decide(application, 'skip', 'web');
+    expect(shown()).toMatchObject({ staleness: 'held', hold: 'skipped' });
+    if ('id' in taken) await application.decisions.withdraw(taken.id);
+    expect(shown()).toMatchObject({ hold: 'cooldown', eligibleAtMs });
+    await application.close();
+  });
+
+  test('is not the only one: a window and an approval stay shown, too, while a plan leaves them aside', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', { 'upkeep.window': 'Sat 02:00-05:00' });
+    await run(scene, 'asked', { 'upkeep.approve': 'true' });
+    for (const name of ['web', 'asked']) release(scene, name);
+    const { application } = start(scene);
+    await application.follow();
+    const { plan } = await application.plan({ ...everything, ignoreWindows: true, asApproved: true });
+    expect(
+      plan.transactions.flatMap(({ members }) => members.map(({ container }) => container.name)).toSorted(),
+    ).toEqual(['asked', 'web']);
+    const holds = application.inventory().containers.map(({ name, hold }) => [name, hold]);
+    expect(Object.fromEntries(holds)).toEqual({ web: 'window', asked: 'approval' });
+    await application.close();
+  });
+});
+
 describe('a window', () => {
   test('keeps updates from beginning outside of it, unless somebody asks for this one now', async () => {
     const scene = createSandboxScene();

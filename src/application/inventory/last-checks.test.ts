@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { digestOf, idOf } from '../../../test/support/builders.ts';
-import { checkedContainer } from '../../../test/support/fake-application.ts';
+import { checkedContainer, containerOutcome, session } from '../../../test/support/fake-application.ts';
 import { createLastChecks } from './last-checks.ts';
 
 const imageId = digestOf('image web');
@@ -28,5 +28,49 @@ describe('createLastChecks()', () => {
     checks.noteChecked([web], 1234);
     expect(checks.of({ ...web, imageId: digestOf('other') }).checkedAtMs).toBeUndefined();
     expect(checks.of({ ...web, id: idOf('made anew'), image: 'web:2' }).checkedAtMs).toBeUndefined();
+  });
+
+  const stale = checkedContainer('web', {
+    ...{ id: web.id, imageId, status: 'stale', updateAvailable: true, latestDigest: digestOf('next') },
+    unrestrained: { approval: 'never', window: undefined, status: 'stale', reason: 'Newer', eligibleAtMs: undefined },
+  });
+  const tracked = { id: web.id, name: 'web', image: 'web:1', imageId };
+  const run = { runId: 'r', atMs: 2000 };
+
+  test('holds a version back that was taken back, also once decisions are looked at again', () => {
+    const checks = createLastChecks();
+    checks.noteChecked([stale], 1234);
+    const outcome = containerOutcome('web', { outcome: 'rolled_back', containerId: web.id, isTakenBack: true });
+    checks.hear({ kind: 'update_failed', outcome, ...run });
+    checks.reconsider((one) => ({ ...one, status: 'stale' }));
+    expect(checks.of(tracked)).toMatchObject({
+      staleness: 'held',
+      hold: 'failed',
+      stale: false,
+      updateAvailable: true,
+    });
+    expect(checks.candidateOf('web')?.digest, 'a person may still decide about it').toBe(stale.pullDigest);
+  });
+
+  test('leaves a version ready whose update failed for another reason', () => {
+    const checks = createLastChecks();
+    checks.noteChecked([stale], 1234);
+    const outcome = containerOutcome('web', { outcome: 'failed', containerId: web.id });
+    checks.hear({ kind: 'update_failed', outcome, ...run });
+    expect(checks.of(tracked)).toMatchObject({ staleness: 'stale', stale: true });
+  });
+
+  test('holds the version back that a person rolled back, also in a container that has its id again', () => {
+    const checks = createLastChecks();
+    checks.noteChecked([stale], 1234);
+    const [before, after] = [digestOf('next image'), imageId];
+    const back = { image: 'web:1', newImageId: after, oldImageId: before, newDigest: '', oldDigest: digestOf('next') };
+    const outcome = containerOutcome('web', { outcome: 'updated', ...back, from: '2', to: '1' });
+    checks.hear({ kind: 'update_completed', outcome, ...run });
+    const containers = [{ ...outcome, isTakenBack: true as const }];
+    const ended = session(containers);
+    const counts = { scanned: 1, updated: 1, failed: 0, restarted: 0, skipped: 0 };
+    checks.hear({ kind: 'scan_completed', purpose: 'update', ...counts, session: ended, ...run });
+    expect(checks.of(tracked)).toMatchObject({ staleness: 'held', hold: 'failed', latestVersion: '2' });
   });
 });

@@ -1,3 +1,4 @@
+import type { ContainerOutcome } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
 import { familiarReference, tryParseImageReference } from '../../domain/reference/image-reference.ts';
@@ -9,7 +10,7 @@ import { candidateDigest } from '../check/checked-container.ts';
 /** Results of the last checks; each counts while the container runs the checked image. */
 export type LastChecks = {
   readonly noteChecked: (containers: readonly CheckedContainer[], atMs: number) => void;
-  /** Notes that an updated container runs the newest image. */
+  /** Notes that an updated container runs the newest image, and that a version was taken back. */
   readonly hear: (event: ServiceEvent) => void;
   readonly of: (container: Pick<TrackedContainer, 'id' | 'name' | 'image' | 'imageId'>) => LastCheck;
   /** The newer version that a container, by its name, waits for; undefined: none is known. */
@@ -39,6 +40,32 @@ export function createLastChecks(): LastChecks {
     return known?.imageId === imageId && isSameReference(known.image, image, imageId) ? known.check : notChecked;
   };
 
+  /** The failed version is still the newest; the container runs the image from before. */
+  function holdTakenBack({ name, containerId = '' }: ContainerOutcome): void {
+    revision += 1;
+    for (const [map, key] of [
+      [byName, name],
+      [byId, containerId],
+    ] as const) {
+      const known = map.get(key);
+      if (known === undefined) continue;
+      const { eligibleAtMs: _, ...check } = known.check;
+      const checked = known.checked && { checked: withTakenBack(known.checked) };
+      remember(map, key, { ...known, ...checked, check: { ...check, ...takenBack } });
+    }
+  }
+
+  /** The version that was left is the newer one now. */
+  function noteReturn({ name, image, newImageId: imageId, oldDigest, from }: ContainerOutcome, atMs: number): void {
+    revision += 1;
+    const latestDigest = byName.get(name)?.check.latestDigest || oldDigest;
+    const newer = from === undefined ? {} : { latestVersion: from };
+    const check = { ...notChecked, ...takenBack, ...newer, latestDigest, checkedAtMs: atMs };
+    remember(byName, name, { image: familiar(image), imageId, check });
+    // A container that was kept has its id again, and what was known of it then.
+    for (const [id, { checked }] of byId) if (checked?.name === name) byId.delete(id);
+  }
+
   return {
     noteChecked(containers, atMs) {
       revision += 1;
@@ -50,10 +77,14 @@ export function createLastChecks(): LastChecks {
       }
     },
     hear(event) {
+      if (event.kind === 'update_failed' && event.outcome.isTakenBack) return holdTakenBack(event.outcome);
+      // A rollback that somebody asked for says so at its end only.
+      if (event.kind === 'scan_completed')
+        for (const outcome of event.session?.containers ?? [])
+          if (outcome.isTakenBack && outcome.outcome === 'updated') noteReturn(outcome, event.atMs);
       if (event.kind !== 'update_completed' || event.outcome.outcome !== 'updated') return;
       const { name, image: text, newImageId: imageId, newDigest: latestDigest } = event.outcome;
-      const reference = tryParseImageReference(text);
-      const image = reference === undefined ? text : familiarReference(reference);
+      const image = familiar(text);
       revision += 1;
       const before = byName.get(name)?.check.latestDigest ?? '';
       const isEarlier = latestDigest !== '' && before !== '' && before !== latestDigest;
@@ -91,6 +122,11 @@ export function createLastChecks(): LastChecks {
   };
 }
 
+function familiar(text: string): string {
+  const reference = tryParseImageReference(text);
+  return reference === undefined ? text : familiarReference(reference);
+}
+
 /** For a moved tag the engine's list shows a bare image id until an inspection reads the reference. */
 function isSameReference(one: string, other: string, imageId: string): boolean {
   return one === other || isImageId(one, imageId) || isImageId(other, imageId);
@@ -114,6 +150,25 @@ const notChecked: LastCheck = {
 };
 
 const justUpdated = { staleness: 'fresh', reason: 'Was updated to the newest image of its tag' } as const;
+
+function withTakenBack({ unrestrained: _, ...checked }: CheckedContainer): CheckedContainer {
+  return { ...checked, ...heldAsFailed, eligibleAtMs: undefined };
+}
+
+const heldAsFailed = {
+  status: 'held',
+  hold: 'failed',
+  reason:
+    'The newer version was taken back here: it is not tried again before there is another one, or --retry-failed is given',
+} as const;
+
+const takenBack = {
+  staleness: heldAsFailed.status,
+  hold: heldAsFailed.hold,
+  reason: heldAsFailed.reason,
+  stale: false,
+  updateAvailable: true,
+} as const;
 
 /** Updated to an older version of a moving tag, because the newest is too young. */
 const updatedHalfway = {

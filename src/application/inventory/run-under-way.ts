@@ -1,4 +1,5 @@
-import type { PullProgress, ServiceEvent } from '../../domain/run/event.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import { percentOf } from '../../domain/run/pull-percent.ts';
 import type { ContainerUnderWay, RunUnderWay } from '../../domain/run/service-status.ts';
 
 /** Knows the update run of this moment from its events. */
@@ -57,9 +58,4 @@ export function createRunWatch(): RunWatch {
 
 function keyOf(name: string, engine = ''): string {
   return `${engine}/${name}`;
-}
-
-/** From 0 to 100; undefined while the size is not known. */
-export function percentOf({ bytes, totalBytes }: PullProgress): number | undefined {
-  return totalBytes > 0 ? Math.min(100, Math.floor((100 * bytes) / totalBytes)) : undefined;
 }

@@ -5,7 +5,7 @@ import type { OpenMark } from '../../domain/transaction/open-mark.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { parseKeptName, parseStandingName } from '../../domain/transaction/transaction-names.ts';
 import { followedTag } from '../transaction/facts/facts.ts';
-import { untag } from '../transaction/facts/marks.ts';
+import { settleWithinMs, strayAfterMs, untag } from '../transaction/facts/marks.ts';
 
 type Stray = {
   readonly marks: readonly OpenMark[];
@@ -22,34 +22,39 @@ type Stray = {
 export async function settleStrayMarks(outside: Outside, stray: Stray, signal?: AbortSignal): Promise<void> {
   if (stray.marks.length === 0) return;
   try {
-    await outside.clock.sleep(pauseMs, signal);
+    await outside.clock.sleep(strayAfterMs, signal);
     const before = new Set(stray.marks.map(({ tag }) => tag));
+    const readAtMs = outside.clock.monotonicMs();
     for (const mark of await stray.readAgain()) {
       if (!before.has(mark.tag) || signal?.aborted) continue;
-      await settle(outside, mark, stray.liveRestore);
+      await settle(outside, mark, { ...stray, untilMs: readAtMs + settleWithinMs });
     }
   } catch (error) {
     if (!signal?.aborted) outside.log.warn('Marks of interrupted updates stay', { error: describeError(error) });
   }
 }
 
-/** Between a mark and the container that is created next lie some milliseconds. */
-const pauseMs = 2000;
+type Settling = Pick<Stray, 'liveRestore'> & {
+  /** By the monotonic clock. Later the mark may have got its container: it is left to the next start. */
+  readonly untilMs: number;
+};
 
-async function settle(outside: Outside, mark: OpenMark, liveRestore: boolean): Promise<void> {
-  const { engine, log } = outside;
+async function settle(outside: Outside, mark: OpenMark, { liveRestore, untilMs }: Settling): Promise<void> {
+  const { engine, clock, log } = outside;
+  const isLate = () => clock.monotonicMs() > untilMs;
   const old = await engine.inspectContainer(mark.oldId);
   const isInPlace =
     old !== undefined && parseStandingName(old.name) === undefined && parseKeptName(old.name) === undefined;
   if (isInPlace) {
     const waiting = deadManPolicy(mark.policy, liveRestore);
     const isOurs = !samePolicy(waiting, mark.policy) && samePolicy(restartPolicyOf(old), waiting);
-    if (isOurs) await engine.updateRestartPolicy(old.id, mark.policy);
+    if (isOurs && !isLate()) await engine.updateRestartPolicy(old.id, mark.policy);
     const reference = followedTag(old);
     const mayHaveMoved = reference !== '' && mark.imageId !== old.imageId;
     const tagged = mayHaveMoved ? (await engine.inspectImage(reference))?.id : undefined;
-    if (tagged === mark.imageId) await engine.tagImage(old.imageId, reference);
+    if (tagged === mark.imageId && !isLate()) await engine.tagImage(old.imageId, reference);
   }
+  if (isLate()) return;
   const outcome = await untag(outside, mark.tag);
   log.debug('The mark of an interrupted update was removed', { mark: mark.tag, outcome });
 }

@@ -80,8 +80,8 @@ function imageOf(name: string, previous: readonly StaleContainer[]) {
 }
 
 function inWords(outcome: ContainerOutcome): ContainerOutcome {
-  if (outcome.outcome !== 'updated' || outcome.reason !== '') return outcome;
-  return { ...outcome, reason: 'back to the image from before its last update' };
+  if (outcome.outcome !== 'updated') return outcome;
+  return { ...outcome, reason: outcome.reason || 'back to the image from before its last update', isTakenBack: true };
 }
 
 /** The version that was left must not come back by itself; the one that is back may have been held to have failed. */

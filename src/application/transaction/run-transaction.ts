@@ -117,7 +117,11 @@ async function move(
     return failedImageId === undefined ? [] : [{ name: container.name, oldImageId: container.imageId, failedImageId }];
   });
   await rememberFailures(outside, failures);
-  const reached = prepared.members.map((member, index) => outcomeOf(member, { result, index, transaction }));
+  const takenBack = new Set(failures.map(({ name }) => name));
+  const reached = prepared.members.map((member, index): ContainerOutcome => {
+    const outcome = outcomeOf(member, { result, index, transaction });
+    return takenBack.has(outcome.name) ? { ...outcome, isTakenBack: true } : outcome;
+  });
   return Promise.all(reached.map((outcome, index) => withLostLinks(outside, outcome, prepared.members[index])));
 }
 

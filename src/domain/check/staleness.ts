@@ -88,12 +88,12 @@ function judgeByLocalTag(subject: Subject, images: ImageIndex): Verdict {
   }
   const newer = `The tag ${name} is another image in the engine now`;
   const failedVersion = failureOf(subject, [tagged.id]);
-  const notAgain = whyNotAgain(newer, subject, failedVersion);
+  const notAgain = whyNotAgain(newer, failedVersion);
   const decided = subject.inForce.monitorOnly
     ? held(`${newer}; monitored only`, 'monitor-only', subject)
-    : notAgain === undefined
-      ? verdict('stale', newer, subject)
-      : held(notAgain, 'failed', subject);
+    : notAgain !== undefined && !subject.retryFailed
+      ? held(notAgain, 'failed', subject)
+      : { ...verdict('stale', newer, subject), ...(notAgain !== undefined && asFailed(notAgain)) };
   return { ...decided, ...latest, failedVersion };
 }
 
@@ -108,13 +108,8 @@ function held(reason: string, hold: Hold, subject: Subject): Verdict {
   return { ...verdict('held', reason, subject), hold };
 }
 
-function whyNotAgain(
-  newer: string,
-  { retryFailed }: Subject,
-  failed: FailedVersion | undefined,
-  until = 'the tag moves on',
-): string | undefined {
-  if (failed === undefined || retryFailed) return undefined;
+function whyNotAgain(newer: string, failed: FailedVersion | undefined, until = 'the tag moves on'): string | undefined {
+  if (failed === undefined) return undefined;
   return `${newer}, but was taken back here on ${printTime(failed.atMs)}: it is not tried again before ${until}, or --retry-failed is given`;
 }
 
@@ -148,16 +143,23 @@ function judgeNewer(
   const name = quoted(familiarReference(subject.reference));
   const newer = isOfHigherTag ? `The higher tag ${name} is available` : `A newer image of ${name} is available`;
   if (monitorOnly) return held(`${newer}; monitored only`, 'monitor-only', subject);
-  const notAgain = whyNotAgain(newer, subject, failed, isOfHigherTag ? 'there is another higher tag' : undefined);
-  if (notAgain !== undefined) return held(notAgain, 'failed', subject);
-  if (cooldownMs === 0) return verdict('stale', newer, subject);
+  const notAgain = whyNotAgain(newer, failed, isOfHigherTag ? 'there is another higher tag' : undefined);
+  if (notAgain !== undefined && !subject.retryFailed) return held(notAgain, 'failed', subject);
+  const stale = { ...verdict('stale', newer, subject), ...(notAgain !== undefined && asFailed(notAgain)) };
+  if (cooldownMs === 0) return stale;
   const cooldown = { ageMs: age.ms, delayMs: cooldownMs };
-  if (age.ms >= cooldownMs) return { ...verdict('stale', newer, subject), cooldown };
+  if (age.ms >= cooldownMs) return subject.ignoresCooldown ? stale : { ...stale, cooldown };
   const eligibleAtMs = nowMs + cooldownMs - age.ms;
   const undated = latest.createdAtMs === undefined ? ', and does not say when it was built' : '';
   const why = `${age.since} ${formatDuration(wholeUnits(age.ms))} ago${undated}, and the cooldown is ${formatDuration(cooldownMs)}`;
   const reason = `${newer}, but too young: ${why}: not before ${printTime(eligibleAtMs)}`;
+  if (subject.ignoresCooldown)
+    return stale.otherwise === undefined ? { ...stale, otherwise: { reason, hold: 'cooldown', eligibleAtMs } } : stale;
   return { ...held(reason, 'cooldown', subject), eligibleAtMs, cooldown };
+}
+
+function asFailed(reason: string): Pick<Verdict, 'otherwise'> {
+  return { otherwise: { reason, hold: 'failed', eligibleAtMs: undefined } };
 }
 
 /** Which of two images of a tag is the newer: by the tag itself, or only by when they were built. */

@@ -43,6 +43,8 @@ export type Verdict = {
   readonly newest?: RemoteImage;
   /** With `stale` and `held`: the higher tag that the newer image has. Absent: the newer image has the container's own tag. */
   readonly candidate?: TagOfCandidate;
+  /** With `stale`: why a run by the schedule would hold it back all the same, because the question left that aside. */
+  readonly otherwise?: Pick<Verdict, 'reason' | 'hold' | 'eligibleAtMs'>;
   /** Failures besides `failedVersion` that still count in this container, because they are of its own tag or of a higher one. */
   readonly otherFailures?: readonly FailedVersion[];
 };
@@ -65,6 +67,8 @@ export type Subject = {
   readonly failedVersions: readonly FailedVersion[];
   /** Whether they are tried again. */
   readonly retryFailed: boolean;
+  /** Whether a version is reported as ready though it is too young. */
+  readonly ignoresCooldown?: boolean;
 };
 
 /** A verdict that names nothing newer. */

@@ -49,6 +49,8 @@ export type ContainerOutcome = {
   readonly log?: string;
   /** How long it was in each phase; undefined when nothing was begun. */
   readonly phases?: PhaseTimes;
+  /** The newer version was taken back in this container and is remembered: no run tries it again on its own. */
+  readonly isTakenBack?: true;
   /** Undefined: its image has none, or there is nothing newer. */
   readonly cooldown?: Cooldown;
   /** Present where services of a swarm are watched too; the ids of one are those of the service. */

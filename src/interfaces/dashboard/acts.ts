@@ -1,9 +1,11 @@
-import { encodedPart } from './state/address.ts';
 import type { Fleet } from './state/fleet/fleet.ts';
-import { capital, ended, plural } from './state/words/sentences.ts';
+import { ended, plural } from './state/words/sentences.ts';
 import { objectOf, objectsOf, textOf } from './state/documents/reading.ts';
-import type { Ask, Reply } from './transport/client.ts';
-import type { Acts, PageContext } from './view/context.ts';
+import type { Ask } from './transport/client.ts';
+import { scopesOf } from './transport/scopes.ts';
+import { reasonOf } from './transport/refusal.ts';
+import type { Acts, PageContext, UpdateKind } from './view/context.ts';
+import { createDecide, type Decide } from './decide.ts';
 import { confirmRollBack } from './view/dialogs/roll-back.ts';
 import { confirmUpdate } from './view/dialogs/update.ts';
 import { notice } from './view/parts/notice.ts';
@@ -18,6 +20,8 @@ export type ActParts = {
   readonly onAsked: () => void;
 };
 
+const moreOf: Readonly<Record<UpdateKind, string>> = { update: '', retry: '&retry_failed=true', now: '&now=true' };
+
 /** The limit of the API for names in a request: docs/http-api.md. */
 const mostNames = 100;
 const checkTimeoutMs = 300_000;
@@ -30,29 +34,23 @@ export function createActs({
   context,
   refresh,
   onAsked,
-}: ActParts): Pick<Acts, 'update' | 'check' | 'rollBack'> {
+}: ActParts): Pick<Acts, 'update' | 'check' | 'rollBack' | keyof Decide> {
   return {
+    ...createDecide({
+      ...{ ask, fleet, context, refresh },
+      begin: (one) => begin([one.name], 'v1/update?async=true&now=true', scopesOf([one]), `Cannot update ${one.name}`),
+    }),
     update: (names, kind = 'update') => {
-      const scope = scopeOf(names, kind);
-      if (scope === undefined) return notice(`Select at most ${mostNames} containers.`);
-      const retry = kind === 'retry' ? '&retry_failed=true' : '';
+      const scopes = scopesFor(names, kind);
+      if (scopes === undefined) return notice(`Select at most ${mostNames} containers.`);
+      const more = moreOf[kind];
       void confirmUpdate(context(), {
         names,
         kind,
-        ask: async () => {
-          const reply = await ask(`v1/update?dry_run=true${retry}${scope}`, {
-            method: 'POST',
-            timeoutMs: updateTimeoutMs,
-          });
-          return reply.kind === 'ok'
-            ? { document: reply.document }
-            : { why: `Cannot plan the update: ${reasonOf(reply)}` };
-        },
+        ask: () => planOf(scopes.map((scope) => `v1/update?dry_run=true${more}${scope}`)),
         start: () => {
           context().act.clearPicked();
-          fleet.ask(names);
-          onAsked();
-          void begin(`v1/update?async=true${retry}${scope}`, 'Cannot update');
+          begin(names, `v1/update?async=true${more}`, scopes, 'Cannot update');
         },
       });
     },
@@ -60,26 +58,41 @@ export function createActs({
     rollBack: (name) => {
       const one = fleet.named(name);
       if (one === undefined) return;
-      confirmRollBack(one, () => {
-        fleet.ask([name]);
-        onAsked();
-        void begin(`v1/rollback?container=${encoded(name)}&async=true`, `Cannot roll back ${name}`);
-      });
+      const start = (): void => begin([name], 'v1/rollback?async=true', scopesOf([one]), `Cannot roll back ${name}`);
+      confirmRollBack(one, start);
     },
   };
 
   /** Undefined: there are too many names, and they are not simply all that are ready. */
-  function scopeOf(names: readonly string[], kind: 'update' | 'retry'): string | undefined {
-    if (names.length <= mostNames) return names.map((name) => `&container=${encoded(name)}`).join('');
+  function scopesFor(names: readonly string[], kind: UpdateKind): readonly string[] | undefined {
+    if (names.length <= mostNames) return scopesOf(names.flatMap((name) => fleet.named(name) ?? []));
     const ready = fleet.all().filter(({ verdict }) => verdict === 'stale');
     const wanted = new Set(names);
-    return kind === 'update' && ready.every(({ name }) => wanted.has(name)) ? '' : undefined;
+    return kind === 'update' && ready.every(({ name }) => wanted.has(name)) ? [''] : undefined;
   }
 
-  async function begin(path: string, what: string): Promise<void> {
-    const reply = await ask(path, { method: 'POST', timeoutMs: updateTimeoutMs });
-    if (reply.kind !== 'ok') notice(ended(`${what}: ${reasonOf(reply)}`));
-    refresh();
+  /** The plans of several engines as one. */
+  async function planOf(paths: readonly string[]) {
+    const replies = await Promise.all(paths.map((path) => ask(path, { method: 'POST', timeoutMs: updateTimeoutMs })));
+    const steps: unknown[] = [];
+    for (const reply of replies) {
+      if (reply.kind !== 'ok') return { why: `Cannot plan the update: ${reasonOf(reply)}` };
+      const { dry_run: isDry, plan } = objectOf(reply.document);
+      if (isDry !== true || !Array.isArray(plan)) return { document: reply.document };
+      steps.push(...(plan as readonly unknown[]));
+    }
+    return { document: { dry_run: true, plan: steps } };
+  }
+
+  function begin(names: readonly string[], path: string, scopes: readonly string[], what: string): void {
+    fleet.ask(names);
+    onAsked();
+    for (const scope of scopes) {
+      void ask(`${path}${scope}`, { method: 'POST', timeoutMs: updateTimeoutMs }).then((reply) => {
+        if (reply.kind !== 'ok') notice(ended(`${what}: ${reasonOf(reply)}`));
+        refresh();
+      });
+    }
   }
 
   async function check(names: readonly string[]): Promise<void> {
@@ -87,15 +100,21 @@ export function createActs({
     const [first = ''] = names;
     const what = names.length === 0 ? 'all containers' : names.length === 1 ? first : plural(names.length, 'container');
     notice(`Checking ${what}…`);
-    const scope = names.map((name) => `container=${encoded(name)}`).join('&');
-    const reply = await ask(`v1/check?${scope}`, { method: 'POST', timeoutMs: checkTimeoutMs });
-    notice(reply.kind === 'ok' ? checkedWords(reply.document) : ended(`Cannot check ${what}: ${reasonOf(reply)}`));
+    const scopes = names.length === 0 ? [''] : (scopesFor(names, 'update') ?? []);
+    const order = { method: 'POST', timeoutMs: checkTimeoutMs } as const;
+    const replies = await Promise.all(scopes.map((scope) => ask(`v1/check?${scope.slice(1)}`, order)));
+    const refused = replies.find((reply) => reply.kind !== 'ok');
+    notice(
+      refused === undefined
+        ? checkedWords(replies.flatMap((reply) => (reply.kind === 'ok' ? [reply.document] : [])))
+        : ended(`Cannot check ${what}: ${reasonOf(refused)}`),
+    );
     refresh();
   }
 }
 
-function checkedWords(document: unknown): string {
-  const containers = objectsOf(objectOf(document)['containers']);
+function checkedWords(documents: readonly unknown[]): string {
+  const containers = documents.flatMap((document) => objectsOf(objectOf(document)['containers']));
   const found = containers.filter(({ status }) => status === 'stale').length;
   const unknown = containers.filter(({ status }) => status === 'unknown');
   const [only] = unknown;
@@ -104,16 +123,4 @@ function checkedWords(document: unknown): string {
     return ended(`Could not be checked: ${textOf(only['error']) || textOf(only['reason'])}`);
   if (unknown.length > 0) parts.push(`${unknown.length} could not be checked`);
   return ended(`Checked: ${parts.join(', ')}`);
-}
-
-function reasonOf(reply: Exclude<Reply, { readonly kind: 'ok' }>): string {
-  if (reply.kind === 'away') return 'Upkeep does not answer';
-  return reply.status === 429 && reply.why.startsWith('the answer')
-    ? 'Upkeep limits how often it may be asked'
-    : capital(reply.why).replace(/^./, (first) => first.toLowerCase());
-}
-
-/** A name may be a pattern to the API, so what means more than itself is escaped: https://github.com/google/re2/wiki/Syntax */
-function encoded(name: string): string {
-  return encodedPart(name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
 }

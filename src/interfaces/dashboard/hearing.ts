@@ -1,5 +1,6 @@
 import type { Reader } from './reader.ts';
 import { type Heard, readEvent } from './state/documents/events.ts';
+import { nameIn } from './state/documents/unique-name.ts';
 import { countOf, textOf } from './state/documents/reading.ts';
 import { listed } from './state/words/sentences.ts';
 import type { PageContext } from './view/context.ts';
@@ -53,7 +54,7 @@ export function createHearing(parts: HearingParts): Hearing {
   }
 
   function follow({ kind, data }: Heard): void {
-    const name = textOf(data['container']);
+    const name = nameIn(data);
     switch (kind) {
       case 'scan_started':
         rolledBack = 0;

@@ -1,4 +1,4 @@
-import { hasNewer } from './state/telling/versions.ts';
+import type { Watched } from './state/documents/container.ts';
 import { canUpdate, isLive, type PageContext } from './view/context.ts';
 import { closeDrawer } from './view/drawer/drawer.ts';
 import { byId } from './view/parts/node.ts';
@@ -44,10 +44,10 @@ export function startKeyboard(context: PageContext, table: Table): void {
 
   function update(): void {
     const names = context.picked.size > 0 ? [...context.picked] : [current()];
-    const ready = names.filter((name) => {
-      const one = context.fleet.named(name);
-      return one !== undefined && hasNewer(one);
-    });
+    const [only = ''] = names;
+    if (names.length === 1 && context.isOn('decisions') && isLive(context) && waits(context.fleet.named(only)))
+      return context.act.approve(only);
+    const ready = names.filter((name) => context.fleet.named(name)?.verdict === 'stale');
     if (ready.length > 0 && context.isOn('update') && canUpdate(context)) context.act.update(ready);
   }
 
@@ -75,6 +75,10 @@ export function startKeyboard(context: PageContext, table: Table): void {
   function current(): string {
     return document.activeElement?.closest<HTMLElement>('.row')?.dataset['name'] ?? context.address().open;
   }
+}
+
+function waits(one: Watched | undefined): boolean {
+  return one?.verdict === 'held' && one.hold === 'approval';
 }
 
 function isTyping(target: HTMLElement): boolean {

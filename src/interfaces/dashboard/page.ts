@@ -85,7 +85,7 @@ export function startPage(): void {
     show(false);
     link = startLink({
       tokens,
-      hasEvents: isOn('events'),
+      mayFollow: () => isOn('events') && (tokens.hasOwnEvents() || fleet.status().readsEvents),
       read: reader.read,
       onState: (next, waitMs = 0) => {
         state = next;

@@ -1,4 +1,6 @@
 import { type ShownOption, readOptions } from './state/documents/configuration.ts';
+import type { Decision } from './state/documents/decision.ts';
+import { readDecisions, withDecisions } from './state/documents/decisions.ts';
 import { readDetails } from './state/documents/details.ts';
 import { type PastRun, readHistory } from './state/documents/history.ts';
 import { readStatus } from './state/documents/status.ts';
@@ -37,13 +39,15 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
   let awayWhy = noAnswer;
   let runs: readonly PastRun[] = [];
   let options: readonly ShownOption[] = [];
+  let decisions: readonly Decision[] = [];
 
   async function read(signal?: AbortSignal): Promise<'ok' | 'away' | 'refused'> {
     const limits = signal === undefined ? {} : { signal };
     const nothing: Reply = { kind: 'ok', document: undefined };
-    const [details, status] = await Promise.all([
+    const [details, status, decided] = await Promise.all([
       ask('v1/containers/details', limits),
       isOn('metrics') ? ask('v1/status?extra=true', limits) : nothing,
+      isOn('decisions') ? ask('v1/decisions', limits) : nothing,
     ]);
     if (signal?.aborted === true) return 'away';
     if (details.kind === 'away') return away(noAnswer);
@@ -53,7 +57,8 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
     }
     const told = status.kind === 'ok' && isOn('metrics') ? readStatus(status.document) : undefined;
     engineError = details.kind === 'refused' ? details.why : engineWords(told?.engineError);
-    const containers = details.kind === 'ok' ? readDetails(details.document) : fleet.all();
+    if (decided.kind === 'ok') decisions = readDecisions(decided.document);
+    const containers = details.kind === 'ok' ? withDecisions(readDetails(details.document), decisions) : fleet.all();
     performance.mark('data');
     if (details.kind === 'ok' && told?.engineError === undefined) readAtMs = nowMs();
     onRead(

@@ -32,6 +32,8 @@ export type OpenTransaction = {
   readonly standIns: Map<string, string>;
   /** The tags that mark the transaction in the engine, by the old container's id: see `OpenMark`. */
   readonly marks: Map<string, string>;
+  /** When this process set them, by the monotonic clock. */
+  readonly markedAtMs: Map<string, number>;
   /** By id: the containers as the facts were last read from them. */
   readonly lastRead: Map<string, Container>;
   /** By the old container's id: the image that its tag meant before this process moved it to create a successor. */
@@ -48,7 +50,10 @@ export function opened(
   { liveRestore, abilities }: Pick<EngineInfo, 'liveRestore' | 'abilities'>,
 ): OpenTransaction {
   const { changesRestartPolicies } = abilities;
-  const fresh = { lastRead: new Map(), tagsBefore: new Map(), stopTimes: createStopTimes() };
+  const fresh = {
+    ...{ markedAtMs: new Map(), lastRead: new Map() },
+    ...{ tagsBefore: new Map(), stopTimes: createStopTimes() },
+  };
   return { id, members, liveRestore, changesRestartPolicies, successors, standIns, marks, ...fresh };
 }
 

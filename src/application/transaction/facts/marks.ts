@@ -15,9 +15,35 @@ export async function setMark({ outside, transaction }: Context, { oldId }: Step
   const order = { oldId, policy, wasRunning, transaction: transaction.id };
   const tag = openMarkTag(order, outside.seal?.sign(openMarkText(order)));
   const outcome = await outside.engine.tagImage(newImageId, tag);
-  if (outcome.kind === 'done' || outcome.kind === 'noop') transaction.marks.set(oldId, tag);
+  if (outcome.kind === 'done' || outcome.kind === 'noop') {
+    transaction.marks.set(oldId, tag);
+    transaction.markedAtMs.set(oldId, outside.clock.monotonicMs());
+  }
   return outcome;
 }
+
+/**
+ * A mark without a container for this long is one of an update that died, to every other instance. Between a mark and
+ * the container that is created next lie some milliseconds on most machines.
+ */
+export const strayAfterMs = 2000;
+
+/** How long after its last look an instance may take such a mark away. */
+export const settleWithinMs = 1000;
+
+/**
+ * Whether the container came so late after its mark that another instance may have taken the mark away, and moved the
+ * tag back. Resolves once no other instance can do so any more.
+ */
+export async function cameLate({ outside: { clock }, transaction }: Context, oldId: string): Promise<boolean> {
+  const markedAtMs = transaction.markedAtMs.get(oldId) ?? clock.monotonicMs();
+  if (clock.monotonicMs() - markedAtMs < strayAfterMs / 2) return false;
+  await clock.sleep(settleWithinMs + graceMs);
+  return true;
+}
+
+/** For a call that the engine carries out later than it was made. */
+const graceMs = 500;
 
 /** Removes it once nothing is owed any more. */
 export async function removeMark({ outside, transaction }: Context, { oldId }: StepOf<'unmark'>): Promise<CallOutcome> {

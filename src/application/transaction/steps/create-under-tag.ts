@@ -30,7 +30,7 @@ export async function createUnderTag(
   return created;
 }
 
-type TaggedOrder = {
+export type TaggedOrder = {
   readonly image: Image;
   readonly parts: PreparedMember;
   /** Afterwards the tag is what it was. */

@@ -3,8 +3,9 @@ import { readJournal } from '../../../domain/transaction/journal.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
 import { standInName, successorName } from '../../../domain/transaction/transaction-names.ts';
 import type { Member } from '../../../domain/transaction/facts.ts';
+import { cameLate, setMark } from '../facts/marks.ts';
 import { memberAsItWas, partsAsTheyWere } from './as-it-was.ts';
-import { createUnderTag } from './create-under-tag.ts';
+import { createUnderTag, type TaggedOrder } from './create-under-tag.ts';
 import { recipeOf } from './recipe-of.ts';
 import { type StepContext, nothingPrepared } from './step-context.ts';
 
@@ -18,7 +19,10 @@ export async function createSuccessor(context: StepContext, { member: index }: S
   const recipe = recipeOf(context, { prepared, parts, member, role: 'successor', replaced });
   const order = { image, parts, keepsTag: planned.cause === 'linked' };
   const outcome = await createUnderTag(context, order, successorName(member.name), recipe);
-  if (outcome.kind === 'done') transaction.successors.set(member.oldId, outcome.id);
+  if (outcome.kind === 'done') {
+    transaction.successors.set(member.oldId, outcome.id);
+    if (await cameLate(context, member.oldId)) return beginAnew(context, { ...order, member });
+  }
   if (outcome.kind === 'refused' && outcome.status === 409) {
     const busy = `another update of "${member.name}" is in progress`;
     if (!(await isUnderUpdate(context, member))) return { ...outcome, message: `${busy} (${outcome.message})` };
@@ -26,6 +30,16 @@ export async function createSuccessor(context: StepContext, { member: index }: S
     return { kind: 'declined', message: busy, deferred: true };
   }
   return outcome.kind === 'done' ? { kind: 'done' } : outcome;
+}
+
+/** Sets what another instance may have taken away, for the successor that it had not seen. */
+async function beginAnew(
+  { outside, transaction }: StepContext,
+  { image, parts: { tag }, keepsTag, member: { oldId } }: TaggedOrder & { readonly member: Member },
+): Promise<StepOutcome> {
+  const marked = await setMark({ outside, transaction }, { kind: 'mark', oldId });
+  if (marked.kind !== 'done' || tag === undefined || keepsTag) return marked;
+  return outside.engine.tagImage(image.id, tag);
 }
 
 /** Another updater was the first to have the name: the tag is its business from then on. */

@@ -7,7 +7,6 @@ import { configurationEntry, type Configuration } from '../../json/configuration
 import { engineEntry, unfinishedField } from '../../json/entries.ts';
 import { detailsEntry } from '../../json/container-details.ts';
 import { toWholeSeconds } from '../../json/timestamps.ts';
-import type { CheckedVersions } from './application-types.ts';
 import type { Answer, ContainersView, ContainerView, Sources } from './views.ts';
 
 export type LocalParts = {
@@ -83,7 +82,7 @@ function viewOfUnfinished({ name, engine, image, state, reason }: UnfinishedTrac
   };
 }
 
-function viewOfContainer(container: TrackedContainer & CheckedVersions): ContainerView {
+function viewOfContainer(container: TrackedContainer): ContainerView {
   const { name, image, status, health, staleness, reason, version, latestVersion, candidate, releasedAtMs } = container;
   const state = health === 'none' ? status : `${status} (${health})`;
   const finding = staleness === undefined ? ({ kind: 'unchecked' } as const) : checked(staleness);

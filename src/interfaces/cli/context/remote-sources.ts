@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject, type RunningService } from '../../../domain/run/running-service.ts';
 import type { Staleness } from '../../../domain/check/verdict.ts';
-import type { CheckedVersions } from './application-types.ts';
 import { listOf, numberOf, rawTextOf } from './fields.ts';
 import type { ConfigView, ContainersView, ContainerView, Finding, PastOutcome, PastRun, Sources } from './views.ts';
 
@@ -66,7 +65,9 @@ const stalenesses: Readonly<Record<Staleness, true>> = {
   unknown: true,
 };
 
-function readVersions(entry: JsonObject): CheckedVersions {
+function readVersions(
+  entry: JsonObject,
+): Pick<ContainerView, 'version' | 'latestVersion' | 'candidate' | 'releasedAtMs'> {
   const [version, latestVersion] = [rawTextOf(entry, 'version'), rawTextOf(entry, 'latest_version')];
   const candidate = rawTextOf(entry, 'candidate');
   const releasedAtMs = Date.parse(rawTextOf(entry, 'released_at'));

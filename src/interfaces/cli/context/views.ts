@@ -2,7 +2,6 @@ import type { Staleness } from '../../../domain/check/verdict.ts';
 import type { UnfinishedUpdate } from '../../../domain/recovery/unfinished-update.ts';
 import type { JsonObject } from '../../../domain/run/running-service.ts';
 import type { OutcomeKind } from '../../../domain/run/session.ts';
-import type { CheckedVersions } from './application-types.ts';
 
 /** An answer for people, typed, and the same as the document of the API. */
 export type Answer<View> = { readonly view: View; readonly document: JsonObject };
@@ -26,7 +25,14 @@ export type ContainersView = {
   readonly away?: readonly { readonly name: string; readonly error: string }[];
 };
 
-export type ContainerView = CheckedVersions & {
+export type ContainerView = {
+  /** Versions as people name them; absent where they are not known. */
+  readonly version?: string;
+  readonly latestVersion?: string;
+  /** Reference of the newer image. */
+  readonly candidate?: string;
+  /** When the newer image was built, milliseconds since the epoch. */
+  readonly releasedAtMs?: number;
   readonly name: string;
   /** Present where there are several. */
   readonly engine?: string;

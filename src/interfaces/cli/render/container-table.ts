@@ -1,6 +1,7 @@
 import type { Cell, Column } from '../terminal/cell.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import type { CheckedContainer, UnfinishedContainer, VersionedOutcome } from '../context/application-types.ts';
+import type { ContainerOutcome } from '../../../domain/run/session.ts';
+import type { CheckedContainer, UnfinishedContainer } from '../context/application-types.ts';
 import { shownName } from '../words/shown-name.ts';
 import { sayDowntime } from '../words/downtime.ts';
 import type { Table } from '../terminal/table.ts';
@@ -52,7 +53,7 @@ export function checkTable(
   ]);
 }
 
-export function outcomeTable(containers: readonly VersionedOutcome[]): Table {
+export function outcomeTable(containers: readonly ContainerOutcome[]): Table {
   return containerTable(
     mostUrgentFirst(containers, outcomeWording, ({ outcome }) => outcome).map((container) => ({
       name: shownName(container),
@@ -73,7 +74,7 @@ function reasonOfCheck({ status, reason, error, pullDigest, latestDigest }: Chec
   return isPlainUpdate || /^(?:fresh|pinned|local)$/.test(status) ? '' : (error ?? reason);
 }
 
-function sayWhy({ reason, downtimeMs, stoppingMs, outcome }: VersionedOutcome): string {
+function sayWhy({ reason, downtimeMs, stoppingMs, outcome }: ContainerOutcome): string {
   if (outcome === 'fresh') return '';
   const down = sayDowntime(downtimeMs, stoppingMs);
   if (down === '') return reason;

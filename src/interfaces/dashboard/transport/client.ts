@@ -14,19 +14,25 @@ export type Reply =
 export type Ask = (path: string, options?: AskOptions) => Promise<Reply>;
 
 export type AskOptions = {
-  readonly method?: 'GET' | 'POST';
+  readonly method?: 'GET' | 'POST' | 'DELETE';
+  /** Sent as JSON. */
+  readonly body?: unknown;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 };
 
 /** Asks the API that serves this page, with the token in the header: a URL is logged by proxies. */
 export function createAsk(tokens: Tokens): Ask {
-  return async (path, { method = 'GET', timeoutMs = 30_000, signal } = {}) => {
+  return async (path, { method = 'GET', body, timeoutMs = 30_000, signal } = {}) => {
     const limit = AbortSignal.timeout(timeoutMs);
     try {
       const response = await fetch(path, {
         method,
-        headers: { Authorization: `Bearer ${tokens.api()}` },
+        headers: {
+          Authorization: `Bearer ${tokens.api()}`,
+          ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
         cache: 'no-store',
         credentials: 'omit',
         redirect: 'error',

@@ -4,8 +4,8 @@ import type { Tokens } from './tokens.ts';
 
 export type LinkParts = {
   readonly tokens: Tokens;
-  /** Whether the group `events` is on. */
-  readonly hasEvents: boolean;
+  /** Whether the events may be followed, as far as the last reading tells: a refusal would be an error in the console. */
+  readonly mayFollow: () => boolean;
   /** Reads everything anew. `refused`: nobody is signed in any more. */
   readonly read: (signal: AbortSignal) => Promise<'ok' | 'away' | 'refused'>;
   readonly onState: (state: LinkState, nextTryMs?: number) => void;
@@ -27,7 +27,7 @@ export function startLink(parts: LinkParts): Link {
   const stopped = new AbortController();
   const { signal } = stopped;
   let hurry = new AbortController();
-  let canFollow = parts.hasEvents;
+  let isRefused = false;
   let failures = 0;
   void run();
   return {
@@ -47,7 +47,7 @@ export function startLink(parts: LinkParts): Link {
         await fail('offline');
         continue;
       }
-      if (!canFollow) {
+      if (isRefused || !parts.mayFollow()) {
         failures = 0;
         parts.onState('polling');
         await pause(pollMs);
@@ -70,7 +70,7 @@ export function startLink(parts: LinkParts): Link {
     clearInterval(refresh);
     if (signal.aborted) return;
     if (end === 'refused') {
-      canFollow = false;
+      isRefused = true;
       return parts.onState('polling');
     }
     if (performance.now() - openedAt > steadyMs) failures = 0;

@@ -4,6 +4,8 @@ export type Tokens = {
   readonly api: () => string;
   /** For the events; the API token where no other was given. */
   readonly events: () => string;
+  /** Whether another one was given for the events. */
+  readonly hasOwnEvents: () => boolean;
   readonly keep: (api: string, events: string) => void;
   readonly forget: () => void;
 };
@@ -32,6 +34,7 @@ export function createTokens(): Tokens {
   return {
     api: () => read(apiKey),
     events: () => read(eventsKey) || read(apiKey),
+    hasOwnEvents: () => read(eventsKey) !== '' && read(eventsKey) !== read(apiKey),
     keep: (api, events) => {
       write(apiKey, api);
       write(eventsKey, events);

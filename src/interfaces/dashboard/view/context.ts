@@ -25,10 +25,18 @@ export type PageContext = {
   readonly act: Acts;
 };
 
+/** `retry`: a version that failed, too. `now`: outside of the windows, too. */
+export type UpdateKind = 'update' | 'retry' | 'now';
+
 export type Acts = {
-  readonly update: (names: readonly string[], kind?: 'update' | 'retry') => void;
+  readonly update: (names: readonly string[], kind?: UpdateKind) => void;
   readonly check: (names: readonly string[]) => void;
   readonly rollBack: (name: string) => void;
+  readonly approve: (name: string) => void;
+  readonly skip: (name: string) => void;
+  readonly snooze: (name: string) => void;
+  /** Takes the decision about the container's new version back. */
+  readonly withdraw: (name: string) => void;
   readonly pick: (name: string) => void;
   readonly clearPicked: () => void;
   readonly tryNow: () => void;

@@ -1,6 +1,9 @@
 import type { TargetStatus } from '../../../domain/notification/status.ts';
+import type { Log } from '../../../domain/outside/outside.ts';
+import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
+import { createAuthentication } from '../guards/auth.ts';
 import type { HttpParts } from '../service/parts.ts';
-import { defineRoute, type Route } from '../service/route.ts';
+import { defineRoute, type Route, type RouteRequest } from '../service/route.ts';
 import { array, integer, object, stamped, summarySchema, text, time, truth } from '../replies/schemas.ts';
 import { countUnwatched } from '../../../domain/check/unwatched.ts';
 import { known } from '../../json/known.ts';
@@ -13,7 +16,8 @@ import { stamp } from '../replies/stamp.ts';
 import { toTimestamp } from '../../json/timestamps.ts';
 
 /** `GET /v1/status`: how the last update went, and when the next one is due. */
-export function statusRoute({ service, clock, notifications }: HttpParts): Route {
+export function statusRoute({ settings, service, clock, log, notifications }: HttpParts): Route {
+  const readsEvents = createEventsTest(settings, log);
   return defineRoute({
     group: 'metrics',
     path: '/v1/status',
@@ -26,7 +30,7 @@ export function statusRoute({ service, clock, notifications }: HttpParts): Route
       200: { description: 'The last update', schema: replySchema },
       204: { description: 'There has been no update yet, and nothing is being repaired; never with extra=true' },
     },
-    answer: ({ query: { extra } }, reply) => {
+    answer: ({ query: { extra }, request }, reply) => {
       const status = service.status();
       const { lastRun, nextRunAtMs, running, repairing, updatesAvailable } = status;
       if (lastRun === undefined && !repairing && !extra) return reply.code(204).send();
@@ -41,12 +45,27 @@ export function statusRoute({ service, clock, notifications }: HttpParts): Route
           ...scheduleEntry(status),
           ...known(status.run, (run) => ({ run: runEntry(run) })),
           ...watchEntry(service),
+          reads_events: readsEvents(request),
         }),
         ...(notifications && { notifications: notifications().map(notifiedEntry) }),
         ...stamp(clock),
       };
     },
   });
+}
+
+/** Whether the token of a request is the events token, too: a client need not try, and be refused. */
+function createEventsTest({ groups, eventsToken }: HttpSettings, log: Log): (request: RouteRequest) => boolean {
+  if (eventsToken === undefined || !groups.includes('events')) return () => false;
+  const authenticate = createAuthentication({ source: eventsToken, inQuery: false, log });
+  return ({ raw, query }) => {
+    try {
+      authenticate(raw, query);
+      return true;
+    } catch {
+      return false;
+    }
+  };
 }
 
 function notifiedEntry({ name, service, pending, sent, failed, lost, lastSentAtMs, lastFailure }: TargetStatus) {
@@ -120,6 +139,7 @@ const replySchema = stamped(
     watched: integer('Containers that are watched; absent before the engine has been listed'),
     unwatched: array(unwatchedSchema),
     engine: engineSchema,
+    reads_events: truth('Whether the token of this request may follow the events, too'),
     notifications: array(notifiedSchema),
   },
 );

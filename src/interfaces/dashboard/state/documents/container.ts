@@ -1,12 +1,22 @@
+import type { Decision } from './decision.ts';
+
 /** A watched container as `GET /v1/containers/details` tells of it. Empty texts and absent values: not known. */
 export type Watched = {
+  /** Unique: with its engine before it where there are several. */
   readonly name: string;
+  /** Its name in its engine. */
+  readonly ownName: string;
   readonly image: string;
   readonly project: string;
+  /** Empty where there is one. */
   readonly engine: string;
   readonly id: string;
   readonly digest: string;
   readonly latestDigest: string;
+  /** The version that an update would apply; a decision is about it. */
+  readonly candidateDigest: string;
+  /** A person's decision about that version; undefined: there is none, or none that may be seen. */
+  readonly decision: Decision | undefined;
   readonly version: string;
   readonly latestVersion: string;
   readonly change: Change | undefined;
@@ -25,6 +35,7 @@ export type Watched = {
   readonly releasedAtMs: number | undefined;
   readonly downloadBytes: number | undefined;
   readonly sourceUrl: string;
+  /** Unique names, too. */
   readonly dependsOn: readonly string[];
   /** What labels of this container change. */
   readonly settings: readonly OwnSetting[];
@@ -60,6 +71,7 @@ export type OutcomeKind = (typeof outcomeKinds)[number];
 
 /** One container in a run; `from` and `to` are versions. */
 export type PastOutcome = {
+  /** Unique. */
   readonly name: string;
   readonly outcome: OutcomeKind;
   readonly atMs: number | undefined;

@@ -1,13 +1,15 @@
-import { changes, verdicts, type Watched } from './container.ts';
+import { changes, type Verdict, verdicts, type Watched } from './container.ts';
 import { type Json, linkOf, numberOf, objectOf, objectsOf, oneOf, textOf, textsOf, timeOf } from './reading.ts';
+import { nameIn, uniqueName } from './unique-name.ts';
 import { readOutcome } from './read-outcome.ts';
 
 /** The containers of `GET /v1/containers/details`, with those whose update has not come to its end. */
 export function readDetails(document: unknown): readonly Watched[] {
   const { containers, unfinished } = objectOf(document);
-  const byName = new Map(objectsOf(containers).map((entry) => [textOf(entry['name']), afterFailure(readEntry(entry))]));
-  for (const { name, image, state, reason } of objectsOf(unfinished)) {
-    const known = byName.get(textOf(name)) ?? readEntry({ name, image, status: '' });
+  const byName = new Map(objectsOf(containers).map((entry) => [nameIn(entry), afterFailure(readEntry(entry))]));
+  for (const entry of objectsOf(unfinished)) {
+    const { name, engine, image, state, reason } = entry;
+    const known = byName.get(nameIn(entry)) ?? readEntry({ name, engine, image, status: '' });
     const kind = oneOf(['in progress', 'repair pending'], state) ?? 'repair pending';
     byName.set(known.name, { ...known, unfinished: kind, reason: textOf(reason) || known.reason });
   }
@@ -15,7 +17,7 @@ export function readDetails(document: unknown): readonly Watched[] {
   return [...byName.values()];
 }
 
-/** A version that failed after the last check is no update that is ready: the next check would say so. */
+/** A version whose update failed after the last check is shown with the failure, not as an update that is ready. */
 function afterFailure(one: Watched): Watched {
   const { verdict, last, checkedAtMs = 0, latestVersion } = one;
   if (verdict !== 'stale' || last?.atMs === undefined || last.atMs < checkedAtMs) return one;
@@ -25,21 +27,25 @@ function afterFailure(one: Watched): Watched {
 
 function readEntry(entry: Json): Watched {
   const { last } = entry;
+  const engine = textOf(entry['engine']);
   return {
-    name: textOf(entry['name']),
+    name: nameIn(entry),
+    ownName: textOf(entry['name']),
     image: textOf(entry['image']),
     project: textOf(entry['project']),
-    engine: textOf(entry['engine']),
+    engine,
     id: textOf(entry['id']),
     digest: textOf(entry['digest']),
     latestDigest: textOf(entry['latest_digest']),
+    candidateDigest: textOf(entry['candidate_digest']) || textOf(entry['latest_digest']),
+    decision: undefined,
     ...readVersions(entry),
     change: oneOf(changes, entry['change']),
     status: textOf(entry['status']),
     health: textOf(entry['health']),
     startedAtMs: timeOf(entry['started_at']),
     checkedAtMs: timeOf(entry['checked_at']),
-    verdict: oneOf(verdicts, entry['verdict']) ?? derivedVerdict(entry),
+    verdict: verdictIn(entry),
     hold: textOf(entry['hold']),
     reason: textOf(entry['reason']),
     eligibleAtMs: timeOf(entry['eligible_at']),
@@ -47,7 +53,7 @@ function readEntry(entry: Json): Watched {
     releasedAtMs: timeOf(entry['released_at']),
     downloadBytes: numberOf(entry['download_bytes']),
     sourceUrl: linkOf(entry['source_url']),
-    dependsOn: textsOf(entry['depends_on']),
+    dependsOn: textsOf(entry['depends_on']).map((name) => uniqueName(name, engine)),
     settings: objectsOf(entry['settings']).map(({ name, value, source }) => ({
       name: textOf(name),
       value: textOf(value),
@@ -67,17 +73,7 @@ function readVersions(entry: Json): Pick<Watched, 'version' | 'latestVersion'> {
   return { version, latestVersion: isNewer ? textOf(entry['latest_version']) : '' };
 }
 
-/** What the other fields tell where there is no verdict; it is fresh only where the registry says the same digest. */
-function derivedVerdict({
-  stale,
-  checked_at: checkedAt,
-  update_available: isNewer,
-  digest,
-  latest_digest: latest,
-}: Json) {
-  if (stale === true) return 'stale';
-  if (textOf(checkedAt) === '') return undefined;
-  if (isNewer === true) return 'held';
-  if (textOf(digest) === '') return 'local';
-  return digest === latest ? 'fresh' : 'unknown';
+/** Undefined before the first check. A word that this page does not know is no success, so it reads as `unknown`. */
+function verdictIn({ verdict }: Json): Verdict | undefined {
+  return textOf(verdict) === '' ? undefined : (oneOf(verdicts, verdict) ?? 'unknown');
 }

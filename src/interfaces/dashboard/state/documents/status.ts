@@ -1,3 +1,4 @@
+import { nameIn } from './unique-name.ts';
 import { countOf, type Json, numberOf, objectOf, objectsOf, textOf, timeOf } from './reading.ts';
 
 /** What `GET /v1/status?extra=true` tells; absent values are not known. */
@@ -14,6 +15,8 @@ export type Status = {
   readonly repairing: boolean;
   readonly summary: Summary;
   readonly unwatched: readonly Unwatched[];
+  /** Whether the API token may follow the events, too. */
+  readonly readsEvents: boolean;
   /** Why the engine does not answer; undefined while it does. */
   readonly engineError: string | undefined;
 };
@@ -59,6 +62,7 @@ export function readStatus(document: unknown): Status {
       count: countOf(count),
       remedy: textOf(remedy),
     })),
+    readsEvents: json['reads_events'] === true,
     engineError: reachable === false ? textOf(error) || 'it does not answer' : undefined,
   };
 }
@@ -68,8 +72,8 @@ function readRun({ run_id: runId, trigger, containers }: Json): RunUnderWay | un
   return {
     runId: textOf(runId),
     trigger: textOf(trigger),
-    containers: objectsOf(containers).map(({ name, phase, percent }) => ({
-      name: textOf(name),
+    containers: objectsOf(containers).map(({ phase, percent, ...entry }) => ({
+      name: nameIn(entry),
       phase: textOf(phase).replaceAll('_', ' '),
       percent: numberOf(percent),
     })),

@@ -10,6 +10,8 @@ export function updated(one: Watched, data: Json, atMs: number): Watched {
     latestVersion: '',
     digest: one.latestDigest || one.digest,
     latestDigest: '',
+    candidateDigest: '',
+    decision: undefined,
     change: undefined,
     verdict: 'fresh',
     hold: '',

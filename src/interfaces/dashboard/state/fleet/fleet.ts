@@ -1,6 +1,7 @@
 import type { Watched } from '../documents/container.ts';
 import { type Heard, percentOf } from '../documents/events.ts';
 import { textOf } from '../documents/reading.ts';
+import { nameIn } from '../documents/unique-name.ts';
 import { noStatus, type Status } from '../documents/status.ts';
 import { failed, updated } from './after-update.ts';
 import { checked } from './checked.ts';
@@ -114,7 +115,7 @@ export function createFleet(): Fleet {
       return { changed: [...changed].filter((name) => containers.has(name)), added, removed: [...gone] };
     },
     hear({ kind, data, atMs }, nowMs) {
-      const name = textOf(data['container']);
+      const name = nameIn(data);
       const at = atMs ?? nowMs;
       switch (kind) {
         case 'update_started':

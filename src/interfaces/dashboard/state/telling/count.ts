@@ -52,7 +52,7 @@ function countIcon(
   { icon, tone }: Told,
   count: { rolledBack: number; unknown: number; approval: number; interrupted: number },
 ): void {
-  if (icon === 'back') count.rolledBack += 1;
+  if (icon === 'back' && tone === 'wrong') count.rolledBack += 1;
   if (icon === 'unknown') count.unknown += 1;
   if (icon === 'ask') count.approval += 1;
   if (icon === 'fail' && tone === 'wrong') count.interrupted += 1;

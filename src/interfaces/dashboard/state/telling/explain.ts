@@ -1,5 +1,5 @@
 import type { UnderWay } from '../fleet/under-way.ts';
-import type { Watched } from '../documents/container.ts';
+import type { PastOutcome, Watched } from '../documents/container.ts';
 import { when } from '../words/moments.ts';
 import { age, glued, precise, span } from '../words/numbers.ts';
 import { capital, ended } from '../words/sentences.ts';
@@ -9,17 +9,13 @@ import type { Told } from './tell.ts';
 export function explain(
   one: Watched,
   told: Told,
-  {
-    update,
-    nextRunAtMs,
-    nowMs,
-  }: { readonly update: UnderWay | undefined; readonly nextRunAtMs: number | undefined; readonly nowMs: number },
+  { update, nextRunAtMs, canDecide, nowMs }: Circumstances,
 ): readonly string[] {
   if (update !== undefined) return [underWay[update.phase]];
   const reason = glued(ended(capital(one.reason)));
   switch (told.icon) {
     case 'back':
-      return rolledBack(one, nowMs);
+      return one.last?.outcome === 'updated' ? takenBack(one, one.last, nowMs) : rolledBack(one, nowMs);
     case 'fail':
       return [
         ended(told.why ?? ''),
@@ -28,9 +24,10 @@ export function explain(
     case 'unknown':
       return [reason, ...again(one, nowMs), 'Nothing is known to be wrong with the container.'];
     case 'ask':
-      return ['The policy of this container wants a person to agree to this version.'];
+      return ['The policy of this container wants a person to agree to this version.', ...(canDecide ? [] : [reason])];
     case 'up':
       return [
+        ...decided(one, nowMs),
         nextRunAtMs === undefined
           ? 'No run is scheduled: it waits for you.'
           : `The next run applies it ${when(nextRunAtMs, nowMs)}.`,
@@ -40,7 +37,11 @@ export function explain(
     case 'home':
       return ['Its image was built on this engine. There is nobody to ask for a newer one.'];
     case 'skip':
-      return ['The next version is offered again.'];
+      return [...decided(one, nowMs, reason), 'The next version is offered again.'];
+    case 'snooze':
+      return [...decided(one, nowMs, reason), 'It is offered again then; a newer version at once.'];
+    case 'lock':
+      return [reason, 'It is not applied before it is signed.'];
     case 'eye':
       return [
         one.hold === 'no-pull'
@@ -48,7 +49,10 @@ export function explain(
           : 'Newer images are reported, and never applied on their own.',
       ];
     case 'clock':
-      return told.group === 'unchecked' ? ['Nothing is known about newer images yet.'] : [reason];
+      if (told.group === 'unchecked') return ['Nothing is known about newer images yet.'];
+      return one.hold === 'window' && one.eligibleAtMs !== undefined
+        ? ['No update begins outside of its window. It is updated when that opens.']
+        : [reason];
     case 'run':
       return [reason];
     case 'check':
@@ -59,6 +63,14 @@ export function explain(
       ];
   }
 }
+
+export type Circumstances = {
+  readonly update: UnderWay | undefined;
+  readonly nextRunAtMs: number | undefined;
+  /** Whether decisions can be taken here. */
+  readonly canDecide: boolean;
+  readonly nowMs: number;
+};
 
 const stays = 'If the new version does not come up healthy, the old one comes back.';
 
@@ -73,6 +85,15 @@ const underWay = {
   'rolling back': 'The new version failed. The old container is coming back.',
 } as const;
 
+const pastOf = { approve: 'Approved', skip: 'Skipped', snooze: 'Snoozed' } as const;
+
+/** Who has decided, and when; `otherwise` where that may not be seen. */
+function decided({ decision }: Watched, nowMs: number, otherwise = ''): readonly string[] {
+  if (decision === undefined) return otherwise === '' ? [] : [otherwise];
+  const at = decision.atMs === undefined ? '' : ` ${when(decision.atMs, nowMs)}`;
+  return [`${pastOf[decision.kind]}${at} (${decision.by}).`];
+}
+
 function rolledBack({ last, latestVersion, reason }: Watched, nowMs: number): readonly string[] {
   if (last === undefined) return [glued(ended(capital(reason)))];
   const to = last.to || latestVersion || 'the new version';
@@ -80,6 +101,16 @@ function rolledBack({ last, latestVersion, reason }: Watched, nowMs: number): re
   const story = `${at}: ${to} was started. ${ended(capital(last.reason))} The old container is back.`;
   const down = last.downtimeMs === undefined ? '' : `It was down for ${precise(last.downtimeMs)}. `;
   return [glued(story), `${down}${capital(to)} is not tried again on its own; a newer version is.`];
+}
+
+/** By a person. */
+function takenBack({ latestVersion }: Watched, { from, to, atMs }: PastOutcome, nowMs: number): readonly string[] {
+  const version = latestVersion || from || 'the version before';
+  const at = atMs === undefined ? 'Lately' : capital(when(atMs, nowMs));
+  return [
+    `${at}: it was rolled back from ${from || version} to ${to || 'the version before'}.`,
+    `${capital(version)} is not applied again on its own; a newer version is.`,
+  ];
 }
 
 function again({ retryAtMs }: Watched, nowMs: number): readonly string[] {

@@ -19,7 +19,7 @@ export type Told = {
 export const groups = ['wrong', 'ready', 'held', 'unchecked', 'fine'] as const;
 export type Group = (typeof groups)[number];
 
-export type RowAction = 'update' | 'check' | 'look';
+export type RowAction = 'update' | 'approve' | 'check' | 'look';
 
 export type IconName =
   | 'check'
@@ -33,6 +33,8 @@ export type IconName =
   | 'eye'
   | 'skip'
   | 'home'
+  | 'lock'
+  | 'snooze'
   | 'run';
 
 /** The one place that knows what a verdict, a hold or a phase is called. */
@@ -51,7 +53,7 @@ export function tell(one: Watched, update: UnderWay | undefined, nowMs: number):
         action: 'check',
       };
     case 'stale':
-      return one.hold === 'approval' ? approval(one, nowMs) : ready(one, nowMs);
+      return ready(one, nowMs);
     case 'held':
       return tellHeld(one, nowMs);
     case 'pinned':
@@ -113,8 +115,16 @@ function tellHeld(one: Watched, nowMs: number): Told {
         'clock',
         one.eligibleAtMs === undefined ? 'Too young' : `Too young until ${when(one.eligibleAtMs, nowMs)}`,
       );
+    case 'window':
+      return one.eligibleAtMs === undefined
+        ? { ...held('clock', 'Its window never opens'), why: sentence(one) }
+        : held('clock', `Its window opens ${when(one.eligibleAtMs, nowMs)}`);
     case 'skipped':
-      return held('skip', `${one.latestVersion || 'This version'} is skipped`);
+      return held('skip', `${one.latestVersion || 'This version'} is skipped${untilWords(one, nowMs)}`);
+    case 'snoozed':
+      return held('snooze', `Snoozed${untilWords(one, nowMs)}`);
+    case 'unsigned':
+      return { ...held('lock', 'Not signed'), why: sentence(one) };
     case 'monitor-only':
       return held('eye', 'Monitored only');
     case 'no-pull':
@@ -124,9 +134,14 @@ function tellHeld(one: Watched, nowMs: number): Told {
   }
 }
 
+function untilWords({ eligibleAtMs }: Watched, nowMs: number): string {
+  return eligibleAtMs === undefined ? '' : ` until ${when(eligibleAtMs, nowMs)}`;
+}
+
 function tellFailed(one: Watched): Told {
   const { last, status } = one;
   const isDown = status !== '' && status !== 'running';
+  if (last?.outcome === 'updated') return held('back', `${one.latestVersion || 'The newer version'} was taken back`);
   if (last?.outcome === 'failed') {
     const word = isDown ? 'Down: update failed' : 'Update failed';
     return { tone: 'bad', group: 'wrong', icon: 'fail', word, why: glued(capital(last.reason)), action: 'look' };
@@ -155,7 +170,8 @@ function ready(one: Watched, nowMs: number): Told {
 }
 
 function approval(one: Watched, nowMs: number): Told {
-  return { tone: 'ready', group: 'ready', icon: 'ask', word: 'Waits for your approval', ...asideOf(one, nowMs) };
+  const aside = asideOf(one, nowMs);
+  return { tone: 'ready', group: 'ready', icon: 'ask', word: 'Waits for your approval', ...aside, action: 'approve' };
 }
 
 function asideOf({ releasedAtMs, downloadBytes }: Watched, nowMs: number): Pick<Told, 'aside'> {

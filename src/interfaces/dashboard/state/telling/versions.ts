@@ -13,6 +13,11 @@ export function hasNewer(one: Watched): boolean {
   return one.latestVersion !== '' || (one.latestDigest !== '' && one.latestDigest !== one.digest);
 }
 
+/** The newer version in a sentence. */
+export function newVersionOf({ latestVersion }: Watched): string {
+  return latestVersion || 'the new version';
+}
+
 /** Without algorithm, eight digits. */
 export function shortDigest(digest: string): string {
   return digest.replace(/^[a-z0-9]+:/, '').slice(0, 8);

@@ -6,6 +6,8 @@ export type Confirmation = {
   readonly body: readonly Child[];
   /** Undefined: there is nothing to confirm. */
   readonly action?: { readonly label: string; readonly tone: 'primary' | 'danger'; readonly run: () => void };
+  /** The milder choice. */
+  readonly other?: { readonly label: string; readonly run: () => void } | undefined;
 };
 
 /** The one dialog that every change of a container goes through. Focus is on its title, so Enter alone starts nothing. */
@@ -17,16 +19,20 @@ export function openConfirm(confirmation: Confirmation): void {
 }
 
 /** Puts other content into the dialog that is open. */
-export function paintConfirm({ title, body, action }: Confirmation): void {
+export function paintConfirm({ title, body, action, other }: Confirmation): void {
   const dialog = byId('confirm', HTMLDialogElement);
-  const finish = (): void => {
+  const finish = (run: () => void): void => {
     dialog.close();
-    action?.run();
+    run();
   };
   const known = document.getElementById('confirm-title');
   const heading = known ?? h('h2', { id: 'confirm-title', tabindex: '-1' });
   heading.textContent = title;
-  const cancel = button({ class: 'button' }, () => dialog.close(), action === undefined ? 'Close' : 'Cancel');
+  const cancel = button(
+    { class: 'button' },
+    () => dialog.close(),
+    (action ?? other) === undefined ? 'Close' : 'Cancel',
+  );
   const main = h('div', { class: 'dialog-body' });
   const hadFocus = document.activeElement === heading;
   fill(
@@ -36,7 +42,8 @@ export function paintConfirm({ title, body, action }: Confirmation): void {
       'div',
       { class: 'dialog-actions' },
       cancel,
-      action && button({ class: `button ${action.tone}` }, finish, action.label),
+      other && button({ class: 'button' }, () => finish(other.run), other.label),
+      action && button({ class: `button ${action.tone}` }, () => finish(action.run), action.label),
     ),
   );
   fill(main, heading, ...body);

@@ -1,13 +1,13 @@
 import { readPlan } from '../../state/documents/plan.ts';
 import { capital, ended } from '../../state/words/sentences.ts';
-import type { PageContext } from '../context.ts';
+import type { PageContext, UpdateKind } from '../context.ts';
 import { h } from '../parts/node.ts';
 import { isConfirming, openConfirm, paintConfirm } from './confirm.ts';
 import { nothingNodes, planNodes } from './update-plan.ts';
 
 export type UpdateDialog = {
   readonly names: readonly string[];
-  readonly kind: 'update' | 'retry';
+  readonly kind: UpdateKind;
   /** The answer of the dry run, or why there is none. */
   readonly ask: () => Promise<{ readonly document: unknown } | { readonly why: string }>;
   readonly start: () => void;
@@ -36,10 +36,11 @@ export async function confirmUpdate(context: PageContext, { names, kind, ask, st
   return paintConfirm({ title, body: planNodes(context, plan), action: { label, tone: 'primary', run: start } });
 }
 
-function titleOf({ fleet }: PageContext, names: readonly string[], kind: 'update' | 'retry'): string {
+function titleOf({ fleet }: PageContext, names: readonly string[], kind: UpdateKind): string {
   const [first = ''] = names;
   if (names.length !== 1) return `Update ${names.length} containers?`;
   if (kind === 'update') return `Update ${first}?`;
+  if (kind === 'now') return `Update ${first} now?`;
   const version = fleet.named(first)?.latestVersion ?? '';
   return version === '' ? `Try the update of ${first} again?` : `Try ${version} of ${first} again?`;
 }

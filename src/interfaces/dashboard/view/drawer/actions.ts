@@ -4,16 +4,20 @@ import { hasNewer } from '../../state/telling/versions.ts';
 import { canUpdate, isLive, type PageContext } from '../context.ts';
 import { button } from '../parts/button.ts';
 import type { Child } from '../parts/node.ts';
+import { decisionNodes } from './decisions.ts';
 
 /** What can be done with a container now; what its group does not serve is not shown. */
 export function actionNodes(context: PageContext, one: Watched, told: Told): readonly Child[] {
   const { act } = context;
   const isOff = !canUpdate(context);
   const canChange = context.isOn('update');
+  const { approve, others } = decisionNodes(context, one);
   return [
-    canChange && hasNewer(one) && one.hold !== 'approval' && updateButton(),
+    approve,
+    canChange && hasNewer(one) && updateButton(),
     context.isOn('check') &&
       button({ class: 'button', disabled: !isLive(context) }, () => act.check([one.name]), 'Check'),
+    ...others,
     canChange &&
       one.canRollBack &&
       button({ class: 'button', disabled: isOff }, () => act.rollBack(one.name), rollBackWords(one)),
@@ -24,7 +28,9 @@ export function actionNodes(context: PageContext, one: Watched, told: Told): rea
       const again = `Try ${one.latestVersion || 'it'} again…`;
       return button({ class: 'button', disabled: isOff }, () => act.update([one.name], 'retry'), again);
     }
-    // What is held back stays so, whoever asks: its settings say it.
+    if (one.hold === 'window')
+      return button({ class: 'button', disabled: isOff }, () => act.update([one.name], 'now'), 'Update now…');
+    // What else holds it back counts for everybody who asks.
     if (one.verdict !== 'stale') return undefined;
     const look = told.tone === 'held' ? 'button' : 'button primary';
     return button({ class: look, disabled: isOff }, () => act.update([one.name]), 'Update…');

@@ -43,7 +43,12 @@ function paintOne(context: PageContext, one: Watched): boolean {
   const nowMs = context.nowMs();
   const update = fleet.updateOf(one.name);
   const told = tell(one, update, nowMs);
-  const words = explain(one, told, { update, nextRunAtMs: fleet.status().nextRunAtMs, nowMs });
+  const words = explain(one, told, {
+    update,
+    nextRunAtMs: fleet.status().nextRunAtMs,
+    canDecide: context.isOn('decisions'),
+    nowMs,
+  });
   const mine = context.runs().flatMap((run) => run.containers.filter(({ name }) => name === one.name));
   const users = fleet.all().filter(({ dependsOn }) => dependsOn.includes(one.name));
   const content = [

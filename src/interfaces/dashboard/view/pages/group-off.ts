@@ -17,7 +17,7 @@ export function paintGroupOff(): void {
     h(
       'p',
       { class: 'state-foot' },
-      'All groups, or at least dashboard, containers, metrics, history, config, check, update and events.',
+      'All groups, or at least dashboard, containers, metrics, history, config, check, update, decisions and events.',
     ),
   );
 }

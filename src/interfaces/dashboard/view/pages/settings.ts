@@ -15,6 +15,7 @@ const groups = [
   ['events', 'Live updates; without it this page asks every 10 s'],
   ['check', 'The button Check'],
   ['update', 'The buttons Update, Try again and Roll back'],
+  ['decisions', 'The buttons Approve, Skip and Snooze'],
 ] as const;
 
 /** The tab of the settings: what is in force, where it came from, and what this page is served. */

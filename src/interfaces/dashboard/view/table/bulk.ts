@@ -1,4 +1,3 @@
-import { hasNewer } from '../../state/telling/versions.ts';
 import { canUpdate, isLive, type PageContext } from '../context.ts';
 import { button } from '../parts/button.ts';
 import { icon } from '../parts/icon.ts';
@@ -12,10 +11,7 @@ export function paintBulk(context: PageContext): void {
   node.hidden = names.length === 0;
   const isSelecting = byId('select-toggle').getAttribute('aria-pressed') === 'true';
   byId('table').classList.toggle('picking', names.length > 0 || isSelecting);
-  const ready = names.filter((name) => {
-    const one = context.fleet.named(name);
-    return one !== undefined && hasNewer(one);
-  });
+  const ready = names.filter((name) => context.fleet.named(name)?.verdict === 'stale');
   repaint(node, [names, ready, canUpdate(context), isLive(context)], () => [
     h('b', {}, `${names.length} selected`),
     context.isOn('check') &&

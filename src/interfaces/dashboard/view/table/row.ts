@@ -8,7 +8,12 @@ import { type Child, h } from '../parts/node.ts';
 import { steps } from '../parts/steps.ts';
 import { versionNodes } from '../parts/version.ts';
 
-export const actionWords: Readonly<Record<RowAction, string>> = { update: 'Update…', check: 'Check', look: 'See why' };
+export const actionWords: Readonly<Record<RowAction, string>> = {
+  update: 'Update…',
+  approve: 'Approve…',
+  check: 'Check',
+  look: 'See why',
+};
 
 export type CellParts = {
   readonly one: Watched;
@@ -31,7 +36,8 @@ export function rowCells({ one, content, href, isPicked, action, down }: CellPar
     cell('c-mark', icon(told.icon, told.turning === true ? 'turning' : '')),
     cell(
       'c-name',
-      h('a', { href, title: one.name }, one.name),
+      one.engine !== '' && h('span', { class: 'on-engine' }, one.engine),
+      h('a', { href, title: one.name }, one.ownName),
       one.self && h('span', { class: 'self' }, 'itself'),
       one.project !== '' && h('span', { class: 'project' }, one.project),
     ),

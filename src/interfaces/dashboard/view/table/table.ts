@@ -101,7 +101,7 @@ export function createTable(context: PageContext): Table {
   function actionOf({ action }: Told): { readonly kind: RowAction; readonly isOff: boolean } | undefined {
     if (action === undefined) return undefined;
     if (action === 'look') return { kind: action, isOff: false };
-    if (!context.isOn(action)) return undefined;
+    if (!context.isOn(action === 'approve' ? 'decisions' : action)) return undefined;
     return { kind: action, isOff: action === 'update' ? !canUpdate(context) : !isLive(context) };
   }
 
@@ -156,6 +156,7 @@ export function createTable(context: PageContext): Table {
     if (name === '') return;
     const act = target.closest<HTMLElement>('[data-act]')?.dataset['act'];
     if (act === 'update') return context.act.update([name]);
+    if (act === 'approve') return context.act.approve(name);
     if (act === 'check') return context.act.check([name]);
     if (act === 'look') return context.go({ open: name }, true);
     if (target.closest('.c-name a') !== null && !event.ctrlKey && !event.metaKey && !event.shiftKey) {

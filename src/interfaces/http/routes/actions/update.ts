@@ -36,7 +36,7 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
     access: 'api token',
     summary: 'Update containers',
     description:
-      'Updates all watched containers, or those of the given images and names. One update runs at a time: a full update is refused while another runs, a targeted one waits for its turn. With dry_run=true it changes nothing and answers with the plan: {dry_run, plan: [{name, image, from, to, action, because, depends_on, reason}]}. With retry_failed=true versions that failed before are tried again. With now=true the windows of the given containers do not count; approvals do.',
+      'Updates all watched containers, or those of the given images and names. One update runs at a time: a full update is refused while another runs, a targeted one waits for its turn. With dry_run=true it changes nothing and answers with the plan: {dry_run, plan: [{name, image, from, to, action, because, depends_on, reason}]}. With retry_failed=true versions that failed before are tried again. With dry_run=true and approved=true the plan is that after an approval. With now=true the windows of the given containers do not count; approvals do.',
     query: {
       ...selectionParameters,
       ...engineParameter,
@@ -44,6 +44,7 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
       timeout: timeoutUpTo(settings.updateTimeoutMs, { hidden: true }),
       dry_run: unlisted(flag('Answer with the plan, and change nothing')),
       now: unlisted(flag('Outside of the windows too')),
+      approved: unlisted(flag('With dry_run: the plan as if the new versions were approved')),
       retry_failed: unlisted(flag('Also versions that failed in a container before')),
     },
     replies: {
@@ -59,15 +60,25 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
     },
     answer: async ({ query }, reply) => {
       const { image: images, container: containers, async: inBackground, timeout: timeoutMs } = query;
-      const { dry_run: isRehearsed, retry_failed: retryFailed, now } = query;
+      const { dry_run: isRehearsed, retry_failed: retryFailed, now, approved } = query;
       if (now && images.length + containers.length === 0)
         throw new HttpError(
           400,
           'invalid query parameter "now": it is for some containers, which "container" or "image" name',
         );
+      if (approved && !isRehearsed)
+        throw new HttpError(
+          400,
+          'invalid query parameter "approved": it is for dry_run=true; POST /v1/decisions takes approvals',
+        );
       const chosen = enginesIn(query, service);
       const request = { images, containers, ...chosen, retryFailed, ...(now && { ignoreWindows: true }) };
-      if (isRehearsed) return { dry_run: true, plan: await planOf(request, timeoutMs, reply.raw), ...stamp(clock) };
+      if (isRehearsed)
+        return {
+          dry_run: true,
+          plan: await planOf({ ...request, asApproved: approved }, timeoutMs, reply.raw),
+          ...stamp(clock),
+        };
       const run = runs.start({
         begin: (onBegin, signal) => service.update({ ...request, trigger: 'http', onBegin }, signal),
         waitsForItsTurn: images.length > 0 || containers.length > 0,

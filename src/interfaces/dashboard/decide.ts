@@ -1,0 +1,139 @@
+import { type Decision, type DecisionKind, readDecision } from './state/documents/decision.ts';
+import type { Watched } from './state/documents/container.ts';
+import { objectOf } from './state/documents/reading.ts';
+import type { Fleet } from './state/fleet/fleet.ts';
+import { newVersionOf } from './state/telling/versions.ts';
+import { when } from './state/words/moments.ts';
+import { capital, ended } from './state/words/sentences.ts';
+import type { Ask } from './transport/client.ts';
+import { scopesOf } from './transport/scopes.ts';
+import { reasonOf } from './transport/refusal.ts';
+import type { Acts, PageContext } from './view/context.ts';
+import { confirmApproval } from './view/dialogs/approve.ts';
+import { chooseSnooze } from './view/dialogs/snooze.ts';
+import { notice } from './view/parts/notice.ts';
+
+export type Decide = Pick<Acts, 'approve' | 'skip' | 'snooze' | 'withdraw'>;
+
+export type DecideParts = {
+  readonly ask: Ask;
+  readonly fleet: Fleet;
+  readonly context: () => PageContext;
+  /** Reads everything soon, since something has been decided. */
+  readonly refresh: () => void;
+  /** Begins the update of a container whose new version was approved. */
+  readonly begin: (one: Watched) => void;
+};
+
+type Order = { readonly kind: DecisionKind; readonly untilMs?: number | undefined };
+
+const planTimeoutMs = 120_000;
+
+/**
+ * Decisions of people about new versions. Each is about the version that the page showed when it was asked for: where
+ * another one has come meanwhile, the service refuses, and nothing is decided.
+ */
+export function createDecide({ ask, fleet, context, refresh, begin }: DecideParts): Decide {
+  return {
+    approve: withNamed((one) => {
+      const { isOn } = context();
+      void confirmApproval(context(), {
+        one,
+        plan: isOn('update') ? () => planOf(one) : undefined,
+        approve: () => void take(one, { kind: 'approve' }, approvedWords(one)),
+        approveAndUpdate: () => {
+          void send(one, { kind: 'approve' }).then((taken) => taken === undefined || begin(one));
+        },
+      });
+    }),
+    skip: withNamed((one) => void take(one, { kind: 'skip' }, `${named(one)} is skipped.`)),
+    snooze: withNamed((one) => {
+      const nowMs = context().nowMs();
+      chooseSnooze(one, nowMs, (untilMs) => {
+        void take(one, { kind: 'snooze', untilMs }, `${named(one)} is snoozed until ${when(untilMs, nowMs)}.`);
+      });
+    }),
+    withdraw: withNamed(async (one) => {
+      const { decision } = one;
+      if (decision === undefined || !(await remove(decision, one))) return;
+      const words =
+        decision.kind === 'approve' ? `${named(one)} waits for approval again.` : `${named(one)} is offered again.`;
+      notice(words, undoTo(one, decision));
+    }),
+  };
+
+  function withNamed(act: (one: Watched) => void | Promise<void>): (name: string) => void {
+    return (name) => {
+      const one = fleet.named(name);
+      if (one !== undefined) void act(one);
+    };
+  }
+
+  async function planOf(one: Watched) {
+    const path = `v1/update?dry_run=true&approved=true&now=true${scopesOf([one]).join('')}`;
+    const reply = await ask(path, { method: 'POST', timeoutMs: planTimeoutMs });
+    return reply.kind === 'ok' ? { document: reply.document } : { why: `Cannot plan the update: ${reasonOf(reply)}` };
+  }
+
+  /** Decides, and offers to undo it: what was decided before is decided again. */
+  async function take(one: Watched, order: Order, words: string): Promise<void> {
+    const taken = await send(one, order);
+    if (taken === undefined) return;
+    const forgotten = taken.isKept ? '' : ' It is forgotten when Upkeep ends, because there is no state folder.';
+    notice(`${words}${forgotten}`, {
+      label: 'Undo',
+      run: () => void (one.decision === undefined ? remove(taken.decision, one) : send(one, one.decision)),
+    });
+  }
+
+  async function send(one: Watched, { kind, untilMs }: Order) {
+    const { ownName: container, engine, candidateDigest: digest } = one;
+    const where = engine === '' ? {} : { engine };
+    const until = untilMs === undefined ? {} : { until: new Date(untilMs).toISOString() };
+    const reply = await ask('v1/decisions', {
+      method: 'POST',
+      body: { container, ...where, decision: kind, digest, ...until },
+    });
+    refresh();
+    const decision = reply.kind === 'ok' ? readDecision(reply.document) : undefined;
+    if (reply.kind === 'ok' && decision !== undefined)
+      return { decision, isKept: objectOf(reply.document)['kept'] === true };
+    notice(ended(refusedWords(one, kind, reply.kind === 'ok' ? 'the answer is no decision' : refusalOf(one, reply))));
+    return undefined;
+  }
+
+  async function remove({ id }: Decision, one: Watched): Promise<boolean> {
+    const reply = await ask(`v1/decisions/${encodeURIComponent(id)}`, { method: 'DELETE' });
+    refresh();
+    // Somebody else has taken it back already.
+    if (reply.kind === 'ok' || (reply.kind === 'refused' && reply.status === 404)) return true;
+    notice(ended(`Cannot take the decision about ${one.name} back: ${reasonOf(reply)}`));
+    return false;
+  }
+
+  function undoTo(one: Watched, decision: Decision) {
+    return { label: 'Undo', run: () => void send(one, decision) };
+  }
+
+  function approvedWords({ name }: Watched): string {
+    const { nextRunAtMs } = fleet.status();
+    return nextRunAtMs === undefined
+      ? `Approved. No run is scheduled: ${name} is updated when somebody asks for it.`
+      : `Approved. ${name} is updated ${when(nextRunAtMs, context().nowMs())}.`;
+  }
+}
+
+function named(one: Watched): string {
+  return capital(`${newVersionOf(one)} of ${one.name}`);
+}
+
+function refusedWords(one: Watched, kind: DecisionKind, why: string): string {
+  return `Cannot ${kind} ${newVersionOf(one)} of ${one.name}: ${why}`;
+}
+
+/** 409: the version that was shown is not the one that the container waits for. */
+function refusalOf({ name }: Watched, reply: Parameters<typeof reasonOf>[0]): string {
+  return reply.kind === 'refused' && reply.status === 409
+    ? `${name} waits for another version by now, or for none. Nothing was decided; look at it again`
+    : reasonOf(reply);
+}

@@ -1,0 +1,35 @@
+import { nameIn } from './unique-name.ts';
+import { objectOf, oneOf, textOf, timeOf } from './reading.ts';
+
+/** What a person has decided about one new version of one container: an entry of `GET /v1/decisions`. */
+export type Decision = {
+  readonly id: string;
+  readonly kind: DecisionKind;
+  /** Its unique name. */
+  readonly container: string;
+  /** The new version that it is about. */
+  readonly digest: string;
+  readonly by: string;
+  readonly atMs: number | undefined;
+  /** Undefined: it ends with its version. */
+  readonly untilMs: number | undefined;
+};
+
+export const decisionKinds = ['approve', 'skip', 'snooze'] as const;
+export type DecisionKind = (typeof decisionKinds)[number];
+
+/** One decision; undefined where the document is none. */
+export function readDecision(document: unknown): Decision | undefined {
+  const entry = objectOf(document);
+  const kind = oneOf(decisionKinds, entry['decision']);
+  if (kind === undefined || textOf(entry['id']) === '') return undefined;
+  return {
+    id: textOf(entry['id']),
+    kind,
+    container: nameIn(entry),
+    digest: textOf(entry['digest']),
+    by: textOf(entry['by']),
+    atMs: timeOf(entry['at']),
+    untilMs: timeOf(entry['until']),
+  };
+}

@@ -1,0 +1,55 @@
+import type { Watched } from '../../state/documents/container.ts';
+import { readPlan } from '../../state/documents/plan.ts';
+import { newVersionOf } from '../../state/telling/versions.ts';
+import { when } from '../../state/words/moments.ts';
+import { capital, ended } from '../../state/words/sentences.ts';
+import { canUpdate, type PageContext } from '../context.ts';
+import { type Child, h } from '../parts/node.ts';
+import { versionNodes } from '../parts/version.ts';
+import { type Confirmation, isConfirming, openConfirm, paintConfirm } from './confirm.ts';
+import { nothingNodes, planNodes } from './update-plan.ts';
+
+export type ApprovalDialog = {
+  readonly one: Watched;
+  /** The answer of a dry run as if it were approved; undefined where no update can be begun here. */
+  readonly plan: (() => Promise<{ readonly document: unknown } | { readonly why: string }>) | undefined;
+  readonly approve: () => void;
+  readonly approveAndUpdate: () => void;
+};
+
+/** Asks for the approval of one version, with the plan of the update that it allows. */
+export async function confirmApproval(
+  context: PageContext,
+  { one, plan, approve, approveAndUpdate }: ApprovalDialog,
+): Promise<void> {
+  const title = `Approve ${newVersionOf(one)} of ${one.name}?`;
+  const only = { label: 'Approve', tone: 'primary', run: approve } as const;
+  const intro = (text: string): Child => h('p', { class: 'intro' }, text);
+  if (plan === undefined) {
+    const versions = h('p', { class: 'versions' }, ...versionNodes(one));
+    return openConfirm({ title, body: [versions, intro(laterWords(context))], action: only });
+  }
+  openConfirm({ title, body: [intro('Working out the plan…')] });
+  const answer = await plan();
+  // Somebody has closed it, or opened another one.
+  if (isConfirming(title)) paintConfirm(answered());
+
+  function answered(): Confirmation {
+    if ('why' in answer) return { title, body: [intro(ended(capital(answer.why)))], action: only };
+    const steps = readPlan(answer.document) ?? [];
+    if (steps.every(({ action }) => action === 'skip'))
+      return { title, body: [...nothingNodes(steps), intro(laterWords(context))], action: only };
+    return {
+      title,
+      body: planNodes(context, steps),
+      other: { label: 'At the next run', run: approve },
+      ...(canUpdate(context) && { action: { label: 'Approve and update', tone: 'primary', run: approveAndUpdate } }),
+    };
+  }
+}
+
+function laterWords(context: PageContext): string {
+  const { nextRunAtMs } = context.fleet.status();
+  const run = nextRunAtMs === undefined ? 'the next run' : `the next run, ${when(nextRunAtMs, context.nowMs())},`;
+  return `Once it is approved, ${run} applies it where nothing else holds it back. The approval is for this version alone.`;
+}

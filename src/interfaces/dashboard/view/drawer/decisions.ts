@@ -1,0 +1,32 @@
+import type { Watched } from '../../state/documents/container.ts';
+import { isLive, type PageContext } from '../context.ts';
+import { button } from '../parts/button.ts';
+import type { Child } from '../parts/node.ts';
+
+/** What a person can decide about the new version now; nothing where the group `decisions` is off. */
+export function decisionNodes(
+  context: PageContext,
+  one: Watched,
+): { readonly approve: Child; readonly others: readonly Child[] } {
+  const { act } = context;
+  const { verdict, hold, decision, candidateDigest, name } = one;
+  const isOpen = verdict === 'stale' || (verdict === 'held' && open.has(hold));
+  if (!context.isOn('decisions') || candidateDigest === '' || !isOpen) return { approve: undefined, others: [] };
+  const make = (label: string, run: (name: string) => void, look = 'button'): Child =>
+    button({ class: look, disabled: !isLive(context) }, () => run(name), label);
+  return {
+    approve: hold === 'approval' && make('Approve…', act.approve, 'button primary'),
+    others: [
+      hold !== 'skipped' && make(`Skip ${one.latestVersion || 'this version'}`, act.skip),
+      snoozable.has(hold) && make('Snooze…', act.snooze),
+      decision !== undefined &&
+        make(decision.kind === 'approve' ? 'Take the approval back' : 'Offer again', act.withdraw),
+    ],
+  };
+}
+
+/** Of a version that is held: whether a decision can change something. */
+const open: ReadonlySet<string> = new Set(['approval', 'cooldown', 'window', 'skipped', 'snoozed']);
+
+/** The empty text: nothing holds it back. */
+const snoozable: ReadonlySet<string> = new Set(['', 'approval', 'window']);
