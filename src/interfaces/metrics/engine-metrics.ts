@@ -18,14 +18,16 @@ export function addEngineMetrics(registry: Registry, engines: () => readonly Eng
     ],
   ];
   for (const [name, help, read] of families)
-    new Gauge({
-      name: `upkeep_engine_${name}`,
-      help,
-      labelNames: ['engine'],
-      registers: [registry],
-      collect() {
-        this.reset();
-        for (const engine of engines()) this.set({ engine: engine.name }, read(engine));
-      },
-    });
+    registry.registerMetric(
+      new Gauge({
+        name: `upkeep_engine_${name}`,
+        help,
+        labelNames: ['engine'],
+        registers: [],
+        collect() {
+          this.reset();
+          for (const engine of engines()) this.set({ engine: engine.name }, read(engine));
+        },
+      }),
+    );
 }
