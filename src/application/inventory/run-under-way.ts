@@ -13,6 +13,10 @@ export function createRunWatch(): RunWatch {
   let run: Omit<RunUnderWay, 'containers'> | undefined;
   const containers = new Map<string, ContainerUnderWay>();
 
+  function show({ engine }: ServiceEvent, name: string, rest: Omit<ContainerUnderWay, 'name' | 'engine'>): void {
+    containers.set(keyOf(name, engine), { name, ...(engine !== undefined && { engine }), ...rest });
+  }
+
   function begin(event: Extract<ServiceEvent, { kind: 'scan_started' }>): void {
     const { runId, trigger, atMs: startedAtMs } = event;
     containers.clear();
@@ -30,18 +34,17 @@ export function createRunWatch(): RunWatch {
       if (run === undefined || !('runId' in event) || event.runId !== run.runId) return;
       switch (event.kind) {
         case 'update_started':
-          return void containers.set(event.container, { name: event.container, phase: 'waiting' });
+          return show(event, event.container, { phase: 'waiting' });
         case 'phase_entered':
-          return void containers.set(event.container, { name: event.container, phase: event.phase });
+          return show(event, event.container, { phase: event.phase });
         case 'pull_progress': {
           const percent = percentOf(event.progress);
-          const known = { name: event.container, phase: 'pulling' } as const;
-          return void containers.set(event.container, percent === undefined ? known : { ...known, percent });
+          return show(event, event.container, { phase: 'pulling', ...(percent !== undefined && { percent }) });
         }
         case 'update_completed':
         case 'update_failed':
         case 'update_deferred':
-          return void containers.delete(event.outcome.name);
+          return void containers.delete(keyOf(event.outcome.name, event.engine));
         case 'scan_completed':
         case 'scan_failed':
           return end();
@@ -51,4 +54,8 @@ export function createRunWatch(): RunWatch {
     },
     read: () => run && { ...run, containers: [...containers.values()] },
   };
+}
+
+function keyOf(name: string, engine = ''): string {
+  return `${engine}/${name}`;
 }

@@ -14,6 +14,7 @@ export type Service = Pick<
   | 'inventoryFailure'
   | 'history'
   | 'status'
+  | 'engines'
   | 'eventLog'
   | 'ready'
 >;
