@@ -2,9 +2,12 @@ import { type KeepUpdating } from '../domain/schedule/schedule.ts';
 import { type ServiceStatus } from '../domain/run/service-status.ts';
 import { type Request, type CheckRequest, type UpdateRequest } from '../domain/run/request.ts';
 import type { RecoveryReport } from '../domain/run/recovery-report.ts';
+import type { EngineState } from '../domain/fleet/engine-state.ts';
 import type { CheckReport } from './check/check.ts';
+import type { InRun } from './engine/part-of-run.ts';
 import type { EventLog } from './events/event-log.ts';
 import type { HistoryEntry } from './events/history.ts';
+import type { DecidedCandidate } from '../domain/decision/decision.ts';
 import type { DecisionDesk } from './hold/decide.ts';
 import type { RecoveryOrder } from './recovery/recover.ts';
 import type { Rehearsal } from './transaction/rehearse.ts';
@@ -12,6 +15,7 @@ import type { ServiceError } from '../domain/errors.ts';
 import type { ServiceEvent } from '../domain/run/event.ts';
 import type { Inventory, UnwatchedTracked } from '../domain/inventory/inventory.ts';
 import type { Session } from '../domain/run/session.ts';
+import type { UnmatchedFilter } from '../domain/check/selection.ts';
 import type { UpdatePlan } from '../domain/plan/update-plan.ts';
 
 /** The service's use cases. Commands and routes call only these. */
@@ -49,7 +53,7 @@ export type Application = {
   readonly rollBack: (
     names: readonly string[],
     signal?: AbortSignal,
-    order?: Partial<Pick<UpdateRequest, 'trigger' | 'onBegin'>>,
+    order?: Partial<Pick<UpdateRequest, 'trigger' | 'onBegin' | 'engines'>>,
   ) => Promise<Session>;
   /**
    * Finishes or undoes interrupted updates. Every start begins with it. While a helper replaces our own
@@ -81,11 +85,16 @@ export type Application = {
   readonly status: () => ServiceStatus;
   readonly eventLog: EventLog;
   /** What people decide about newer versions. */
-  readonly decisions: Pick<DecisionDesk, 'candidateOf' | 'list' | 'take' | 'withdraw'>;
+  readonly decisions: Pick<DecisionDesk, 'list' | 'take' | 'withdraw'> & {
+    /** The engine is needed where several have a container of that name. */
+    readonly candidateOf: (container: string, engine?: string) => DecidedCandidate | undefined;
+  };
   /** Names of all containers, watched or not. A container that an update has renamed has its own name here. */
   readonly containerNames: (signal?: AbortSignal) => Promise<readonly string[]>;
   /** Resolves when the engine answers; throws why it does not after 5 s at most. */
   readonly ready: (signal?: AbortSignal) => Promise<void>;
+  /** Present where there are several: all of them, in configured order. */
+  readonly engines?: () => readonly EngineState[];
   /** Ends the following that `follow` began, and the watch over a helper. */
   readonly close: () => Promise<void>;
 };
@@ -95,3 +104,24 @@ export type PlanRequest = Request &
     /** As if a person had approved the new versions. */
     readonly asApproved?: boolean;
   };
+
+/** The application of one engine. */
+export type EngineApplication = Omit<Application, 'check' | 'plan' | 'rehearse' | 'update' | 'rollBack'> & {
+  readonly check: InFleet<Application['check']>;
+  readonly plan: InFleet<Application['plan']>;
+  readonly rehearse: InFleet<Application['rehearse']>;
+  readonly update: InFleet<Application['update']>;
+  readonly rollBack: (
+    names: readonly string[],
+    signal?: AbortSignal,
+    order?: InRun<Partial<Pick<UpdateRequest, 'trigger' | 'onBegin'>>>,
+  ) => Promise<Session>;
+  /** The filters of a request that mean no watched container of it. */
+  readonly unmatched: (request: Request, signal?: AbortSignal) => Promise<readonly UnmatchedFilter[]>;
+  /** When a window first opens after a time that containers wait for, by the wall clock, and which do. */
+  readonly opensAfter: (ms: number) => { readonly atMs: number; readonly names: readonly string[] } | undefined;
+};
+
+type InFleet<Each> = Each extends (order: infer Order, signal?: AbortSignal) => infer Result
+  ? (order: InRun<Order>, signal?: AbortSignal) => Result
+  : never;

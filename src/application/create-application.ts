@@ -6,17 +6,18 @@ import type { SharedRecords } from '../domain/outside/record-store.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import type { ServiceSettings } from '../domain/settings/settings.ts';
 import { plainName } from '../domain/transaction/transaction-names.ts';
-import type { Application, PlanRequest } from './application.ts';
+import type { EngineApplication, PlanRequest } from './application.ts';
 import { recoverWithHelper, watchHelper } from './self-update/await-helper.ts';
 import { type CheckReport, checkWith, createJudge, type Judge } from './check/check.ts';
 import { createSelectContainers } from './check/select-containers.ts';
+import type { InRun } from './engine/part-of-run.ts';
 import { listAll } from './engine/list-all.ts';
 import { createDecisionDesk } from './hold/decide.ts';
 import { createDecisionBook } from './check/decision-book.ts';
 import { createHoldBack } from './check/hold-back.ts';
 import { createLastLook } from './hold/last-look.ts';
 import { createListRepaired, createLeftAlone } from './update/repair-first.ts';
-import { createEngineMirror } from './inventory/engine-mirror.ts';
+import { createEngineMirror, type FollowOptions } from './inventory/engine-mirror.ts';
 import { createEventLog } from './events/event-log.ts';
 import { finishUpdate } from './self-update/finish-update.ts';
 import { createHistory, type HistoryEntry } from './events/history.ts';
@@ -45,7 +46,8 @@ export function createApplication(
   world: Omit<Outside, 'publish'>,
   settings: ServiceSettings,
   memory: Memory = {},
-): Application {
+  follow: FollowOptions = {},
+): EngineApplication {
   const { publish, subscribe } = createPublisher<ServiceEvent>(world.log);
   const outside: Outside = { ...world, engine: shareEvents(world.engine), publish };
   const { clock } = world;
@@ -56,6 +58,7 @@ export function createApplication(
   const outcomes = createLastOutcomes();
   const warnAboutUpdaters = createUpdaterWarnings(outside, settings);
   const select = createSelectContainers(outside, settings, warnAboutUpdaters);
+  const selectInSilence = createSelectContainers({ ...outside, publish: () => {} }, settings, () => {});
   const book = createDecisionBook(memory.decisions);
   const holdBack = createHoldBack(settings);
   const judge = notingChecks(createJudge(outside, settings, { holdBack, decisions: book }));
@@ -83,7 +86,7 @@ export function createApplication(
     update: (trigger, signal, names = []) =>
       update({ images: [], containers: names.map((name) => name.replaceAll('.', String.raw`\.`)), trigger }, signal),
   });
-  const mirror = createEngineMirror(outside);
+  const mirror = createEngineMirror(outside, follow);
   const inventory = createInventory({ settings, instance: world.instance, listing: mirror.listing, checks, outcomes });
   const unwatched = createUnwatched({ settings, instance: world.instance, listing: mirror.listing });
   const history = createHistory(memory.history);
@@ -100,11 +103,11 @@ export function createApplication(
 
   return {
     check: (request, signal) => announceCheck(request, signal),
-    plan: (request, signal) => plan(request, world.newId(), signal),
+    plan: (request, signal) => plan(request, runIdOf(request), signal),
     rehearse: async (request, signal) => {
       const leave = await lock.enterInTurn(signal);
       try {
-        const runId = world.newId();
+        const runId = runIdOf(request);
         const planned = await plan(request, runId, signal);
         return { ...planned, rehearsals: await rehearsePlan(outside, settings, planned.plan, { runId }, signal) };
       } finally {
@@ -149,6 +152,11 @@ export function createApplication(
       const listed = await world.engine.listContainers({}, signal);
       return [...new Set(listed.map(({ name }) => plainName(name)))];
     },
+    unmatched: async (request, signal) => {
+      const order = { ...filtersOf(request), runId: '' };
+      return (await selectInSilence(await listAll(outside, signal), order, signal)).unmatched;
+    },
+    opensAfter: checks.opensAfter,
     ready: createReadiness(outside),
     close: async () => {
       closing.abort();
@@ -156,15 +164,19 @@ export function createApplication(
     },
   };
 
-  async function plan(request: PlanRequest, runId: string, signal: AbortSignal | undefined) {
+  async function plan(request: InRun<PlanRequest>, runId: string, signal: AbortSignal | undefined) {
     const { retryFailed = false, ignoreWindows = false, asApproved = false } = request;
     const listing = await listAll(outside, signal);
     const selected = await select(listing, { ...filtersOf(request), runId }, signal);
-    const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, asApproved };
+    const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, asApproved, ...registryOf(request) };
     const report = await judge(selected, order, signal);
     const { plan: made } = await planner(staleIn(report, settings), listing, signal);
     const services = planServices(report, listing, world.instance);
     return { report, plan: { ...made, ...(services.length > 0 && { services }) } };
+  }
+
+  function runIdOf({ part }: InRun<object>): string {
+    return part?.runId ?? world.newId();
   }
 
   function notingChecks(ask: Judge): Judge {
@@ -177,11 +189,12 @@ export function createApplication(
     };
   }
 
-  async function announceCheck(request: CheckRequest, signal: AbortSignal | undefined): Promise<CheckReport> {
-    const scan = { runId: world.newId(), purpose: 'check' } as const;
+  async function announceCheck(request: InRun<CheckRequest>, signal: AbortSignal | undefined): Promise<CheckReport> {
+    const scan = { runId: runIdOf(request), purpose: 'check' } as const;
     publish({ kind: 'scan_started', ...scan, trigger: request.trigger ?? 'command', atMs: clock.nowMs() });
     try {
-      const report = await check({ ...filtersOf(request), runId: scan.runId, applyCooldown: false }, signal);
+      const order = { ...filtersOf(request), runId: scan.runId, applyCooldown: false, ...registryOf(request) };
+      const report = await check(order, signal);
       const failed = report.containers.filter(({ error }) => error !== undefined).length;
       const counts = { scanned: report.containers.length, updated: 0, failed, restarted: 0, skipped: 0 };
       publish({ kind: 'scan_completed', ...scan, ...counts, session: undefined, atMs: clock.nowMs() });
@@ -215,4 +228,8 @@ function countRepairs(): { readonly begin: () => () => void; readonly areUnderWa
 
 function filtersOf({ images, containers }: Request): Request {
   return { images, containers };
+}
+
+function registryOf({ part }: InRun<object>) {
+  return part && { registry: part.registry };
 }

@@ -1,14 +1,15 @@
 import type { DockerEngine } from '../adapters/docker/engine.ts';
 import type { Application } from '../application/application.ts';
 import type { Settings, StateSettings } from '../config/read/settings.ts';
+import type { EngineAddress } from '../domain/fleet/engine-address.ts';
 import type { Engine } from '../domain/outside/engine.ts';
 import type { Memory } from '../application/create-application.ts';
 import type { Swarm } from '../domain/outside/swarm.ts';
 import type { Outside } from '../domain/outside/outside.ts';
-import type { VerificationKey } from '../domain/signature/signature.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings/settings.ts';
 import type { commandFunctions } from '../interfaces/cli/cli.ts';
 import type { CommandFunction } from '../interfaces/cli/context/context.ts';
+import { identityOf, readKeys } from './identity.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export type Service = {
@@ -23,8 +24,28 @@ export type Service = {
 export async function openService(
   command: keyof typeof commandFunctions,
   settings: Settings,
-  { clock, log, program }: Surroundings,
+  surroundings: Surroundings,
 ): Promise<Service> {
+  const { engines } = settings.engine;
+  const own = engines.find(({ name }) => name === settings.run.finishOn);
+  if (own !== undefined) return openEngineAlone(command, onlyOn(own, settings), surroundings);
+  if (engines.length < 2) return openEngineAlone(command, settings, surroundings);
+  const { openFleet } = await import('./fleet.ts');
+  const cli = await import('../interfaces/cli/cli.ts');
+  return { ...(await openFleet(command, settings, surroundings)), command: cli.commandFunctions[command] };
+}
+
+/** The helper of a self-update opens the engine with its task, and no other. */
+function onlyOn(address: EngineAddress, settings: Settings): Settings {
+  return { ...settings, engine: { ...settings.engine, host: address.host, engines: [address] } };
+}
+
+async function openEngineAlone(
+  command: keyof typeof commandFunctions,
+  settings: Settings,
+  surroundings: Surroundings,
+): Promise<Service> {
+  const { clock, log, program } = surroundings;
   const cli = await import('../interfaces/cli/cli.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
   const { engine, registry } = await reachEngineAndRegistries(settings, { clock, log, program });
@@ -59,26 +80,16 @@ export async function openDemo({ clock, log }: Surroundings): Promise<Service> {
   };
 }
 
-async function readKeys({ registry: { verifyKeys } }: Settings): Promise<readonly VerificationKey[]> {
-  if (verifyKeys.length === 0) return [];
-  const { readVerificationKeys } = await import('../adapters/process/verification-keys.ts');
-  return readVerificationKeys(verifyKeys);
-}
-
 type World = Pick<Outside, 'engine' | 'swarm' | 'registry' | 'prober' | 'clock' | 'log' | 'verificationKeys'>;
 
 async function createService(
   world: World,
   settings: ServiceSettings,
-  { journalKeyFile, folder, endsDecisions = true }: Partial<StateSettings> & Pick<Memory, 'endsDecisions'> = {},
+  state: Partial<StateSettings> & Pick<Memory, 'endsDecisions'> = {},
 ): Promise<Application> {
   const { createApplication } = await import('../application/create-application.ts');
-  const { createInstance } = await import('../adapters/process/instance.ts');
-  const { ownContainerId } = await import('../adapters/process/own-container.ts');
-  const { openSeal } = await import('../adapters/process/seal.ts');
-  const instance = createInstance({ containerId: ownContainerId() });
-  const seal = openSeal({ keyFile: journalKeyFile, folder });
-  const outside = { ...world, instance, newId: () => crypto.randomUUID(), ...(seal && { seal }) };
+  const { folder, endsDecisions = true } = state;
+  const outside = { ...world, ...(await identityOf(state)) };
   const memory = folder === undefined ? {} : (await import('./memory.ts')).openMemory(folder, world);
   return createApplication(outside, settings, { ...memory, endsDecisions });
 }

@@ -37,6 +37,8 @@ export type DockerEngineOptions = {
   /** Kept connections for short reads; default 16. */
   readonly maxSockets?: number;
   readonly deadlines?: Partial<Deadlines>;
+  /** Between two attempts to follow the events of an engine that is away; default 10 s. */
+  readonly longestRetryMs?: number;
   /** Events of a swarm's services come with the others. */
   readonly followsServices?: boolean;
 };
@@ -82,7 +84,8 @@ export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
     containerLogs: (id, { tail }, signal) => containerLogs(client, id, { tail }, signal),
     hasPruned: (time) => hasPruned(client, time),
     pastEvents: (query) => pastEvents(client, query),
-    events: (signal, onBreak) => engineEvents(client, AbortSignal.any([signal, closing.signal]), onBreak, kinds),
+    events: (signal, onBreak) =>
+      engineEvents(client, AbortSignal.any([signal, closing.signal]), onBreak, kinds, options.longestRetryMs),
 
     pullImage: (request, signal) => pullImage(client, request, signal),
     tagImage: (imageId, reference) => tagImage(client, imageId, reference),

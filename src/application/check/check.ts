@@ -1,7 +1,9 @@
 import { judgeFailure } from '../../domain/check/failed-check.ts';
 import { type FailedVersion, failedVersionsIn, obsoleteFailures } from '../../domain/check/failed-version.ts';
+import type { EngineRuns } from '../../domain/fleet/engine-run.ts';
 import type { ImageIndex } from '../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import type { Registry } from '../../domain/outside/registry.ts';
 import type { UnmatchedFilter, WatchedContainer } from '../../domain/check/selection.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { judgeAlone } from '../../domain/check/staleness.ts';
@@ -26,13 +28,13 @@ import {
   type SelectOrder,
 } from './select-containers.ts';
 
-export type CheckReport = {
+export type CheckReport = EngineRuns & {
   /** In listing order. */
   readonly containers: readonly CheckedContainer[];
   /** Filters of the request that match no container. */
   readonly unmatched: readonly UnmatchedFilter[];
   /** Containers that are not watched. The reason follows the name: `is stopped`. */
-  readonly unwatched: readonly { readonly name: string; readonly reason: string }[];
+  readonly unwatched: readonly { readonly name: string; readonly reason: string; readonly engine?: string }[];
   /** Of those that a request is about, watched containers that an update has not come to an end with. */
   readonly unfinished: readonly UnfinishedContainer[];
   /** Remembered, though they hold nothing back any more. */
@@ -43,7 +45,7 @@ export type CheckReport = {
 
 /** The container before that update; `id` is the old container's. */
 export type UnfinishedContainer = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isParked'> &
-  Pick<CheckedContainer, 'id' | 'image' | 'imageId'>;
+  Pick<CheckedContainer, 'id' | 'image' | 'imageId' | 'engine'>;
 
 export type CheckOrder = SelectOrder & JudgeOrder;
 
@@ -57,6 +59,8 @@ export type JudgeOrder = {
   readonly ignoreWindows?: boolean;
   /** No version waits for approval: for a plan that shows what an approval would lead to. */
   readonly asApproved?: boolean;
+  /** Asked in place of the registries of the outside. */
+  readonly registry?: Registry;
 };
 
 /** A failure for one container is its verdict. After an abort the containers without an answer are `unknown`. */
@@ -93,15 +97,16 @@ export type HoldParts = { readonly holdBack: HoldBack; readonly decisions: Decis
 
 /** Asks the registries about selected containers. */
 export function createJudge(
-  outside: ReadOnlyOutside,
+  world: ReadOnlyOutside,
   settings: ServiceSettings,
   { holdBack = createHoldBack(settings), decisions = createDecisionBook() }: Partial<HoldParts> = {},
 ): Judge {
-  const { clock, publish } = outside;
+  const { clock, publish } = world;
   const tags = createTagWatch();
 
   return async ({ listing, references, watched: named, ...selected }, order, signal) => {
     const { runId, applyCooldown, retryFailed = false, ignoreWindows = false, asApproved = false } = order;
+    const outside = order.registry === undefined ? world : { ...world, registry: order.registry };
     const decided = await decisions.refresh();
     const { containers, images, failedVersions, begunAt } = listing;
     const services = new Map(listing.services?.services.map((service) => [service.id, service]));

@@ -16,6 +16,8 @@ import { type ImageVersions, versionsOf } from './newer-image.ts';
 export type CheckedContainer = ImageVersions & {
   readonly id: string;
   readonly name: string;
+  /** Present where there are several. */
+  readonly engine?: string;
   /** The reference it was created from, as people write it. */
   readonly image: string;
   /** The same reference verbatim. */

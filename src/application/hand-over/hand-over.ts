@@ -27,7 +27,7 @@ export async function handOver(outside: Outside, order: HelperOrder): Promise<st
   }
 }
 
-async function recipeOfHelper({ engine, instance }: Outside, order: HelperOrder): Promise<ContainerRecipe> {
+async function recipeOfHelper({ engine, engineName, instance }: Outside, order: HelperOrder): Promise<ContainerRecipe> {
   const [info, networks, own] = await Promise.all([
     engine.info(),
     engine.listNetworks(),
@@ -35,7 +35,7 @@ async function recipeOfHelper({ engine, instance }: Outside, order: HelperOrder)
   ]);
   if (own === undefined) throw new Error('our own container is not known to the engine');
   return recipeFor({
-    container: asHelper(own, order.transaction),
+    container: asHelper(own, order.transaction, engineName),
     oldImage: await engine.inspectImage(own.imageId),
     // By its id: a tag may have moved on to the version that is to be proven.
     image: own.imageId,

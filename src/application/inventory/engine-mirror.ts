@@ -7,6 +7,14 @@ import { createTrust } from './listing-trust.ts';
 import { createSecondLooks } from './second-looks.ts';
 import { orStopped } from '../async/stopped.ts';
 
+/** Of one engine among several. */
+export type FollowOptions = {
+  /** Hears the result of every reading: undefined after one that succeeded. */
+  readonly onAnswer?: (failure: unknown) => void;
+  /** Between two attempts to list an engine that is away. */
+  readonly longestRetryMs?: number;
+};
+
 /** Copy of the engine's lists in memory. */
 export type EngineMirror = {
   /** Begins to follow the engine; resolves once it has been listed. To follow twice is to follow once. */
@@ -24,7 +32,10 @@ export type EngineMirror = {
  * read once. It reads the named objects a second time later, because some engines announce a change before
  * their lists show it.
  */
-export function createEngineMirror(outside: Pick<ReadOnlyOutside, 'engine' | 'swarm' | 'clock' | 'log'>): EngineMirror {
+export function createEngineMirror(
+  outside: Pick<ReadOnlyOutside, 'engine' | 'swarm' | 'clock' | 'log'>,
+  { onAnswer = () => {}, longestRetryMs = 5000 }: FollowOptions = {},
+): EngineMirror {
   const { engine, clock, log } = outside;
   const closing = new AbortController();
   const { signal } = closing;
@@ -38,6 +49,11 @@ export function createEngineMirror(outside: Pick<ReadOnlyOutside, 'engine' | 'sw
   const listed = new Promise<void>((resolve) => (firstListed = resolve));
 
   const pause = (ms: number) => clock.sleep(ms, signal).catch(() => undefined);
+  let connected = new AbortController();
+  const pauseUntilConnected = (ms: number) => {
+    connected = new AbortController();
+    return clock.sleep(ms, AbortSignal.any([signal, connected.signal])).catch(() => undefined);
+  };
   const secondLooks = createSecondLooks(
     () => pause(secondLookMs),
     () => signal.aborted,
@@ -45,7 +61,10 @@ export function createEngineMirror(outside: Pick<ReadOnlyOutside, 'engine' | 'sw
 
   async function listen(): Promise<void> {
     for await (const event of engine.events(signal, trust.noteBreak)) {
-      if (event.kind === 'connected') trust.noteConnected();
+      if (event.kind === 'connected') {
+        trust.noteConnected();
+        connected.abort();
+      }
       changes.hear(event);
     }
   }
@@ -70,14 +89,16 @@ export function createEngineMirror(outside: Pick<ReadOnlyOutside, 'engine' | 'sw
       try {
         await readOnce();
         trust.noteRead();
+        onAnswer(undefined);
         if (failures > 0) log.info('The engine can be listed again');
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
         trust.noteFailure(error);
+        onAnswer(error);
         if (failures === 0) log.warn('The engine cannot be listed', { error: describeError(error) });
         changes.addAll();
-        await pause(Math.min(firstRetryMs * 2 ** failures, longestRetryMs));
+        await pauseUntilConnected(Math.min(firstRetryMs * 2 ** failures, longestRetryMs));
         failures += 1;
       }
       endedMs = clock.monotonicMs();
@@ -126,4 +147,3 @@ const secondLookMs = 250;
 const resyncMs = 60_000;
 
 const firstRetryMs = 250;
-const longestRetryMs = 5000;

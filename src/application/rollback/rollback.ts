@@ -14,6 +14,7 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { StaleContainer, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import { forgetFailures, rememberFailures } from '../transaction/failed-versions.ts';
 import { listAll } from '../engine/list-all.ts';
+import type { InRun } from '../engine/part-of-run.ts';
 import type { Planner } from '../plan/make-plan.ts';
 import { findReturning, returnToKept } from './return-to-kept.ts';
 import { findServicesBack, rollBackServices } from '../swarm/roll-back-services.ts';
@@ -42,7 +43,7 @@ export function createRollback({ outside, settings, plan: planner, lock }: Rollb
       const services = await findServicesBack(outside, names, signal);
       const others = names.filter((name) => !services.some((service) => service.name === name));
       const previous = await findPrevious(outside, others, signal);
-      return await runSession(outside, order.trigger ?? 'command', async (runId) => {
+      const rollBack = async (runId: string) => {
         order.onBegin?.(runId);
         const { plan } = await planner(previous, await listAll(outside, signal), signal);
         const perform = returnToKept(await returningIn(outside, plan, signal), runTransaction);
@@ -53,14 +54,15 @@ export function createRollback({ outside, settings, plan: planner, lock }: Rollb
         const refused = plan.refused.map(({ name, reason }) => untouched(imageOf(name, previous), 'skipped', reason));
         const gone = await rollBackServices(outside, settings, services, runId, signal);
         return [...outcomes, ...refused, ...gone];
-      });
+      };
+      return await runSession(outside, order.trigger ?? 'command', rollBack, order.part?.runId);
     } finally {
       leave();
     }
   };
 }
 
-type RollbackOrder = Partial<Pick<UpdateRequest, 'trigger' | 'onBegin'>>;
+type RollbackOrder = InRun<Partial<Pick<UpdateRequest, 'trigger' | 'onBegin'>>>;
 
 async function returningIn(outside: Outside, { transactions }: UpdatePlan, signal: AbortSignal | undefined) {
   const alone = transactions.flatMap(({ members }) => (members.length === 1 ? members : []));

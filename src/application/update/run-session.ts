@@ -7,8 +7,8 @@ export async function runSession(
   { publish, clock, newId }: Pick<Outside, 'publish' | 'clock' | 'newId'>,
   trigger: Trigger,
   work: (runId: string) => Promise<readonly ContainerOutcome[]>,
+  runId = newId(),
 ): Promise<Session> {
-  const runId = newId();
   const purpose = 'update';
   const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
   publish({ kind: 'scan_started', runId, purpose, trigger, atMs: startedAtMs });

@@ -7,6 +7,7 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckReport, Judge } from '../check/check.ts';
 import type { SelectContainers } from '../check/select-containers.ts';
+import type { InRun } from '../engine/part-of-run.ts';
 import type { Listing } from '../engine/list-all.ts';
 import type { LastLook } from '../hold/last-look.ts';
 import { runPostCheckHooks, runPreCheckHooks } from '../health/hooks.ts';
@@ -20,7 +21,7 @@ import { namingVersions } from './outcome-versions.ts';
 import type { UpdateLock } from './update-lock.ts';
 import { updateServices, withoutServices } from '../swarm/update-services.ts';
 
-export type Update = (request: UpdateRequest, signal?: AbortSignal) => Promise<Session>;
+export type Update = (request: InRun<UpdateRequest>, signal?: AbortSignal) => Promise<Session>;
 
 export type UpdateParts = {
   readonly outside: Outside;
@@ -49,21 +50,25 @@ export function createUpdate(parts: UpdateParts): Update {
     const leave = await (isFull(request) ? enterAlone(trigger, signal) : lock.enterInTurn(signal));
     let isHandedOver = false;
     try {
-      return await runSession(outside, trigger, async (runId) => {
+      const update = async (runId: string) => {
         request.onBegin?.(runId);
         const listing = await listRepaired(signal);
         const selected = await select(listing, { ...request, runId }, signal);
         if (request.refuseUnmatched) refuseUnmatched(selected, 'update');
         await runPreCheckHooks(outside, settings, selected.watched, signal);
-        const report = await judge(selected, { runId, applyCooldown: true, retryFailed, ignoreWindows }, signal);
+        const registry = request.part && { registry: request.part.registry };
+        const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, ...registry };
+        const report = await judge(selected, order, signal);
         for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
         const { made, outcomes } = await replaceBetweenHooks({ report, listing, runId }, signal);
         const onHandedOver = () => (isHandedOver = true);
         const services = await updateServices(outside, settings, { report, listing, runId }, signal);
         const whyNotNow = lastLookAt(report);
+        if (made.plan.self !== undefined) await request.part?.beforeSelf();
         const own = await replaceItself(made.plan, { runId, onHandedOver, whyNotNow }, signal);
         return inListingOrder(report, made, new Map([...outcomes, ...services, ...own]));
-      });
+      };
+      return await runSession(outside, trigger, update, request.part?.runId);
     } finally {
       if (isHandedOver) void afterHandOver().finally(leave);
       else leave();

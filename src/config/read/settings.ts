@@ -1,6 +1,7 @@
 import { type Given } from '../given/given.ts';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { EngineAddress } from '../../domain/fleet/engine-address.ts';
 import type { Schedule } from '../../domain/schedule/schedule.ts';
 import type { NotificationSettings } from '../../domain/notification/settings.ts';
 import type { HttpSettings } from '../../domain/settings/http-settings.ts';
@@ -8,6 +9,7 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { Fault } from '../declaration/fault.ts';
 import { makeHttpSettings } from './http-settings.ts';
 import { makeNotificationSettings } from '../notifications/settings.ts';
+import { readEngines } from './engines.ts';
 import { remoteSettings, type RemoteSettings } from './remote-settings.ts';
 import type { OptionValues } from '../table/options.ts';
 import { intervalSchedule, readSchedule } from '../schedule/schedule.ts';
@@ -33,6 +35,8 @@ export type Settings = {
 export type RequestSettings = {
   readonly images: readonly string[];
   readonly containers: readonly string[];
+  /** Names of engines; empty: all of them. */
+  readonly engines: readonly string[];
   readonly dryRun: boolean;
   readonly retryFailed: boolean;
   /** Outside of the windows too. */
@@ -64,6 +68,8 @@ export type RunSettings = {
   readonly updateOnStart: boolean;
   /** The update of our own container that we are the helper for; undefined: we are none. */
   readonly finishUpdate: string | undefined;
+  /** The engine, of several, with that update. */
+  readonly finishOn: string | undefined;
   /** Whether the schedule counts though the HTTP API is on. */
   readonly periodicPolls: boolean;
   /** Of the demonstration; undefined: until it is interrupted. */
@@ -73,12 +79,17 @@ export type RunSettings = {
 };
 
 export type EngineSettings = {
-  /** Undefined: to be found among the usual sockets. */
+  /** Of the first engine; undefined: to be found among the usual sockets. */
   readonly host: string | undefined;
+  /** Several: a fleet. One or none: that engine alone, and its name is of no concern. */
+  readonly engines: readonly EngineAddress[];
+  readonly enginesAtOnce: number;
   readonly userRuntimeFolder: string | undefined;
   readonly apiVersion: string | undefined;
-  /** Undefined: no TLS. */
+  /** For engines without TLS settings of their own; undefined: no TLS. */
   readonly tls: (EngineCertificates & { readonly verify: boolean }) | undefined;
+  /** Whether that is for `tcp://` too, and not for `https://` alone. */
+  readonly tlsForTcp: boolean;
 };
 
 export type RegistrySettings = {
@@ -145,10 +156,12 @@ export function makeSettings(given: Given): MadeSettings {
   const canMoveCursor = values.terminalType !== 'dumb';
   const colour = canMoveCursor && !values.noColor;
   const http = makeHttpSettings(given, { faults, alarms, warnings });
+  const engines = readEngines(given, faults);
   const settings: Settings = {
     service: serviceSettings(given, { servesApi: http.groups.length > 0 }),
     request: {
       images: values.images,
+      engines: values.engines,
       containers: command === 'run' ? [] : names,
       dryRun: values.dryRun || values.verify,
       retryFailed: values.retryFailed,
@@ -164,16 +177,20 @@ export function makeSettings(given: Given): MadeSettings {
       schedule: scheduleOf(given, faults),
       scheduleSource: scheduleSource(given),
       updateOnStart: values.updateOnStart,
-      finishUpdate: values.finishUpdate,
+      finishUpdate: values.finishUpdate?.replace(/@.*$/s, ''),
+      finishOn: values.finishUpdate?.match(/@(.*)$/s)?.[1],
       periodicPolls: values.httpPeriodicPolls,
       rounds: values.rounds,
       pageOnly: values.page,
     },
     engine: {
-      host: values.engineHost,
+      host: engines[0]?.host,
+      engines,
+      enginesAtOnce: values.enginesAtOnce,
       userRuntimeFolder: values.userRuntimeFolder,
       apiVersion: values.engineApiVersion?.replace(/^v/, ''),
-      tls: engineTls(given, faults),
+      tls: engineTls(given, engines, faults),
+      tlsForTcp: values.engineTlsVerify || values.engineCertPath !== undefined,
     },
     registry: {
       dockerConfigPath: dockerConfigPath(values),
@@ -230,10 +247,17 @@ function scheduleOf({ values, sourceOf }: Given, faults: Fault[]): Schedule {
  * The rules of Docker's own client: a folder of certificates means TLS; with `--tlsverify` the engine's certificate is
  * checked.
  */
-function engineTls({ values, sourceOf }: Given, faults: Fault[]): EngineSettings['tls'] {
-  const { engineHost = '', engineCertPath, engineTlsVerify } = values;
-  const wanted =
-    engineHost.startsWith('https://') || (engineHost.startsWith('tcp://') && (engineTlsVerify || engineCertPath));
+function engineTls(
+  { values, sourceOf }: Given,
+  engines: readonly EngineAddress[],
+  faults: Fault[],
+): EngineSettings['tls'] {
+  const { engineCertPath, engineTlsVerify } = values;
+  const wanted = engines.some(
+    ({ host, tls }) =>
+      tls === undefined &&
+      (host.startsWith('https://') || (host.startsWith('tcp://') && (engineTlsVerify || engineCertPath))),
+  );
   if (!wanted) return undefined;
   if (engineCertPath === undefined) return { verify: true };
   const certificates = readEngineCertificates(sourceOf('engineCertPath'), engineCertPath);

@@ -1,4 +1,5 @@
 import { deciding } from '../declaration/commands.ts';
+import { mostEngines, parseEngineAddress } from '../../domain/fleet/engine-address.ts';
 import type { Option } from '../declaration/option.ts';
 
 const commands = ['run', 'check', 'update', 'rollback', 'recover', 'containers', ...deciding] as const;
@@ -7,18 +8,25 @@ const commands = ['run', 'check', 'update', 'rollback', 'recover', 'containers',
 export const engineOptions = {
   engineHost: {
     group: 'engine',
-    kind: 'text',
+    kind: 'list',
+    separators: 'comma',
+    atMost: mostEngines,
     flag: 'host',
     short: 'H',
-    plainEnv: ['DOCKER_HOST'],
-    placeholder: 'URL',
-    default: undefined,
+    plainEnv: ['UPKEEP_HOSTS', 'DOCKER_HOST'],
+    placeholder: '[NAME=]URL,…',
+    default: [],
     defaultMeaning: "Docker's socket, else Podman's",
     accepts: {
-      test: (text) => /^(?:unix:\/\/\/.|(?:tcp|http|https|ssh):\/\/[^/])/.test(text),
+      // A fault of a name is told with its remedy: config/read/engines.ts.
+      test: (text) => {
+        const read = parseEngineAddress(text);
+        return !('fault' in read) || read.of === 'name';
+      },
       expected: 'an address such as unix:///var/run/docker.sock, tcp://server:2376 or ssh://user@server',
     },
-    meaning: 'URL of the engine',
+    meaning:
+      'URL of the engine, or of several engines, each with a name. Without a name it is local for a socket, else the host',
     example: 'tcp://server:2376',
     isCommon: true,
     commands,
@@ -59,6 +67,18 @@ export const engineOptions = {
     meaning: 'Version of the Docker Engine API. An unusable version causes a warning and is negotiated instead',
     example: '1.45',
     commands,
+  },
+  enginesAtOnce: {
+    group: 'engine',
+    kind: 'integer',
+    min: 1,
+    max: mostEngines,
+    flag: 'engines-at-once',
+    env: ['ENGINES_AT_ONCE'],
+    default: 10,
+    meaning: 'Engines, of several, that are worked on at once',
+    example: '3',
+    commands: ['run', 'check', 'update', 'rollback', 'recover'],
   },
   healthCheck: {
     group: 'engine',

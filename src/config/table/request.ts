@@ -1,4 +1,6 @@
 import { tryParseImageReference } from '../../domain/reference/image-reference.ts';
+import { isEngineName } from '../../domain/fleet/engine-address.ts';
+import { deciding } from '../declaration/commands.ts';
 import type { Option } from '../declaration/option.ts';
 
 /** The watched containers that a request is about. */
@@ -18,5 +20,17 @@ export const requestOptions = {
     example: 'nginx,ghcr.io/acme/api:2',
     isCommon: true,
     commands: ['check', 'update'],
+  },
+  engines: {
+    group: 'selection',
+    kind: 'list',
+    separators: 'comma or space',
+    flag: 'engine',
+    placeholder: 'NAME,…',
+    default: [],
+    accepts: { test: isEngineName, expected: 'names of engines, as --host gives them' },
+    meaning: 'Of several engines, work on these only',
+    example: 'nas,web-1',
+    commands: ['check', 'update', 'rollback', 'containers', ...deciding],
   },
 } as const satisfies Readonly<Record<string, Option>>;

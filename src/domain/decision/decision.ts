@@ -11,6 +11,8 @@ export type Decision = {
   readonly kind: DecisionKind;
   /** Name of the container. */
   readonly container: string;
+  /** Of the container, where there are several. */
+  readonly engine?: string;
   readonly digest: Digest;
   /** The candidate's tag as it was read, for people; undefined for one without. */
   readonly tag: string | undefined;
@@ -24,6 +26,8 @@ export type Decision = {
 export type DecisionRequest = {
   readonly kind: DecisionKind;
   readonly container: string;
+  /** Needed where several have a container of that name. */
+  readonly engine?: string;
   /** The digest that the person saw. */
   readonly digest: string;
   readonly untilMs?: number | undefined;

@@ -29,16 +29,20 @@ export type Inventory = {
 };
 
 /** A container that is not watched. `reason` follows its name: `is stopped`. */
-export type UnwatchedTracked = Pick<TrackedContainer, 'name' | 'image'> & Omission;
+export type UnwatchedTracked = Pick<TrackedContainer, 'name' | 'image' | 'engine'> & Omission;
 
 export type UnfinishedTracked = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason'> & {
   /** The reference it was created from, as the engine lists it. */
   readonly image: string;
+  /** Present where there are several. */
+  readonly engine?: string;
 };
 
 export type TrackedContainer = LastCheck & {
   readonly id: string;
   readonly name: string;
+  /** Present where there are several. */
+  readonly engine?: string;
   /** The reference it was created from, as people write it. */
   readonly image: string;
   readonly imageId: string;
@@ -114,6 +118,8 @@ export type LastCheck = {
 };
 
 export type TrackedImage = {
+  /** Present where there are several. */
+  readonly engine?: string;
   /** The reference, as people write it. */
   readonly name: string;
   readonly imageId: string;

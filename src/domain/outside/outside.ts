@@ -19,6 +19,8 @@ export type Outside = {
   readonly clock: Clock;
   readonly log: Log;
   readonly instance: Instance;
+  /** Name of the engine, where the process works on several. */
+  readonly engineName?: string;
   /** Signs the journals and marks in the engine; absent without a key. */
   readonly seal?: Seal;
   /** Public keys that may sign images; absent or empty: no image needs a signature, unless a container asks for one. */

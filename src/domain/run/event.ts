@@ -4,7 +4,12 @@ import type { ContainerOutcome, Session, Trigger } from './session.ts';
 import type { TaskProgress } from '../swarm/swarm-service.ts';
 
 /** Everything the service announces. Log, live table, metrics, history and streams listen; updating code knows none of them. */
-export type ServiceEvent =
+export type ServiceEvent = OneEvent & {
+  /** Of the event, in a process that works on several. */
+  readonly engine?: string;
+};
+
+type OneEvent =
   | {
       readonly kind: 'scan_started';
       readonly runId: string;
@@ -103,7 +108,10 @@ export type ServiceEvent =
       readonly purpose: ScanPurpose;
       readonly error: string;
       readonly atMs: number;
-    };
+    }
+  /** One of several engines does not answer; its last containers stay listed. */
+  | { readonly kind: 'engine_unreachable'; readonly error: string; readonly atMs: number }
+  | { readonly kind: 'engine_reachable'; readonly atMs: number };
 
 /** The kind of reason of a verdict, and the versions it is about; absent values are not known. */
 export type CheckedFacts = {

@@ -1,11 +1,15 @@
+import type { EngineRuns } from '../fleet/engine-run.ts';
+
 /** The interrupted updates that a start found, and the outcome of each. */
-export type RecoveryReport = {
+export type RecoveryReport = EngineRuns & {
   readonly transactions: readonly RecoveredTransaction[];
   /** A helper is updating Upkeep's own container: a new run waits for its end. */
   readonly awaitsHelper?: true;
 };
 
 export type RecoveredTransaction = {
+  /** Present where there are several. */
+  readonly engine?: string;
   readonly containers: readonly string[];
   /** `finished`: the new version runs; `undone`: the old one; `left`: not ours to touch now; `failed`: tried in vain. */
   readonly result: 'finished' | 'undone' | 'left' | 'failed';

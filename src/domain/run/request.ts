@@ -6,6 +6,8 @@ export type Request = {
   readonly images: readonly string[];
   /** Names, or regular expressions that match the whole name. */
   readonly containers: readonly string[];
+  /** Names of engines; absent or empty: all of them. */
+  readonly engines?: readonly string[];
 };
 
 /** Without a trigger: `command`. */

@@ -1,3 +1,4 @@
+import type { EngineRun } from '../fleet/engine-run.ts';
 /** The trigger of a run. */
 export type Trigger = 'command' | 'schedule' | 'start' | 'http';
 
@@ -17,6 +18,8 @@ export type OutcomeKind =
 
 export type ContainerOutcome = {
   readonly name: string;
+  /** Present where there are several. */
+  readonly engine?: string;
   /** Of the container that the run found; undefined where it found none. */
   readonly containerId?: string;
   /** Of the one that has taken its place; undefined: none has. */
@@ -70,6 +73,8 @@ export type Session = {
   readonly startedAtMs: number;
   readonly durationMs: number;
   readonly containers: readonly ContainerOutcome[];
+  /** Present where there are several engines: those that it was to work on, in configured order. */
+  readonly engines?: readonly EngineRun[];
 };
 
 export type SessionSummary = {

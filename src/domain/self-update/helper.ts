@@ -15,7 +15,7 @@ export type HelperOrder = {
   readonly reference: string;
 };
 
-/** Set in a helper: the transaction that it is to finish. `config/table/single-commands.ts` reads it. */
+/** Set in a helper: the transaction that it is to finish, with `@` and the name of its engine where there are several. `config/table/single-commands.ts` reads it. */
 export const finishVariable = 'UPKEEP_FINISH_UPDATE';
 
 /** Its labels are no journal: that is on the successor. */
@@ -53,7 +53,7 @@ const labelOf: Readonly<Record<keyof HelperOrder, string>> = {
  * networks, so that it reaches the engine as we do. It has no ports, names, fixed addresses or labels, so
  * that nothing else finds it. The engine restarts it until its task is done.
  */
-export function asHelper(own: Container, transaction: string): Container {
+export function asHelper(own: Container, transaction: string, engine?: string): Container {
   const { Config, HostConfig, Networks } = own.settings;
   return {
     ...own,
@@ -61,7 +61,10 @@ export function asHelper(own: Container, transaction: string): Container {
       ...own.settings,
       Config: {
         ...Config,
-        Env: [...(Config.Env ?? []), `${finishVariable}=${transaction}`],
+        Env: [
+          ...(Config.Env ?? []),
+          `${finishVariable}=${engine === undefined ? transaction : `${transaction}@${engine}`}`,
+        ],
         Hostname: '',
         Domainname: '',
         MacAddress: '',

@@ -1,7 +1,7 @@
 import type { TrackedContainer } from '../../domain/inventory/inventory.ts';
 import type { LastCheck } from '../../domain/inventory/inventory.ts';
 import type { PastOutcome } from '../../domain/run/past-outcome.ts';
-import { downtimeEntry, newerEntry, phasesEntry, versionsEntry } from './entries.ts';
+import { downtimeEntry, engineEntry, newerEntry, phasesEntry, versionsEntry } from './entries.ts';
 import { known } from './known.ts';
 import { toTimestamp } from './timestamps.ts';
 
@@ -35,6 +35,7 @@ export function detailsEntry(container: TrackedContainer) {
     ...known(container.project, (project) => ({ project })),
     ...known(container.version, (version) => ({ version })),
     ...verdictEntry(container),
+    ...engineEntry(container),
     ...known(container.kind, (kind) => ({ kind })),
     ...known(container.mode, (mode) => ({
       mode,

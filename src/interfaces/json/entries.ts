@@ -1,6 +1,7 @@
 import type { Application } from '../../application/application.ts';
 import type { ContainerOutcome, PhaseTimes } from '../../domain/run/session.ts';
 import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
+import type { EngineRuns } from '../../domain/fleet/engine-run.ts';
 import { known } from './known.ts';
 import { toTimestamp } from './timestamps.ts';
 
@@ -16,6 +17,7 @@ export function checkedEntry(container: CheckedContainer, atMs: number) {
     ...known(container.hold, (hold) => ({ hold })),
     ...known(container.eligibleAtMs, (ms) => ({ eligible_at: toTimestamp(ms) })),
     ...known(container.retryAtMs, (ms) => ({ retry_at: toTimestamp(ms) })),
+    ...engineEntry(container),
     ...known(container.kind, (kind) => ({ kind })),
   };
   const entry = { name, image, image_id: imageId, digest, status, reason, timestamp: toTimestamp(atMs) };
@@ -48,12 +50,36 @@ type NewerFacts = Pick<
   'latestVersion' | 'candidate' | 'candidateKind' | 'change' | 'releasedAtMs' | 'downloadBytes' | 'sourceUrl'
 >;
 
-type Unfinished = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason'> & { readonly image: string };
+/** Present where there are several engines. */
+export function engineEntry({ engine }: { readonly engine?: string }) {
+  return known(engine, (name) => ({ engine: name }));
+}
+
+/** The engines of a run; absent where there is one. */
+export function enginesField({ engines }: EngineRuns) {
+  return known(engines, (runs) => ({
+    engines: runs.map(({ name, result, error, durationMs }) => ({
+      ...{ name, result },
+      ...known(error, (why) => ({ error: why })),
+      duration_ms: Math.round(durationMs),
+    })),
+  }));
+}
+
+type Unfinished = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason'> & {
+  readonly image: string;
+  readonly engine?: string;
+};
 
 /** Absent where every update has come to its end: what else is listed does not change for it. */
 export function unfinishedField(unfinished: readonly Unfinished[]) {
   if (unfinished.length === 0) return {};
-  return { unfinished: unfinished.map(({ name, image, state, reason }) => ({ name, image, state, reason })) };
+  return {
+    unfinished: unfinished.map((one) => {
+      const { name, image, state, reason } = one;
+      return { name, image, state, reason, ...engineEntry(one) };
+    }),
+  };
 }
 
 /** Outcome of a container in an update; a failed one with its last log lines. */
@@ -73,6 +99,7 @@ export function outcomeEntry(container: ContainerOutcome) {
     ...(phases === undefined ? {} : { phases_ms: phasesEntry(phases) }),
     ...(log === undefined ? {} : { log }),
     ...versionsEntry(container),
+    ...engineEntry(container),
     ...known(container.kind, (kind) => ({ kind })),
   };
 }

@@ -1,5 +1,6 @@
 import type { Application } from '../../application/application.ts';
 import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
+import { engineEntry } from './entries.ts';
 import { known } from './known.ts';
 
 type PlanReport = Awaited<ReturnType<Application['plan']>>;
@@ -14,6 +15,7 @@ export function planEntries({ report, plan }: PlanReport) {
     ...transactions.flatMap(({ members }) => members.map(({ container }) => container.id)),
     ...services.map(({ id }) => id),
   ]);
+  const engineOf = (id: string) => engineEntry(checked.get(id) ?? {});
   const refused = new Map(plan.refused.map(({ id, reason }) => [id, reason]));
   const left = report.containers.filter(({ id, status }) => !moved.has(id) && status !== 'fresh');
   return [
@@ -25,6 +27,7 @@ export function planEntries({ report, plan }: PlanReport) {
       because: `it depends on ${because.map(({ name }) => name).join(', ')}`,
       depends_on: because.map(({ name }) => name),
       reason: '',
+      ...engineOf(container.id),
     })),
     ...services.map(({ id, name, image, after }) => ({
       name,
@@ -35,6 +38,7 @@ export function planEntries({ report, plan }: PlanReport) {
       because: 'a newer image',
       depends_on: after,
       reason: checked.get(id)?.reason ?? '',
+      ...engineOf(id),
       kind: 'service',
     })),
     ...left.map(({ id, name, image, version, latestVersion, reason, error, status }) => ({
@@ -46,6 +50,7 @@ export function planEntries({ report, plan }: PlanReport) {
       because: refused.has(id) ? 'refused' : status,
       depends_on: [],
       reason: refused.get(id) ?? error ?? reason,
+      ...engineOf(id),
     })),
   ];
 }
@@ -70,6 +75,7 @@ function memberEntries(
       because: isStale ? 'a newer image' : `it holds on to ${held.join(', ')}`,
       depends_on: [...new Set([...after.flatMap((id) => leaders.get(id) ?? []), ...held])],
       reason: isStale ? reason : '',
+      ...engineEntry(checked.get(container.id) ?? {}),
     };
   });
 }

@@ -173,6 +173,8 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   rounds: none('of the demonstration, which has no engine'),
   page: none('of the demonstration, which has no engine'),
 
+  engines: none('TODO'),
+  enginesAtOnce: none('TODO'),
   engineHost: remote('over ssh'),
   engineTlsVerify: tls,
   engineCertPath: tls,

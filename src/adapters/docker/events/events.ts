@@ -7,7 +7,6 @@ import { fields, text, timeMs } from '../transport/wire.ts';
 
 /** The pauses before another try: 0.1, 0.2, 0.4 … 10 s, from the start again once a stream has lasted. */
 const firstPauseMs = 100;
-const longestPauseMs = 10_000;
 const lastingMs = 10_000;
 
 /**
@@ -19,13 +18,17 @@ export async function* engineEvents(
   signal: AbortSignal,
   onBreak: () => void = () => {},
   kinds: readonly string[] = eventKinds,
+  longestPauseMs = 10_000,
 ): AsyncGenerator<EngineEvent, void, undefined> {
   const { clock } = client;
   let pauseMs = firstPauseMs;
   while (!signal.aborted) {
-    const openedAtMs = clock.monotonicMs();
+    let openedAtMs = Infinity;
     try {
-      yield* oneStream(client, signal, kinds);
+      for await (const event of oneStream(client, signal, kinds)) {
+        openedAtMs = Math.min(openedAtMs, clock.monotonicMs());
+        yield event;
+      }
     } catch {
       // Every reason to stop is a reason to try again; calls of the same engine report it.
     }

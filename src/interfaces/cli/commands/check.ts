@@ -1,6 +1,8 @@
 import { checkTable } from '../render/container-table.ts';
 import { exitCodes, type CommandContext } from '../context/context.ts';
 import { checkDocument } from '../context/documents.ts';
+import { codesOfEngines, gravest } from '../context/exit-code.ts';
+import { engineLines } from '../render/engine-lines.ts';
 import { showLiveTable } from '../render/live-table.ts';
 import { isWatched, printDocument, printLines, printTable, styleFor } from '../render/print.ts';
 import type { CheckReport } from '../context/application-types.ts';
@@ -14,15 +16,16 @@ export async function check(context: CommandContext): Promise<number> {
   refuseUnmatched(report, 'check');
   if (settings.output.json) printDocument(terminal, checkDocument(report));
   else printReport(context, report);
-  return settings.output.exitCode ? exitCodeOf(report) : exitCodes.done;
+  if (settings.output.exitCode) return exitCodeOf(report);
+  return gravest(codesOfEngines(report.engines ?? []));
 }
 
 async function watchedCheck({ application, settings, terminal, clock, signal }: CommandContext): Promise<CheckReport> {
-  const { images, containers } = settings.request;
+  const { images, containers, engines } = settings.request;
   const style = styleFor(terminal.out, settings);
   const table = isWatched(terminal, settings) ? showLiveTable(application, { terminal, clock, style }) : undefined;
   try {
-    return await application.check({ images, containers }, signal);
+    return await application.check({ images, containers, ...(engines.length > 0 && { engines }) }, signal);
   } finally {
     table?.end();
   }
@@ -41,6 +44,7 @@ function printReport({ settings, terminal, clock }: CommandContext, report: Chec
   printLines(terminal.out, [
     ...(containers.length + unfinished.length > 0 ? [''] : []),
     `${counts}${others}${unfinishedCount(unfinished)}`,
+    ...engineLines(report, style),
   ]);
 }
 
@@ -50,7 +54,8 @@ function unfinishedCount(unfinished: CheckReport['unfinished']): string {
 }
 
 /** A failed check may hide an update, so it is no "nothing to do" either. */
-function exitCodeOf({ containers }: CheckReport): number {
+function exitCodeOf({ containers, engines = [] }: CheckReport): number {
   if (containers.some(({ updateAvailable }) => updateAvailable)) return exitCodes.updatesAvailable;
+  if (engines.some(({ result }) => result !== 'ran')) return exitCodes.failed;
   return containers.some(({ status }) => status === 'unknown') ? exitCodes.failed : exitCodes.done;
 }

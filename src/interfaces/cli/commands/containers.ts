@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../domain/errors.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/run/running-service.ts';
 import { namePattern } from '../../../domain/text/name-pattern.ts';
-import { quoted } from '../../../domain/text/printable.ts';
+import { printable, quoted } from '../../../domain/text/printable.ts';
 import { exitCodes, type LookFunction } from '../context/context.ts';
 import type { Ask, ContainersView, UnwatchedView } from '../context/views.ts';
 import { fleetTable } from '../render/fleet-table.ts';
@@ -11,13 +11,13 @@ import { printDocument, printLines, printTable, styleFor } from '../render/print
 export function createContainers(ask: Ask<ContainersView>): LookFunction {
   return async ({ settings, terminal, clock, signal }) => {
     const { view, document } = await ask(signal);
-    const { containers: names } = settings.request;
+    const { containers: names, engines } = settings.request;
     const isAll = settings.output.all;
     refuseStrange(names, view, isAll);
-    const isChosen = chooserOf(names);
+    const isChosen = chooserOf(names, engines);
     if (settings.output.json) {
       printDocument(terminal, chosenDocument(document, isChosen, isAll));
-      return exitCodes.done;
+      return view.away === undefined ? exitCodes.done : exitCodes.failed;
     }
     const containers = view.containers.filter(isChosen);
     const unwatched = (view.unwatched ?? []).filter(isChosen);
@@ -26,15 +26,23 @@ export function createContainers(ask: Ask<ContainersView>): LookFunction {
       printTable(terminal, fleetTable(containers, shown, clock.nowMs()), styleFor(terminal.out, settings));
     else printLines(terminal.out, ['No container is watched']);
     if (names.length === 0) printLines(terminal.out, others(view.unwatched, isAll));
-    return exitCodes.done;
+    printLines(terminal.err, awayLines(view.away));
+    return view.away === undefined ? exitCodes.done : exitCodes.failed;
   };
 }
 
-type Named = { readonly name: string };
+/** Engines that do not answer are named: a container of theirs may be missing in the list. */
+function awayLines(away: ContainersView['away'] = []): readonly string[] {
+  return away.map(({ name, error }) => `${printable(name, 100)} cannot be reached: ${printable(error, 500)}`);
+}
 
-function chooserOf(names: readonly string[]): (container: Named) => boolean {
+type Named = { readonly name: string; readonly engine?: string };
+
+function chooserOf(names: readonly string[], engines: readonly string[] = []): (container: Named) => boolean {
   const patterns = names.map(namePattern);
-  return ({ name }) => patterns.length === 0 || patterns.some((means) => means(name));
+  return ({ name, engine }) =>
+    (patterns.length === 0 || patterns.some((means) => means(name))) &&
+    (engines.length === 0 || engine === undefined || engines.includes(engine));
 }
 
 /** Throws `not-found` for every name that means no container of the list. */
@@ -62,7 +70,7 @@ function others(unwatched: ContainersView['unwatched'], isAll: boolean): readonl
 
 /** The document of the API, of the containers that are named. */
 function chosenDocument(document: JsonObject, isChosen: (one: Named) => boolean, isAll: boolean): JsonObject {
-  const chosen = (list: unknown) => (Array.isArray(list) ? list.filter((entry) => isChosen(nameIn(entry))) : list);
+  const chosen = (list: unknown) => (Array.isArray(list) ? list.filter((entry) => isChosen(namesIn(entry))) : list);
   const { unwatched, ...watched } = document;
   const containers = chosen(watched['containers']);
   const count = Array.isArray(containers) ? containers.length : 0;
@@ -71,7 +79,10 @@ function chosenDocument(document: JsonObject, isChosen: (one: Named) => boolean,
 }
 
 /** Raw value, for comparisons. */
-function nameIn(entry: unknown): Named {
-  const name = isJsonObject(entry) ? entry['name'] : undefined;
-  return { name: typeof name === 'string' ? name : '' };
+function namesIn(entry: unknown): Named {
+  const { name, engine } = isJsonObject(entry) ? entry : {};
+  return {
+    name: typeof name === 'string' ? name : '',
+    ...(typeof engine === 'string' && { engine }),
+  };
 }

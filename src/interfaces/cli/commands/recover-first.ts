@@ -1,4 +1,5 @@
 import { printable } from '../../../domain/text/printable.ts';
+import { shownName } from '../words/shown-name.ts';
 import type { RecoveryReport } from '../context/application-types.ts';
 import type { CommandContext } from '../context/context.ts';
 import { codesOfRecovery, type FindingCode } from '../context/exit-code.ts';
@@ -23,10 +24,10 @@ export function tellRecovered(
 }
 
 export function recoveryLine(
-  { containers, result, reason, looksAlike }: RecoveryReport['transactions'][number],
+  { containers, engine, result, reason, looksAlike }: RecoveryReport['transactions'][number],
   what: string,
 ): string {
-  const which = containers.map((name) => printable(name, 300)).join(', ');
+  const which = containers.map((name) => printable(shownName({ name, engine }), 300)).join(', ');
   const why = reason === '' ? '' : `: ${printable(reason, 1000)}`;
   return `${tellings[result].verb} ${looksAlike ? '' : `${what} of `}${which}${why}`;
 }

@@ -22,7 +22,9 @@ export async function rollback(context: CommandContext): Promise<number> {
 async function watchedRollback(context: CommandContext, containers: readonly string[]): Promise<Session> {
   const stopTelling = tellProgress(context);
   try {
-    return await context.application.rollBack(containers, context.signal);
+    return await context.application.rollBack(containers, context.signal, {
+      engines: context.settings.request.engines,
+    });
   } finally {
     stopTelling();
   }

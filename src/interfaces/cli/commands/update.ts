@@ -41,12 +41,14 @@ async function rehearse(context: CommandContext): Promise<number> {
   return gravest([...codes, ...codesOfCheck(answer.report)]);
 }
 
-function requestOf({ request: { images, containers, retryFailed, now } }: CommandContext['settings']) {
+function requestOf({ request }: CommandContext['settings']) {
+  const { images, containers, engines, retryFailed, now } = request;
   if (now && images.length + containers.length === 0)
     throw new ServiceError('invalid-input', 'Cannot use --now without the name of a container', {
       remedy: 'name those that are not to wait for their windows: upkeep update web --now',
     });
-  return { images, containers, retryFailed, ...(now && { ignoreWindows: true }) };
+  const chosen = engines.length > 0 && { engines };
+  return { images, containers, ...chosen, retryFailed, ...(now && { ignoreWindows: true }) };
 }
 
 /** With a slip in the names of a request nothing at all is updated. */

@@ -2,7 +2,7 @@ import { formatDuration } from '../../../domain/text/duration.ts';
 import { describeError, ServiceError } from '../../../domain/errors.ts';
 import { type Session, summarise } from '../../../domain/run/session.ts';
 import { known } from '../../json/known.ts';
-import { checkedEntry, outcomeEntry, unfinishedField } from '../../json/entries.ts';
+import { checkedEntry, enginesField, outcomeEntry, unfinishedField } from '../../json/entries.ts';
 import { toWholeSeconds } from '../../json/timestamps.ts';
 import type { CheckReport, PlanReport, RehearsalReport } from './application-types.ts';
 
@@ -15,6 +15,7 @@ export function checkDocument(report: CheckReport): Document {
     containers: report.containers.map((container) => checkedEntry(container, endedAtMs)),
     count: report.containers.length,
     ...unfinishedField(report.unfinished),
+    ...enginesField(report),
     ...closing(report),
   };
 }
@@ -24,6 +25,7 @@ export function sessionDocument(session: Session): Document {
     run_id: session.runId,
     summary: summarise(session),
     containers: session.containers.map(outcomeEntry),
+    ...enginesField(session),
     ...closing(session),
   };
 }

@@ -1,4 +1,5 @@
 import type { OutcomeKind, Session } from '../../../domain/run/session.ts';
+import type { EngineRun } from '../../../domain/fleet/engine-run.ts';
 import type { CheckReport, RecoveryReport } from './application-types.ts';
 import { exitCodes } from './context.ts';
 
@@ -9,21 +10,35 @@ export function gravest(codes: Iterable<FindingCode>): FindingCode {
 }
 
 /** For each container of a run. */
-export function codesOfSession({ containers }: Session): readonly FindingCode[] {
-  return containers.map(({ outcome }) => codeOfOutcome[outcome]);
+export function codesOfSession({ containers, engines = [] }: Session): readonly FindingCode[] {
+  return [...containers.map(({ outcome }) => codeOfOutcome[outcome]), ...codesOfEngines(engines)];
 }
 
+/** An engine that could not be reached is a failure; one that was busy for somebody else will be looked at again. */
+export function codesOfEngines(engines: readonly EngineRun[]): readonly FindingCode[] {
+  return engines.map(({ result }) => codeOfEngine[result]);
+}
+
+const codeOfEngine: Readonly<Record<EngineRun['result'], FindingCode>> = {
+  ran: exitCodes.done,
+  busy: exitCodes.unsettled,
+  unreachable: exitCodes.failed,
+  failed: exitCodes.failed,
+};
+
 /** For each container of a check. */
-export function codesOfCheck({ containers }: CheckReport): readonly FindingCode[] {
-  return containers.map(({ status }) => (status === 'unknown' ? exitCodes.unsettled : exitCodes.done));
+export function codesOfCheck({ containers, engines = [] }: CheckReport): readonly FindingCode[] {
+  const codes = containers.map(({ status }) => (status === 'unknown' ? exitCodes.unsettled : exitCodes.done));
+  return [...codes, ...codesOfEngines(engines)];
 }
 
 /** For each interrupted update; what only looks like one means nothing. */
-export function codesOfRecovery({ transactions }: RecoveryReport): readonly FindingCode[] {
-  return transactions.map(({ result, isPending }) => {
+export function codesOfRecovery({ transactions, engines = [] }: RecoveryReport): readonly FindingCode[] {
+  const codes = transactions.map(({ result, isPending }) => {
     if (result === 'failed') return exitCodes.failed;
     return isPending ? exitCodes.unsettled : exitCodes.done;
   });
+  return [...codes, ...codesOfEngines(engines)];
 }
 
 export type FindingCode = (typeof byGravity)[number];

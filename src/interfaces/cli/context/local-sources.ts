@@ -4,7 +4,7 @@ import type { Inventory, TrackedContainer, UnfinishedTracked } from '../../../do
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { JsonObject } from '../../../domain/run/running-service.ts';
 import { configurationEntry, type Configuration } from '../../json/configuration.ts';
-import { unfinishedField } from '../../json/entries.ts';
+import { engineEntry, unfinishedField } from '../../json/entries.ts';
 import { detailsEntry } from '../../json/container-details.ts';
 import { toWholeSeconds } from '../../json/timestamps.ts';
 import type { Answer, ContainersView, ContainerView, Sources } from './views.ts';
@@ -16,7 +16,7 @@ export type LocalParts = {
   readonly clock: Clock;
 };
 
-type Listing = Pick<Application, 'ready' | 'follow' | 'inventory' | 'unwatched' | 'close'>;
+type Listing = Pick<Application, 'ready' | 'follow' | 'inventory' | 'unwatched' | 'engines' | 'close'>;
 
 /** The answers of a service started just now; it has no history and no events. */
 export function createLocalSources({ open, configuration, clock }: LocalParts): Sources {
@@ -32,13 +32,18 @@ export function createLocalSources({ open, configuration, clock }: LocalParts): 
       const inventory = await listed(application, signal);
       const entries = inventory.containers.map(detailsEntry);
       const unwatched = application.unwatched();
+      const away = (application.engines?.() ?? []).flatMap(({ name, error }) =>
+        error === undefined ? [] : [{ name, error }],
+      );
       const document = {
         containers: entries,
         count: entries.length,
         ...unfinishedField(inventory.unfinished),
         unwatched,
+        ...(away.length > 0 && { unreachable: away }),
       };
-      return { view: viewOf(inventory, unwatched), document: stamped(document) };
+      const view = { ...viewOf(inventory, unwatched), ...(away.length > 0 && { away }) };
+      return { view, document: stamped(document) };
     } finally {
       await application.close();
       await close();
@@ -60,13 +65,21 @@ export function createLocalSources({ open, configuration, clock }: LocalParts): 
 }
 
 function viewOf({ containers, unfinished }: Inventory, unwatched: ContainersView['unwatched']): ContainersView {
-  const held = new Set(unfinished.map(({ name }) => name));
-  const settled = containers.filter(({ name }) => !held.has(name));
+  const keyOf = ({ name, engine = '' }: { readonly name: string; readonly engine?: string }) => `${engine}/${name}`;
+  const held = new Set(unfinished.map(keyOf));
+  const settled = containers.filter((container) => !held.has(keyOf(container)));
   return { containers: [...unfinished.map(viewOfUnfinished), ...settled.map(viewOfContainer)], unwatched };
 }
 
-function viewOfUnfinished({ name, image, state, reason }: UnfinishedTracked): ContainerView {
-  return { name, image, state: '', finding: { kind: 'unfinished', state }, reason };
+function viewOfUnfinished({ name, engine, image, state, reason }: UnfinishedTracked): ContainerView {
+  return {
+    name,
+    ...(engine !== undefined && { engine }),
+    image,
+    state: '',
+    finding: { kind: 'unfinished', state },
+    reason,
+  };
 }
 
 function viewOfContainer(container: TrackedContainer): ContainerView {
@@ -79,7 +92,7 @@ function viewOfContainer(container: TrackedContainer): ContainerView {
     ...(candidate !== undefined && { candidate }),
     ...(releasedAtMs !== undefined && { releasedAtMs }),
   };
-  return { name, image, ...versions, state, finding, reason };
+  return { name, ...engineEntry(container), image, ...versions, state, finding, reason };
 }
 
 function checked(status: NonNullable<TrackedContainer['staleness']>) {

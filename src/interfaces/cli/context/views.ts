@@ -21,6 +21,8 @@ export type ContainersView = {
   readonly containers: readonly ContainerView[];
   /** Undefined where the service does not list them. */
   readonly unwatched: readonly UnwatchedView[] | undefined;
+  /** Engines that do not answer; absent where all do. */
+  readonly away?: readonly { readonly name: string; readonly error: string }[];
 };
 
 export type ContainerView = {
@@ -32,6 +34,8 @@ export type ContainerView = {
   /** When the newer image was built, milliseconds since the epoch. */
   readonly releasedAtMs?: number;
   readonly name: string;
+  /** Present where there are several. */
+  readonly engine?: string;
   readonly image: string;
   /** `running (healthy)`; empty for a container in the middle of an update. */
   readonly state: string;
@@ -48,7 +52,13 @@ export type Finding =
   | { readonly kind: 'unchecked' };
 
 /** `reason` follows the container's name: `is stopped`. */
-export type UnwatchedView = { readonly name: string; readonly image: string; readonly reason: string };
+export type UnwatchedView = {
+  readonly name: string;
+  readonly image: string;
+  readonly reason: string;
+  /** Present where there are several. */
+  readonly engine?: string;
+};
 
 export type PastRun = {
   /** RFC 3339. */

@@ -3,6 +3,7 @@ import type { ServiceEvent } from '../../../domain/run/event.ts';
 import type { LogFields } from '../../../domain/outside/outside.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { sayDowntime } from '../words/downtime.ts';
+import { shownName } from '../words/shown-name.ts';
 import { outcomeWording, wordingOfStatus } from '../words/wording.ts';
 
 /** An event as a line for people, and as data for machines. */
@@ -32,16 +33,16 @@ function say(event: ServiceEvent): readonly [Level, string] | undefined {
     case 'container_checked':
       return [
         levelOfStatus(event.status),
-        `${event.container}: ${withReason(wordingOfStatus(event.status).text, event.reason)}`,
+        `${shownName({ name: event.container, engine: event.engine })}: ${withReason(wordingOfStatus(event.status).text, event.reason)}`,
       ];
     case 'pull_progress':
     // The repair itself has its lines.
     case 'earlier_updates_settled':
       return undefined;
     case 'update_started':
-      return ['info', `${event.container}: updating ${sayChange(event)}`];
+      return ['info', `${shownName({ name: event.container, engine: event.engine })}: updating ${sayChange(event)}`];
     case 'phase_entered':
-      return ['debug', `${event.container}: ${event.phase}`];
+      return ['debug', `${shownName({ name: event.container, engine: event.engine })}: ${event.phase}`];
     case 'update_completed':
     case 'update_deferred':
       return ['info', sayOutcome(event)];
@@ -53,6 +54,10 @@ function say(event: ServiceEvent): readonly [Level, string] | undefined {
       return [event.failed > 0 ? 'warn' : 'info', sayCounts(event)];
     case 'scan_failed':
       return ['error', event.error];
+    case 'engine_unreachable':
+      return ['warn', `${event.engine ?? 'The engine'} cannot be reached: ${event.error}`];
+    case 'engine_reachable':
+      return ['info', `${event.engine ?? 'The engine'} can be reached again`];
   }
 }
 
@@ -69,10 +74,11 @@ function levelOfStatus(status: string): Level {
 }
 
 function sayOutcome({
-  outcome: { name, outcome, reason, downtimeMs, stoppingMs },
+  outcome: { name: bare, engine, outcome, reason, downtimeMs, stoppingMs },
 }: Extract<ServiceEvent, { outcome: object }>): string {
   const down = sayDowntime(downtimeMs, stoppingMs);
   const what = outcomeWording[outcome].text;
+  const name = shownName({ name: bare, engine });
   return `${name}: ${withReason(down === '' ? what : `${what} (${down})`, reason)}`;
 }
 

@@ -2,6 +2,7 @@ import type { Cell, Column } from '../terminal/cell.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { ContainerOutcome } from '../../../domain/run/session.ts';
 import type { CheckedContainer, UnfinishedContainer } from '../context/application-types.ts';
+import { shownName } from '../words/shown-name.ts';
 import { sayDowntime } from '../words/downtime.ts';
 import type { Table } from '../terminal/table.ts';
 import { ageCell, imageChange, versionCell } from '../words/version-cell.ts';
@@ -34,15 +35,15 @@ export function checkTable(
   unfinished: readonly UnfinishedContainer[],
   nowMs: number,
 ): Table {
-  const isUnfinished = new Set(unfinished.map(({ name }) => name));
-  const checked = containers.filter(({ name }) => !isUnfinished.has(name));
+  const isUnfinished = new Set(unfinished.map(shownName));
+  const checked = containers.filter((container) => !isUnfinished.has(shownName(container)));
   return containerTable([
-    ...mostUrgentFirst(unfinished, unfinishedWording, ({ state }) => state).map(({ name, image, state, reason }) => ({
-      ...{ name, image, state: unfinishedWording[state], reason },
+    ...mostUrgentFirst(unfinished, unfinishedWording, ({ state }) => state).map(({ image, state, reason, ...one }) => ({
+      ...{ name: shownName(one), image, state: unfinishedWording[state], reason },
       ...unknownVersion,
     })),
     ...mostUrgentFirst(checked, statusWording, ({ status }) => status).map((container) => ({
-      name: container.name,
+      name: shownName(container),
       image: imageChange(container.image, container.candidate),
       state: statusWording[container.status],
       version: versionCell({ from: container.version, to: container.latestVersion }),
@@ -55,7 +56,7 @@ export function checkTable(
 export function outcomeTable(containers: readonly ContainerOutcome[]): Table {
   return containerTable(
     mostUrgentFirst(containers, outcomeWording, ({ outcome }) => outcome).map((container) => ({
-      name: container.name,
+      name: shownName(container),
       image: imageChange(container.tagChange?.from ?? container.image, container.tagChange?.to),
       state: outcomeWording[container.outcome],
       version: versionCell({ from: container.from, to: container.to }),

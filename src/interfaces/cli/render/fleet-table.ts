@@ -3,6 +3,7 @@ import type { ContainerView, Finding, UnwatchedView } from '../context/views.ts'
 import type { Cell, Column } from '../terminal/cell.ts';
 import type { Table } from '../terminal/table.ts';
 import { shortImage } from './container-table.ts';
+import { shownName } from '../words/shown-name.ts';
 import { ageCell, imageChange, versionCell } from '../words/version-cell.ts';
 import { statusWording, unfinishedWording, type Wording } from '../words/wording.ts';
 
@@ -27,8 +28,8 @@ export function fleetTable(
     columns,
     rows: [
       ...sorted.map((container) => rowOf(container, nowMs)),
-      ...unwatched.map(({ name, image, reason }) =>
-        cells({ name, image, update: { text: 'not watched', style: 'grey' }, why: `It ${reason}` }),
+      ...unwatched.map(({ image, reason, ...one }) =>
+        cells({ ...one, image, update: { text: 'not watched', style: 'grey' }, why: `It ${reason}` }),
       ),
     ],
   };
@@ -49,6 +50,7 @@ function rowOf({ finding, reason, ...container }: ContainerView, nowMs: number):
 
 type Row = {
   readonly name: string;
+  readonly engine?: string;
   readonly image: string;
   readonly update: Wording;
   readonly why: string;
@@ -57,9 +59,9 @@ type Row = {
   readonly age?: Cell;
 };
 
-function cells({ name, image, update, why, state = '', version = nothing, age = nothing }: Row): readonly Cell[] {
+function cells({ image, update, why, state = '', version = nothing, age = nothing, ...one }: Row): readonly Cell[] {
   return [
-    { text: printable(name, 300), style: 'bold' },
+    { text: printable(shownName(one), 300), style: 'bold' },
     update,
     version,
     age,

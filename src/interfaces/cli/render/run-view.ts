@@ -3,6 +3,7 @@ import { formatDuration } from '../../../domain/text/duration.ts';
 import type { ServiceEvent, PullProgress } from '../../../domain/run/event.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { OutcomeKind, UpdatePhase } from '../../../domain/run/session.ts';
+import { shownName } from '../words/shown-name.ts';
 import { rowOf } from './container-table.ts';
 import { imageChange } from '../words/version-cell.ts';
 import { outcomeWording, wordingOfStatus } from '../words/wording.ts';
@@ -31,23 +32,24 @@ export function createRunView(clock: Clock): RunView {
   };
   return {
     hear: (event) => {
-      if (event.kind === 'containers_selected') for (const name of event.names) change(name, {});
+      const nameOf = (name: string) => shownName({ name, engine: event.engine });
+      if (event.kind === 'containers_selected') for (const name of event.names) change(nameOf(name), {});
       if (event.kind === 'container_checked') {
         const { container, reason, status, checked } = event;
         const image = imageChange(event.image, checked?.candidate);
-        change(container, { image, reason, state: { kind: 'checked', status } });
+        change(nameOf(container), { image, reason, state: { kind: 'checked', status } });
       }
       if (event.kind === 'update_started') {
         const image = imageChange(event.formerImage ?? event.image, event.image);
-        change(event.container, { image, reason: '' });
-        enter(event.container, 'preparing');
+        change(nameOf(event.container), { image, reason: '' });
+        enter(nameOf(event.container), 'preparing');
       }
-      if (event.kind === 'pull_progress') enter(event.container, 'pulling', event.progress);
-      if (event.kind === 'phase_entered') enter(event.container, event.phase);
+      if (event.kind === 'pull_progress') enter(nameOf(event.container), 'pulling', event.progress);
+      if (event.kind === 'phase_entered') enter(nameOf(event.container), event.phase);
       if ('outcome' in event) {
         const { name, reason, outcome, tagChange } = event.outcome;
         const image = imageChange(tagChange?.from ?? event.outcome.image, tagChange?.to);
-        change(name, { image, reason, state: { kind: 'done', outcome } });
+        change(nameOf(name), { image, reason, state: { kind: 'done', outcome } });
       }
     },
     rows: () => [...rows].map(([name, row]) => viewOf(name, row, clock.monotonicMs())),

@@ -5,6 +5,11 @@ import type { RunOptions } from '../service/parts.ts';
 
 /** Data of an event for stream clients; undefined for an internal event. */
 export function payloadOf(event: ServiceEvent, options: RunOptions): Readonly<Record<string, unknown>> | undefined {
+  const payload = ownPayloadOf(event, options);
+  return payload && event.engine !== undefined ? { ...payload, engine: event.engine } : payload;
+}
+
+function ownPayloadOf(event: ServiceEvent, options: RunOptions): Readonly<Record<string, unknown>> | undefined {
   switch (event.kind) {
     case 'scan_started':
       return { run_id: event.runId, trigger: event.trigger, ...shownOptions(options) };
@@ -42,6 +47,10 @@ export function payloadOf(event: ServiceEvent, options: RunOptions): Readonly<Re
           container_name: containerName,
         })),
       };
+    case 'engine_unreachable':
+      return { error: event.error };
+    case 'engine_reachable':
+      return {};
     case 'scan_skipped':
     case 'containers_selected':
     case 'container_checked':

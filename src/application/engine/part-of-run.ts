@@ -1,0 +1,13 @@
+import type { Registry } from '../../domain/outside/registry.ts';
+
+/** What the engines of a fleet share in one run. */
+export type PartOfRun = {
+  readonly runId: string;
+  /** Answers each question once, so that all engines get the same digest. */
+  readonly registry: Registry;
+  /** Waited for before our own container is replaced: the other engines of the run have ended then. */
+  readonly beforeSelf: () => Promise<void>;
+};
+
+/** An order to one engine; with a part where the run is that of a fleet. */
+export type InRun<Order> = Order & { readonly part?: PartOfRun };

@@ -1,0 +1,51 @@
+import type { Decision, DecisionFault, DecisionRequest } from '../../domain/decision/decision.ts';
+import type { Application } from '../application.ts';
+import { chooseEngines } from './member/choose-engines.ts';
+import type { ReachedMember } from './member/member.ts';
+
+/** Decisions of all engines. A container that several engines have needs the name of its engine. */
+export function createFleetDecisions(members: readonly ReachedMember[]): Application['decisions'] {
+  const waiting = (container: string, engine?: string) =>
+    chooseEngines(members, engine === undefined ? [] : [engine]).filter(
+      ({ application }) => application.decisions.candidateOf(container) !== undefined,
+    );
+
+  return {
+    candidateOf(container, engine) {
+      const [first, ...others] = waiting(container, engine);
+      return others.length > 0 ? undefined : first?.application.decisions.candidateOf(container);
+    },
+    async list() {
+      const lists = await Promise.all(
+        members.map(async ({ name, application }) => {
+          const decisions = await application.decisions.list();
+          return decisions.map((decision): Decision => ({ ...decision, engine: name }));
+        }),
+      );
+      return lists.flat().toSorted((one, other) => one.atMs - other.atMs);
+    },
+    async take(request) {
+      const found = waiting(request.container, request.engine);
+      const [member = chooseEngines(members, engineOf(request))[0], ...others] = found;
+      if (member === undefined || others.length > 0) return severalHave(found);
+      const taken = await member.application.decisions.take(request);
+      return 'fault' in taken ? taken : { ...taken, engine: member.name };
+    },
+    async withdraw(id) {
+      for (const { name, application } of members) {
+        const withdrawn = await application.decisions.withdraw(id);
+        if (withdrawn !== undefined) return { ...withdrawn, engine: name };
+      }
+      return undefined;
+    },
+  };
+}
+
+function engineOf({ engine }: DecisionRequest): readonly string[] {
+  return engine === undefined ? [] : [engine];
+}
+
+function severalHave(members: readonly ReachedMember[]): DecisionFault {
+  const names = members.map(({ name }) => name).join(', ');
+  return { kind: 'invalid', fault: `several engines have it: ${names}; name one of them` };
+}

@@ -1,0 +1,31 @@
+import { ServiceError } from '../../../domain/errors.ts';
+import { nearest } from '../../../domain/text/edit-distance.ts';
+import { quoted } from '../../../domain/text/printable.ts';
+
+/** The named engines in configured order; all of them without a name. Throws `invalid-input` for one that nobody knows. */
+export function chooseEngines<Each extends { readonly name: string }>(
+  all: readonly Each[],
+  names: readonly string[] = [],
+): readonly Each[] {
+  if (names.length === 0) return all;
+  const known = all.map(({ name }) => name);
+  const strange = names.filter((name) => !known.includes(name));
+  if (strange.length > 0) {
+    const [first = ''] = strange;
+    const near = nearest(first, known, 1);
+    throw new ServiceError(
+      'invalid-input',
+      `Cannot work on ${strange.map((name) => quoted(name)).join(', ')}: ${why}`,
+      {
+        remedy:
+          near === undefined
+            ? `the engines are ${known.slice(0, mostNames).join(', ')}${known.length > mostNames ? ' and others' : ''}`
+            : `did you mean ${quoted(near)}?`,
+      },
+    );
+  }
+  return all.filter(({ name }) => names.includes(name));
+}
+
+const why = 'no engine has this name';
+const mostNames = 10;

@@ -1,0 +1,66 @@
+import { ServiceError } from '../../../domain/errors.ts';
+import type { EngineRun } from '../../../domain/fleet/engine-run.ts';
+import type { Slot } from '../../async/concurrency.ts';
+import type { Clock } from '../../../domain/outside/outside.ts';
+import type { EngineSlots } from './engine-slots.ts';
+import type { ReachedMember } from '../member/member.ts';
+import { isAway, sayAway } from '../member/reach.ts';
+
+/** How one engine's part of a run ended. `result` is there where it came to its end. */
+export type Answer<Result> = {
+  readonly member: ReachedMember;
+  readonly run: EngineRun;
+  readonly result?: Result;
+  readonly error?: unknown;
+};
+
+export type EachOrder<Result> = {
+  readonly work: (member: ReachedMember, slot: Slot) => Promise<Result>;
+  /** Engines that a person named are tried, though they were away a moment ago. */
+  readonly isNamed: boolean;
+  readonly signal: AbortSignal | undefined;
+  /** Hears each answer as it comes. */
+  readonly onEnd?: (answer: Answer<Result>) => void;
+};
+
+export type EachEngine = <Result>(
+  members: readonly ReachedMember[],
+  order: EachOrder<Result>,
+) => Promise<readonly Answer<Result>[]>;
+
+/**
+ * Works on all engines, each on its own: the failure of one is its answer, and one that is away takes nobody's turn.
+ * Answers are in the order of the engines. It throws nothing.
+ */
+export function createEachEngine({ clock, slots }: { readonly clock: Clock; readonly slots: EngineSlots }): EachEngine {
+  return async (members, order) => Promise.all(members.map((member) => answerOf(member, order)));
+
+  async function answerOf<Result>(member: ReachedMember, order: EachOrder<Result>): Promise<Answer<Result>> {
+    const { name, reach } = member;
+    const beganMs = clock.monotonicMs();
+    const end = (result: EngineRun['result'], rest: Omit<Answer<Result>, 'member' | 'run'>): Answer<Result> => {
+      const why = 'error' in rest ? { error: sayAway(rest.error) } : {};
+      const run = { name, result, durationMs: clock.monotonicMs() - beganMs, ...why };
+      const answer = { member, run, ...rest };
+      order.onEnd?.(answer);
+      return answer;
+    };
+    try {
+      const result = await perform(member, order);
+      reach.note(undefined);
+      return end('ran', { result });
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'busy') return end('busy', { error });
+      const isGone = isAway(error) && order.signal?.aborted !== true;
+      if (isGone) reach.note(error);
+      return end(isGone ? 'unreachable' : 'failed', { error });
+    }
+  }
+
+  async function perform<Result>(member: ReachedMember, { work, isNamed, signal }: EachOrder<Result>): Promise<Result> {
+    const { name, reach, application } = member;
+    if (reach.isReachable() === false && !isNamed) throw reach.failure();
+    await application.ready(signal);
+    return slots.run(name, (slot) => work(member, slot), signal);
+  }
+}

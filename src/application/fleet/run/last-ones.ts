@@ -1,0 +1,22 @@
+/** Lets work wait until all others of a run have ended. Those that wait too do not keep each other. */
+export type LastOnes = {
+  readonly end: () => void;
+  readonly wait: () => Promise<void>;
+};
+
+export function createLastOnes(count: number): LastOnes {
+  let working = count;
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const end = () => {
+    working -= 1;
+    if (working <= 0) release();
+  };
+  return {
+    end,
+    async wait() {
+      end();
+      await released;
+    },
+  };
+}

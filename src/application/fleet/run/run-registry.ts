@@ -1,0 +1,42 @@
+import { formatReference } from '../../../domain/reference/image-reference.ts';
+import { formatPlatform } from '../../../domain/reference/platform.ts';
+import type { Registry } from '../../../domain/outside/registry.ts';
+
+/**
+ * The registries for the length of one run: each question is asked once, whatever engine asks it, and a tag that moves
+ * meanwhile gives all engines the same digest. Failures are answers too. It is bounded by the questions of the run.
+ */
+export function registryOfRun(registry: Registry): Registry {
+  return {
+    ...registry,
+    resolve: once(
+      (reference, signal) => registry.resolve(reference, signal),
+      (reference) => formatReference(reference),
+    ),
+    listTags: once(
+      (reference, signal) => registry.listTags(reference, signal),
+      (reference) => formatReference(reference),
+    ),
+    describe: once(
+      (request, signal) => registry.describe(request, signal),
+      ({ reference, digest, platform }) => `${formatReference(reference)} ${digest} ${formatPlatform(platform)}`,
+    ),
+    signaturesOf: once(
+      (reference, digest, signal) => registry.signaturesOf(reference, digest, signal),
+      (reference, digest) => `${formatReference(reference)} ${digest}`,
+    ),
+  };
+}
+
+function once<Args extends readonly unknown[], Result>(
+  call: (...args: Args) => Promise<Result>,
+  keyOf: (...args: Args) => string,
+): (...args: Args) => Promise<Result> {
+  const answers = new Map<string, Promise<Result>>();
+  return (...args) => {
+    const key = keyOf(...args);
+    const answer = answers.get(key) ?? call(...args);
+    answers.set(key, answer);
+    return answer;
+  };
+}

@@ -1,0 +1,34 @@
+import type { TrackedContainer } from '../../../domain/inventory/inventory.ts';
+import { isDigest } from '../../../domain/reference/digest.ts';
+import type { ContainerOutcome } from '../../../domain/run/session.ts';
+import type { CheckedContainer } from '../../check/checked-container.ts';
+
+/** Containers of an engine that could not be asked, as it was last listed: unknown, and why. */
+export function uncheckedContainers(
+  listed: readonly TrackedContainer[],
+  engine: string,
+  reason: string,
+): readonly CheckedContainer[] {
+  return listed.map(({ id, name, image, imageId, digest, version, kind }) => ({
+    ...{ id, name, engine, image, reference: image, successorReference: image, imageId },
+    digest: isDigest(digest) ? digest : undefined,
+    ...{ status: 'unknown', reason, updateAvailable: false, error: reason },
+    ...{ latestDigest: undefined, latestImageId: undefined, pullDigest: undefined },
+    ...{ eligibleAtMs: undefined, failedVersion: undefined },
+    ...(version !== undefined && { version }),
+    ...(kind !== undefined && { kind }),
+  }));
+}
+
+/** The same as outcomes of an update. */
+export function unknownOutcomes(
+  listed: readonly TrackedContainer[],
+  engine: string,
+  reason: string,
+): readonly ContainerOutcome[] {
+  return listed.map(({ id, name, image, imageId, digest, kind }) => ({
+    ...{ name, engine, containerId: id, image, outcome: 'unknown', reason },
+    ...{ oldImageId: imageId, newImageId: '', oldDigest: digest, newDigest: '' },
+    ...(kind !== undefined && { kind }),
+  }));
+}

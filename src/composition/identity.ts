@@ -1,0 +1,23 @@
+import type { Settings, StateSettings } from '../config/read/settings.ts';
+import type { Outside } from '../domain/outside/outside.ts';
+import type { VerificationKey } from '../domain/signature/signature.ts';
+
+/** The identity of this process, the same for all its engines. */
+export async function identityOf({
+  journalKeyFile,
+  folder,
+}: Partial<StateSettings>): Promise<Pick<Outside, 'instance' | 'newId' | 'seal'>> {
+  const { createInstance } = await import('../adapters/process/instance.ts');
+  const { ownContainerId } = await import('../adapters/process/own-container.ts');
+  const { openSeal } = await import('../adapters/process/seal.ts');
+  const instance = createInstance({ containerId: ownContainerId() });
+  const seal = openSeal({ keyFile: journalKeyFile, folder });
+  return { instance, newId: () => crypto.randomUUID(), ...(seal && { seal }) };
+}
+
+/** The public keys of --verify-key. */
+export async function readKeys({ registry: { verifyKeys } }: Settings): Promise<readonly VerificationKey[]> {
+  if (verifyKeys.length === 0) return [];
+  const { readVerificationKeys } = await import('../adapters/process/verification-keys.ts');
+  return readVerificationKeys(verifyKeys);
+}

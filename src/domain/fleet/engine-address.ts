@@ -1,0 +1,54 @@
+/** One of the engines that a process works on. */
+export type EngineAddress = {
+  /** As `isEngineName` has it, and given to no other engine of the process. */
+  readonly name: string;
+  /** `unix:///path`, `tcp://host:port`, `http(s)://host:port` or `ssh://user@host:port`. */
+  readonly host: string;
+  /** Absent: the TLS settings that are for all engines. */
+  readonly tls?: EngineTls;
+};
+
+/** Paths of PEM files; what is absent is not used. */
+export type EngineTls = {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  /** False: the certificate of the engine is not verified. */
+  readonly verify: boolean;
+};
+
+/** A process follows each of them: 100 engines of 30 containers take some 100 MB of memory. */
+export const mostEngines = 200;
+
+/** Safe as a label of a metric, in a query and in a column of a table. */
+export function isEngineName(text: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/.test(text);
+}
+
+/** Reads `NAME=URL`, or a bare URL: `local` for a socket, else its host. The fault completes "Cannot read …: ". */
+export function parseEngineAddress(
+  text: string,
+): EngineAddress | { readonly fault: string; readonly of: 'name' | 'address' } {
+  // A URL has its scheme before any equals sign.
+  const [, given, host = text] = /^([^=:/]*)=(.*)$/s.exec(text) ?? [];
+  if (given !== undefined && !isEngineName(given)) return { fault: `its name is not ${engineNameGrammar}`, of: 'name' };
+  if (!/^(?:unix:\/\/\/.|(?:tcp|http|https|ssh):\/\/[^/])/.test(host))
+    return { fault: 'it is no address such as tcp://server:2376, or name=tcp://server:2376', of: 'address' };
+  const name = given ?? nameOf(host);
+  return isEngineName(name)
+    ? { name, host }
+    : { fault: 'its host is no name for an engine: write NAME=URL', of: 'name' };
+}
+
+export const engineNameGrammar = '1 to 63 letters, digits, dots, dashes and underscores, a letter or digit first';
+
+/** The names that more than one engine has. */
+export function repeatedNames(engines: readonly EngineAddress[]): readonly string[] {
+  const names = engines.map(({ name }) => name);
+  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
+}
+
+function nameOf(host: string): string {
+  if (host.startsWith('unix:')) return 'local';
+  return URL.canParse(host) ? new URL(host).hostname.replace(/^\[(.*)\]$/, '$1') : '';
+}

@@ -1,0 +1,120 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { catalogue } from '../../lab/catalogue.ts';
+import { describeInLab } from '../../lab/describe-in-lab.ts';
+import type { LabEngine } from '../../lab/engine.ts';
+import type { EngineClient } from '../../lab/engine-client.ts';
+import { pushImage } from '../../lab/push.ts';
+import { runUpkeep } from '../../support/run-upkeep.ts';
+
+type Entry = {
+  readonly name: string;
+  readonly engine: string;
+  readonly status?: string;
+  readonly outcome?: string;
+  readonly reason: string;
+  readonly new_digest?: string;
+};
+
+type Document = {
+  readonly containers: readonly Entry[];
+  readonly engines?: readonly { readonly name: string; readonly result: string; readonly error?: string }[];
+};
+
+/** Two engines in one process. */
+describeInLab('two engines', (lab) => {
+  const { registry } = lab;
+  const image = `${registry.host}/fleet/app:1`;
+  let far: LabEngine;
+  beforeAll(async () => {
+    far = await lab.startEngine({ name: 'far' });
+  });
+  afterAll(() => far.remove());
+  afterEach(async () => {
+    await lab.engine.clear();
+    await far.clear();
+  });
+
+  const hosts = () => ['--host', `near=unix://${lab.engine.socket}`, '--host', `far=unix://${far.socket}`];
+
+  async function upkeep(...args: readonly string[]) {
+    const { code, stdout, stderr } = await runUpkeep([...args, ...hosts()]);
+    return { code, stdout, stderr, document: () => JSON.parse(stdout) as Document };
+  }
+
+  /** The same names on both. */
+  async function runBoth(): Promise<void> {
+    await pushImage(registry, 'fleet/app', '1', catalogue['plain-v1']);
+    for (const engine of [lab.engine, far] satisfies EngineClient[]) {
+      await engine.pull(image);
+      await engine.run('web', image, { StopTimeout: 1 });
+    }
+  }
+
+  test('are checked, updated and listed as one, and the same name on both is two containers', async () => {
+    await runBoth();
+    const { digest } = await pushImage(registry, 'fleet/app', '1', catalogue['plain-v2']);
+
+    const check = await upkeep('check', '--json');
+    expect(check.code, check.stderr).toBe(0);
+    expect(check.document().containers).toMatchObject([
+      { engine: 'near', name: 'web', status: 'stale' },
+      { engine: 'far', name: 'web', status: 'stale' },
+    ]);
+
+    const update = await upkeep('update', '--json', '--health-window', '1s');
+    expect(update.code, update.stderr).toBe(0);
+    expect(update.document().containers).toMatchObject([
+      { engine: 'near', name: 'web', outcome: 'updated', new_digest: digest },
+      { engine: 'far', name: 'web', outcome: 'updated', new_digest: digest },
+    ]);
+    expect(update.document().engines).toMatchObject([
+      { name: 'near', result: 'ran' },
+      { name: 'far', result: 'ran' },
+    ]);
+
+    const listed = await upkeep('containers');
+    expect(listed.code, listed.stderr).toBe(0);
+    expect(listed.stdout).toContain('near/web');
+    expect(listed.stdout).toContain('far/web');
+  });
+
+  test('with --engine only the named one is worked on', async () => {
+    await runBoth();
+    await pushImage(registry, 'fleet/app', '1', catalogue['plain-v2']);
+
+    const update = await upkeep('update', 'web', '--engine', 'far', '--json', '--health-window', '1s');
+    expect(update.code, update.stderr).toBe(0);
+    expect(update.document().containers).toMatchObject([{ engine: 'far', outcome: 'updated' }]);
+    const check = await upkeep('check', '--json');
+    expect(check.document().containers.map(({ engine, status }) => [engine, status])).toEqual([
+      ['near', 'stale'],
+      ['far', 'fresh'],
+    ]);
+    const back = await upkeep('rollback', 'web', '--json', '--health-window', '1s');
+    expect(back.code).toBe(1);
+    expect(back.stderr).toContain('Cannot roll back web: several engines have it: near, far');
+    const named = await upkeep('rollback', 'web', '--engine', 'far', '--json', '--health-window', '1s');
+    expect(named.code, named.stderr).toBe(0);
+    expect(named.document().containers).toMatchObject([{ engine: 'far', outcome: 'updated' }]);
+  });
+
+  test('an engine that is away is told of, and keeps nothing from the other', async () => {
+    await runBoth();
+    await pushImage(registry, 'fleet/app', '1', catalogue['plain-v2']);
+    await far.kill();
+    try {
+      const update = await upkeep('update', '--json', '--health-window', '1s');
+      expect(update.code, update.stderr).toBe(1);
+      expect(update.document().containers).toMatchObject([{ engine: 'near', outcome: 'updated' }]);
+      expect(update.document().engines).toMatchObject([
+        { name: 'near', result: 'ran' },
+        { name: 'far', result: 'unreachable', error: expect.stringContaining('far/docker.sock') },
+      ]);
+      const check = await upkeep('check');
+      expect(check.code).toBe(1);
+      expect(check.stdout).toContain('far: cannot be reached');
+    } finally {
+      await far.start();
+    }
+  });
+});
