@@ -30,8 +30,10 @@ export function createRunWatch(): RunWatch {
       switch (event.kind) {
         case 'update_started':
           return void containers.set(event.container, { name: event.container, phase: 'waiting' });
-        case 'phase_entered':
-          return void containers.set(event.container, { name: event.container, phase: event.phase });
+        case 'phase_entered': {
+          const { container: name, phase, tasks } = event;
+          return void containers.set(name, { name, phase, ...(tasks && { tasks }) });
+        }
         case 'pull_progress': {
           const percent = percentOf(event.progress);
           const known = { name: event.container, phase: 'pulling' } as const;
