@@ -113,3 +113,19 @@ test('a version that crashed is held by the next run, also where the swarm keeps
   expect((await update(scene)).outcomes).toEqual({ web: 'rolled_back' });
   expect((await update(scene)).outcomes).toEqual({ web: 'skipped' });
 });
+
+test('a version that the swarm took back with nobody there is remembered, until the tag moves on', async () => {
+  const scene = createSandboxScene({ swarmNodes: 3 });
+  const id = await deploy(scene, 'web', { next: behaviours.crashesAtStart });
+  const { swarm, swarmControl } = scene.sandbox;
+  const { store } = scene.registry;
+  const { digest: crashing } = store.publish('swarm/web:1', { version: '2', behaviour: behaviours.crashesAtStart });
+  swarmControl.update(id, (spec) => (spec.TaskTemplate.ContainerSpec.Image = `swarm/web:1@${crashing}`));
+  await scene.clock.sleep(60_000);
+  expect((await swarm.service(id))?.update?.state).toBe('rollback_completed');
+  expect((await update(scene)).outcomes).toEqual({ web: 'skipped' });
+  expect((await swarm.failures()).map(({ digest }) => digest)).toEqual([crashing]);
+  store.publish('swarm/web:1', { version: '3', behaviour: behaviours.good });
+  expect((await update(scene)).outcomes).toEqual({ web: 'updated' });
+  expect(await swarm.failures()).toEqual([]);
+});
