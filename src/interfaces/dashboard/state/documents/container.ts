@@ -13,6 +13,8 @@ export type Watched = {
   readonly id: string;
   readonly digest: string;
   readonly latestDigest: string;
+  /** Reference of the newer image where it has another tag; else empty. */
+  readonly candidate: string;
   /** The version that an update would apply; a decision is about it. */
   readonly candidateDigest: string;
   /** A person's decision about that version; undefined: there is none, or none that may be seen. */

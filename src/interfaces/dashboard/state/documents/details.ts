@@ -37,6 +37,7 @@ function readEntry(entry: Json): Watched {
     id: textOf(entry['id']),
     digest: textOf(entry['digest']),
     latestDigest: textOf(entry['latest_digest']),
+    candidate: textOf(entry['candidate_kind']) === 'digest' ? '' : textOf(entry['candidate']),
     candidateDigest: textOf(entry['candidate_digest']) || textOf(entry['latest_digest']),
     decision: undefined,
     ...readVersions(entry),

@@ -18,7 +18,7 @@ export function planNodes(context: PageContext, plan: readonly PlannedStep[]): r
     h(
       'p',
       { class: 'intro' },
-      `${updates.length === 1 ? 'It is' : 'One after the other, each is'} stopped for a few seconds, and then watched until it has proven itself.`,
+      `${updates.length === 1 ? 'It' : 'Each'} is stopped for a few seconds, and then watched until it has proven itself.`,
     ),
     h(
       'ol',
