@@ -4,7 +4,8 @@ import { type Request, type CheckRequest, type UpdateRequest } from '../domain/r
 import type { RecoveryReport } from '../domain/run/recovery-report.ts';
 import type { EngineState } from '../domain/fleet/engine-state.ts';
 import type { CheckReport } from './check/check.ts';
-import type { InRun } from './engine/part-of-run.ts';
+import type { InRun, PartOfRun } from './check/part-of-run.ts';
+import type { EngineProof } from './engine/proof.ts';
 import type { EventLog } from './events/event-log.ts';
 import type { HistoryEntry } from './events/history.ts';
 import type { DecidedCandidate } from '../domain/decision/decision.ts';
@@ -118,6 +119,8 @@ export type EngineApplication = Omit<Application, 'check' | 'plan' | 'rehearse' 
   ) => Promise<Session>;
   /** The filters of a request that mean no watched container of it. */
   readonly unmatched: (request: Request, signal?: AbortSignal) => Promise<readonly UnmatchedFilter[]>;
+  /** What its containers prove about the versions that they run. */
+  readonly prove: (part: Pick<PartOfRun, 'registry'>, signal?: AbortSignal) => Promise<EngineProof>;
   /** When a window first opens after a time that containers wait for, by the wall clock, and which do. */
   readonly opensAfter: (ms: number) => { readonly atMs: number; readonly names: readonly string[] } | undefined;
 };
