@@ -33,7 +33,7 @@ export type Application = {
    * then takes it back. Images are pulled, and stay. Waits for its turn.
    */
   readonly rehearse: (
-    request: Request & Pick<UpdateRequest, 'retryFailed' | 'ignoreWindows'>,
+    request: Request & Pick<UpdateRequest, 'retryFailed' | 'ignoreWindows' | 'ignoreWaves'>,
     signal?: AbortSignal,
   ) => Promise<{
     readonly report: CheckReport;
@@ -101,7 +101,7 @@ export type Application = {
 };
 
 export type PlanRequest = Request &
-  Pick<UpdateRequest, 'retryFailed' | 'ignoreWindows'> & {
+  Pick<UpdateRequest, 'retryFailed' | 'ignoreWindows' | 'ignoreWaves'> & {
     /** As if a person had approved the new versions. */
     readonly asApproved?: boolean;
   };

@@ -173,8 +173,11 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   rounds: none('of the demonstration, which has no engine'),
   page: none('of the demonstration, which has no engine'),
 
-  engines: none('TODO'),
-  enginesAtOnce: none('TODO'),
+  engines: none('of several engines, which ones; what is done there is as with one'),
+  enginesAtOnce: none('how many engines at once, not what is done there'),
+  waves: none('TODO'),
+  wavePauseMs: none('TODO'),
+  ignoreWaves: none('TODO'),
   engineHost: remote('over ssh'),
   engineTlsVerify: tls,
   engineCertPath: tls,
