@@ -175,9 +175,9 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
 
   engines: none('of several engines, which ones; what is done there is as with one'),
   enginesAtOnce: none('how many engines at once, not what is done there'),
-  waves: none('TODO'),
-  wavePauseMs: none('TODO'),
-  ignoreWaves: none('TODO'),
+  waves: none('which of several engines comes first, not what is done there'),
+  wavePauseMs: none('which of several engines comes first, not what is done there'),
+  ignoreWaves: none('which of several engines comes first, not what is done there'),
   engineHost: remote('over ssh'),
   engineTlsVerify: tls,
   engineCertPath: tls,

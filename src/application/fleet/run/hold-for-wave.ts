@@ -7,6 +7,8 @@ import type { KnownEngine } from './proofs.ts';
 export type WaveFacts = {
   /** Of the waves before that of the container's engine, in order. */
   readonly earlier: readonly (readonly KnownEngine[])[];
+  /** The container's engine; undefined where it could not be asked. */
+  readonly own: KnownEngine | undefined;
   /** The other engines of its own wave. */
   readonly beside: readonly KnownEngine[];
   readonly pauseMs: number;
@@ -23,7 +25,7 @@ export function holdForWave(checked: CheckedContainer, facts: WaveFacts): Checke
   const answer = judgeWave({
     newest,
     current: checked.digest === undefined ? [] : [checked.digest],
-    currentBuiltAtMs: undefined,
+    currentBuiltAtMs: facts.own?.proof?.containers.find(({ name }) => name === checked.name)?.builtAtMs,
     earlier: facts.earlier.map((wave) => wave.map(about)),
     beside: facts.beside.map(about),
     ...{ pauseMs: facts.pauseMs, nowMs: facts.nowMs, retryFailed: facts.retryFailed },

@@ -60,6 +60,7 @@ export function wavesOf(
             hold: (checked: CheckedContainer) =>
               holdForWave(checked, {
                 ...{ earlier, retryFailed, pauseMs: plan.pauseMs, nowMs: clock.nowMs() },
+                own: known.get(name),
                 beside: enginesIn(index).filter((one) => one.name !== name),
               }),
           });
