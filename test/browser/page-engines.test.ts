@@ -91,6 +91,28 @@ describeInBrowser('the page of several engines', () => {
     await page.keyboard.press('Escape');
   });
 
+  test('says which engine is away, and what is known of its containers; the others go on', async () => {
+    scene.engines['pi']?.behave('refusing');
+    await http.ask('/v1/check', { method: 'POST' });
+    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+    await page
+      .locator('#banner')
+      .getByText(/^pi cannot be reached: .*connection refused/)
+      .waitFor();
+    expect(await page.locator('#verdict').textContent()).toBe('3 containers are running, 3 cannot be seen');
+    expect(await page.locator('tr.row.away').count()).toBe(names.length);
+    await row(page, 'pi/cache').locator('.c-name a').click();
+    expect(await page.locator('#drawer').getByRole('button', { name: 'Check', exact: true }).isDisabled()).toBe(true);
+    await row(page, 'nas/cache').locator('.c-name a').click();
+    expect(await page.locator('#drawer').getByRole('button', { name: 'Check', exact: true }).isDisabled()).toBe(false);
+    await page.keyboard.press('Escape');
+    expect(await violations(page)).toEqual([]);
+    scene.engines['pi']?.behave('well');
+    await http.ask('/v1/check', { method: 'POST' });
+    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+    await page.locator('#banner').waitFor({ state: 'hidden', timeout: 60_000 });
+  });
+
   test('names the engine in a narrow window, too', async () => {
     await page.setViewportSize({ width: 360, height: 740 });
     expect(await row(page, 'pi/web').locator('.on-engine').isVisible()).toBe(true);

@@ -70,6 +70,9 @@ export function createHearing(parts: HearingParts): Hearing {
         if (isBack) rolledBack += 1;
         return announce(`${name} ${isBack ? 'was rolled back' : 'could not be updated'}: ${textOf(data['error'])}`);
       }
+      case 'engine_unreachable':
+      case 'engine_reachable':
+        return refresh();
       case 'scan_failed':
         notice(`The run failed: ${textOf(data['error'])}.`);
         return endRun();

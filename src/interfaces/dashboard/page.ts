@@ -51,6 +51,7 @@ export function startPage(): void {
     link: () => state,
     readAtMs: reader.readAtMs,
     engineError: reader.engineError,
+    enginesAway: reader.enginesAway,
     runs: reader.runs,
     options: reader.options,
     picked: new Set(),

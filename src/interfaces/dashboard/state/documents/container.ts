@@ -10,6 +10,8 @@ export type Watched = {
   readonly project: string;
   /** Empty where there is one. */
   readonly engine: string;
+  /** Its engine does not answer: all that is known of it is past. */
+  readonly isAway: boolean;
   readonly id: string;
   readonly digest: string;
   readonly latestDigest: string;

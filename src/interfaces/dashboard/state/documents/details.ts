@@ -34,6 +34,7 @@ function readEntry(entry: Json): Watched {
     image: textOf(entry['image']),
     project: textOf(entry['project']),
     engine,
+    isAway: false,
     id: textOf(entry['id']),
     digest: textOf(entry['digest']),
     latestDigest: textOf(entry['latest_digest']),

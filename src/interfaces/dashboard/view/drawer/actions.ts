@@ -9,14 +9,14 @@ import { decisionNodes } from './decisions.ts';
 /** What can be done with a container now; what its group does not serve is not shown. */
 export function actionNodes(context: PageContext, one: Watched, told: Told): readonly Child[] {
   const { act } = context;
-  const isOff = !canUpdate(context);
+  const isOff = !canUpdate(context) || one.isAway;
   const canChange = context.isOn('update');
   const { approve, others } = decisionNodes(context, one);
   return [
     approve,
     canChange && hasNewer(one) && updateButton(),
     context.isOn('check') &&
-      button({ class: 'button', disabled: !isLive(context) }, () => act.check([one.name]), 'Check'),
+      button({ class: 'button', disabled: !isLive(context) || one.isAway }, () => act.check([one.name]), 'Check'),
     ...others,
     canChange &&
       one.canRollBack &&

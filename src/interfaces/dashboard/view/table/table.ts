@@ -81,10 +81,10 @@ export function createTable(context: PageContext): Table {
     const content = rowContent(one, update, nowMs);
     const { told } = content;
     facts.set(one.name, factsOf(one, told.group));
-    const look = `row is-${told.tone}${told.why ? ' has-why' : ''}${opened === one.name ? ' open' : ''}${picked.has(one.name) ? ' picked' : ''}`;
+    const look = `row is-${told.tone}${one.isAway ? ' away' : ''}${told.why ? ' has-why' : ''}${opened === one.name ? ' open' : ''}${picked.has(one.name) ? ' picked' : ''}`;
     if (row.className !== look) row.className = look;
     const href = writeAddress({ ...startAddress, open: one.name });
-    const action = actionOf(told);
+    const action = actionOf(told, one.isAway);
     const down = update === undefined ? undefined : downWords(update, nowMs);
     const parts: CellParts = {
       one,
@@ -98,11 +98,14 @@ export function createTable(context: PageContext): Table {
   }
 
   /** The next sensible thing, where its group is on. */
-  function actionOf({ action }: Told): { readonly kind: RowAction; readonly isOff: boolean } | undefined {
+  function actionOf(
+    { action }: Told,
+    isAway: boolean,
+  ): { readonly kind: RowAction; readonly isOff: boolean } | undefined {
     if (action === undefined) return undefined;
     if (action === 'look') return { kind: action, isOff: false };
     if (!context.isOn(action === 'approve' ? 'decisions' : action)) return undefined;
-    return { kind: action, isOff: action === 'update' ? !canUpdate(context) : !isLive(context) };
+    return { kind: action, isOff: isAway || (action === 'update' ? !canUpdate(context) : !isLive(context)) };
   }
 
   function paint(names: readonly string[]): void {
