@@ -9,7 +9,7 @@ import type { Fleet, Taken } from './state/fleet/fleet.ts';
 import { span } from './state/words/numbers.ts';
 import type { Ask, Reply } from './transport/client.ts';
 
-/** The documents of the API, and when and how they were read. */
+/** Reads the documents of the API, and knows when that was and how it went. */
 export type Reader = {
   /** Reads containers and status. `away`: there is no answer, or none now. */
   readonly read: (signal?: AbortSignal) => Promise<'ok' | 'away' | 'refused'>;
@@ -63,7 +63,7 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
     engineError = details.kind === 'refused' ? details.why : engineWords(told?.engineError);
     if (decided.kind === 'ok') decisions = readDecisions(decided.document);
     const listed = details.kind === 'ok' ? withDecisions(readDetails(details.document), decisions) : fleet.all();
-    // One engine has no name.
+    // Engines have names only where there are several.
     if (listed.some(({ engine }) => engine !== '')) {
       const engines = await ask('v1/engines', limits);
       if (engines.kind === 'ok') enginesAway = readEnginesAway(engines.document);

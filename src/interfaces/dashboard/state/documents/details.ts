@@ -68,7 +68,7 @@ function readEntry(entry: Json): Watched {
   };
 }
 
-/** The newer version only where there is a newer image. */
+/** `latest_version` counts only where there is a newer image. */
 function readVersions(entry: Json): Pick<Watched, 'version' | 'latestVersion'> {
   const version = textOf(entry['version']);
   const isNewer = entry['update_available'] !== false;

@@ -50,7 +50,7 @@ export function paintLink(
   });
 }
 
-/** Some of several engines. */
+/** The banner about some of several engines. */
 function awayNode(away: readonly EngineAway[]): Child {
   const [first] = away;
   const what = away.length === 1 ? `${first?.name} cannot be reached` : `${away.length} engines cannot be reached`;

@@ -30,7 +30,7 @@ export function actionNodes(context: PageContext, one: Watched, told: Told): rea
     }
     if (one.hold === 'window')
       return button({ class: 'button', disabled: isOff }, () => act.update([one.name], 'now'), 'Update now…');
-    // What else holds it back counts for everybody who asks.
+    // Any other hold counts whoever asks, so there is no button.
     if (one.verdict !== 'stale') return undefined;
     const look = told.tone === 'held' ? 'button' : 'button primary';
     return button({ class: look, disabled: isOff }, () => act.update([one.name]), 'Update…');

@@ -18,7 +18,7 @@ import type { Watched } from '../../state/documents/container.ts';
 export type Table = {
   /** Makes all rows anew, in their order. */
   readonly build: () => void;
-  /** Whether all have been checked since a group of unchecked ones was made: the one reason to make the order anew. */
+  /** Whether all containers of the group of unchecked ones have been checked: the one reason to sort the rows anew. */
   readonly isOutOfDate: () => boolean;
   /** Hides and shows rows for the address; builds nothing. */
   readonly filter: () => void;
@@ -29,7 +29,7 @@ export type Table = {
   readonly remove: (names: readonly string[]) => void;
   /** Moves the bar of a pull, and nothing else; false where none is shown. */
   readonly movePull: (name: string) => boolean;
-  /** Counts the seconds of those that are down. */
+  /** Repaints the seconds for which containers have been down. */
   readonly tick: () => void;
   readonly rowOf: (name: string) => HTMLTableRowElement | undefined;
   readonly visibleRows: () => readonly HTMLTableRowElement[];
@@ -163,7 +163,7 @@ export function createTable(context: PageContext): Table {
     if (act === 'check') return context.act.check([name]);
     if (act === 'look') return context.go({ open: name }, true);
     if (target.closest('.c-name a') !== null && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
-      // The link itself has no filters, so that they do not have to be written into every row.
+      // The link of a row names no filters: otherwise each change of a filter would touch every row.
       event.preventDefault();
       return context.go({ open: name }, true);
     }
