@@ -7,7 +7,7 @@ import type {
 } from '../../domain/outside/registry.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import { repositoryName, type ImageReference } from '../../domain/reference/image-reference.ts';
-import { formatPlatform } from '../../domain/reference/platform.ts';
+import { formatPlatform, type Platform } from '../../domain/reference/platform.ts';
 import type { FoundSignature } from '../../domain/signature/signature.ts';
 import { connect, type OciRegistryOptions } from './client/connect.ts';
 import { pullScope } from './client/client.ts';
@@ -19,6 +19,7 @@ import { explain, RegistryFailure } from './transport/failure.ts';
 import { createLru } from './async/lru.ts';
 import { findSignatures } from './signatures/find-signatures.ts';
 import { resolveTag, type TagState } from './manifests/manifests.ts';
+import { fetchPlatforms } from './manifests/platforms-of.ts';
 import { createSingleFlight } from './async/single-flight.ts';
 import { createTurns } from './async/turns.ts';
 import { type KnownPages, listTags as askForTags } from './tags/list-tags.ts';
@@ -34,10 +35,11 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
   const listings = createLru<KnownPages>(maxListings);
   const listing = createSingleFlight<TagList>();
   const seeking = createSingleFlight<readonly FoundSignature[]>();
+  const listingPlatforms = createSingleFlight<readonly Platform[]>();
   const describing = createSingleFlight<RemoteImage>();
   const inTurn = createTurns(requestsInTurn);
 
-  return { foresee, resolve, listTags, describe, signaturesOf, credentialsFor, close };
+  return { foresee, resolve, listTags, describe, platformsOf, signaturesOf, credentialsFor, close };
 
   /** Each list takes the place of the one before. */
   async function foresee(references: readonly ImageReference[], signal?: AbortSignal): Promise<void> {
@@ -96,6 +98,14 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
     const image = await describing(key, (shared) => firstOf(reference, 'look into', find, shared), signal);
     images.set(key, image);
     return image;
+  }
+
+  function platformsOf(reference: ImageReference, digest: Digest, signal?: AbortSignal): Promise<readonly Platform[]> {
+    const { repository } = reference;
+    const find = (endpoint: Endpoint, shared: AbortSignal): Promise<readonly Platform[]> =>
+      fetchPlatforms(client, { endpoint, repository }, digest, shared);
+    const work = (shared: AbortSignal) => firstOf(reference, 'look into', find, shared);
+    return listingPlatforms(`${repositoryName(reference)}@${digest}`, work, signal);
   }
 
   /** A mirror need not have them, so it is asked last. */

@@ -35,8 +35,10 @@ export function createRunWatch(): RunWatch {
       switch (event.kind) {
         case 'update_started':
           return show(event, event.container, { phase: 'waiting' });
-        case 'phase_entered':
-          return show(event, event.container, { phase: event.phase });
+        case 'phase_entered': {
+          const { container, phase, tasks } = event;
+          return show(event, container, { phase, ...(tasks && { tasks }) });
+        }
         case 'pull_progress': {
           const percent = percentOf(event.progress);
           return show(event, event.container, { phase: 'pulling', ...(percent !== undefined && { percent }) });

@@ -17,15 +17,17 @@ export function addEngineMetrics(registry: Registry, engines: () => readonly Eng
       ({ lastRunAtMs = 0 }) => Math.floor(lastRunAtMs / 1000),
     ],
   ];
-  for (const [name, help, read] of families)
-    new Gauge({
+  for (const [name, help, read] of families) {
+    const gauge = new Gauge({
       name: `upkeep_engine_${name}`,
       help,
       labelNames: ['engine'],
-      registers: [registry],
+      registers: [],
       collect() {
         this.reset();
         for (const engine of engines()) this.set({ engine: engine.name }, read(engine));
       },
     });
+    registry.registerMetric(gauge);
+  }
 }
