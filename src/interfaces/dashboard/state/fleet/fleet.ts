@@ -7,7 +7,7 @@ import { failed, updated } from './after-update.ts';
 import { checked } from './checked.ts';
 import { entered, phaseNamed, type UnderWay, waiting } from './under-way.ts';
 
-/** All that the page knows of the containers: read at first, then changed by events, and read again now and then. */
+/** Everything that the page knows about the containers: read at first, changed by events, and read again now and then. */
 export type Fleet = {
   readonly all: () => readonly Watched[];
   readonly named: (name: string) => Watched | undefined;
@@ -60,7 +60,7 @@ export function createFleet(): Fleet {
     return [name];
   }
 
-  /** A run that events did not tell of, or whose end they did not tell of. */
+  /** Takes the run of a status, of whose begin or end no event has told. */
   function takeRun({ run, running }: Status, nowMs: number): readonly string[] {
     if (run === undefined) return running ? [] : end();
     const touched: string[] = [];
