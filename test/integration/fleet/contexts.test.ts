@@ -43,7 +43,7 @@ describeInLab('contexts', (lab) => {
     const alone = await upkeep('check', '--context', 'far');
     expect([alone.code, alone.stdout], alone.stderr).toEqual([0, expect.stringContaining('1 up to date')]);
     const unknown = await upkeep('check', '--context', 'nobody');
-    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('the context "nobody" is not in')]);
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('the context "nobody" is not in')]);
   });
 });
 
