@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, test } from 'vitest';
 import { readSchedule } from '../../src/config/schedule/schedule.ts';
 import { describeInBrowser } from './browser.ts';
-import { home, type HomeContainer } from './home.ts';
+import { home, type HomeContainer, publishNewer } from './home.ts';
 import { type OpenOptions, type OpenPage, row, type Stage, startStage } from './stage.ts';
 
 /** `npm run screenshots`: every scene of the page, from the whole service, into docs/screenshots. */
@@ -21,7 +21,7 @@ describeInBrowser('the home server', () => {
   const closing = new AbortController();
   beforeAll(async () => {
     mkdirSync(folder, { recursive: true });
-    stage = await startStage(home);
+    stage = await startStage(home, { service: { gateWindowMs: 2500, gateTimeoutMs: 5000 } });
     const { store } = stage.service.registry;
     store.misbehave('lscr.io/linuxserver/prowlarr', { kind: 'rate-limited', max: 0, windowMs: 720_000 });
     await stage.service.ask('/v1/check', { method: 'POST' });
@@ -161,7 +161,12 @@ describeInBrowser('other fleets', () => {
   ];
   test.each(fleets)('%s', async (name, containers) => {
     const stage = await startStage(containers);
-    if (name === 'many') stage.service.publish('registry.example.net/api:stable', '8.15.0');
+    const api = many.slice(0, 2).filter(({ image }) => image.includes('/api:'));
+    if (name === 'many')
+      publishNewer(
+        stage.service,
+        api.map((one) => ({ ...one, newer: '8.15.0' })),
+      );
     await stage.service.ask('/v1/check', { method: 'POST' });
     await shoot(await stage.open({ colorScheme: 'light' }), name);
     await stage.close();
