@@ -376,7 +376,12 @@ const checkedWeb = {
 } as const satisfies ServiceEvent;
 
 function pulled(container: string, bytes: number, totalBytes: number): ServiceEvent {
-  return { kind: 'pull_progress', runId: 'run-1', container, progress: { layersDone: 0, layers: 1, bytes, totalBytes } };
+  return {
+    kind: 'pull_progress',
+    runId: 'run-1',
+    container,
+    progress: { layersDone: 0, layers: 1, bytes, totalBytes },
+  };
 }
 
 function started(runId: string): ServiceEvent {

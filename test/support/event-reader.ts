@@ -21,7 +21,10 @@ export type FollowOptions = {
   readonly extra?: boolean;
 };
 
-export function followEvents(url: string, { headers = {}, paused = false, extra = false }: FollowOptions = {}): Promise<EventReader> {
+export function followEvents(
+  url: string,
+  { headers = {}, paused = false, extra = false }: FollowOptions = {},
+): Promise<EventReader> {
   return new Promise((resolve, reject) => {
     const request = get(
       `${url}/v1/events${extra ? '?extra=true' : ''}`,

@@ -68,12 +68,9 @@ describe('a fleet', () => {
     expect(kinds.at(-1)).toBe('scan_completed');
     const between = ofRun.slice(1, -1);
     expect(between.filter(({ engine }) => engine === undefined)).toEqual([]);
-    expect(
-      between
-        .filter(({ kind }) => kind === 'update_completed')
-        .map(({ engine }) => engine)
-        .toSorted(),
-    ).toEqual(['far', 'near']);
+    expect(between.filter(({ kind }) => kind === 'update_completed').map(({ engine }) => engine)).toEqual(
+      expect.arrayContaining(['far', 'near']),
+    );
     expect(scene.application.history()).toMatchObject([{ runId: session.runId, updated: 2 }]);
   });
 

@@ -133,6 +133,8 @@ export function createMetrics({ clock, updatesAvailable, version, engines }: Met
       case 'update_started':
       case 'image_cleanup':
       case 'earlier_updates_settled':
+      case 'engine_unreachable':
+      case 'engine_reachable':
         break;
     }
   }

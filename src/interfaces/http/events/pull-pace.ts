@@ -5,12 +5,13 @@ import type { StepEvent } from '../service/service.ts';
 export function createPullPace(clock: Pick<Clock, 'monotonicMs'>): (event: StepEvent) => boolean {
   const toldAtMs = new Map<string, number>();
   return (event) => {
-    if (event.kind === 'phase_entered') toldAtMs.delete(event.container);
+    const key = `${event.engine ?? ''}/${event.container}`;
+    if (event.kind === 'phase_entered') toldAtMs.delete(key);
     if (event.kind !== 'pull_progress') return true;
     const nowMs = clock.monotonicMs();
-    const lastMs = toldAtMs.get(event.container);
+    const lastMs = toldAtMs.get(key);
     if (lastMs !== undefined && nowMs - lastMs < shortestMs) return false;
-    toldAtMs.set(event.container, nowMs);
+    toldAtMs.set(key, nowMs);
     return true;
   };
 }

@@ -4,6 +4,10 @@ import type { StepEvent } from '../service/service.ts';
 
 /** Data of a step, sent only with `extra=true`; facts that are not known are absent. */
 export function stepEntry(event: StepEvent): Readonly<Record<string, unknown>> {
+  return { ...ownEntry(event), ...known(event.engine, (engine) => ({ engine })) };
+}
+
+function ownEntry(event: StepEvent): Readonly<Record<string, unknown>> {
   const { runId: run_id, container } = event;
   switch (event.kind) {
     case 'phase_entered':
