@@ -110,6 +110,7 @@ const effects: Readonly<
   ignoreWaves: ['true', true, (s) => s.request.ignoreWaves],
   enginesAtOnce: ['3', 3, (s) => s.engine.enginesAtOnce],
   engineHost: ['unix:///run/podman/podman.sock', 'unix:///run/podman/podman.sock', (s) => s.engine.host],
+  engineContexts: ['default', [{ name: 'default', host: 'unix:///var/run/docker.sock' }], (s) => s.engine.engines],
   engineTlsVerify: ['false', undefined, (s) => s.engine.tls],
   engineCertPath: ['/nowhere', undefined, (s) => s.engine.tls],
   engineApiVersion: ['v1.45', '1.45', (s) => s.engine.apiVersion],

@@ -1,6 +1,6 @@
 import { type Given } from '../given/given.ts';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { EngineAddress } from '../../domain/fleet/engine-address.ts';
 import type { Schedule } from '../../domain/schedule/schedule.ts';
 import type { NotificationSettings } from '../../domain/notification/settings.ts';
@@ -161,7 +161,7 @@ export function makeSettings(given: Given): MadeSettings {
   const canMoveCursor = values.terminalType !== 'dumb';
   const colour = canMoveCursor && !values.noColor;
   const http = makeHttpSettings(given, { faults, alarms, warnings });
-  const engines = readEngines(given, faults);
+  const engines = readEngines(given, dockerFolder(values), faults);
   const settings: Settings = {
     service: serviceSettings(given, { servesApi: http.groups.length > 0 }),
     request: {
@@ -282,6 +282,11 @@ function dockerConfigPath({ dockerConfigFolder, homeFolder }: OptionValues): str
   if (dockerConfigFolder !== undefined) return join(dockerConfigFolder, 'config.json');
   if (existsSync(containerConfig)) return containerConfig;
   return homeFolder === undefined ? undefined : join(homeFolder, '.docker', 'config.json');
+}
+
+function dockerFolder(values: OptionValues): string | undefined {
+  const path = dockerConfigPath(values);
+  return path === undefined ? undefined : dirname(path);
 }
 
 const containerConfig = '/config.json';

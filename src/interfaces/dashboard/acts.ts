@@ -14,9 +14,9 @@ export type ActParts = {
   readonly ask: Ask;
   readonly fleet: Fleet;
   readonly context: () => PageContext;
-  /** Reads everything soon, since something has been done. */
+  /** Reads all documents soon, because containers change. */
   readonly refresh: () => void;
-  /** Paints what was asked for before the service tells of it. */
+  /** Paints the page as it is expected to become, until the service tells of it. */
   readonly onAsked: () => void;
 };
 
@@ -27,7 +27,7 @@ const mostNames = 100;
 const checkTimeoutMs = 300_000;
 const updateTimeoutMs = 120_000;
 
-/** What people can do with containers: it is asked of the API, and what becomes of it comes back as events. */
+/** What people can do with containers. Each act is a request to the API; its effects come back as events. */
 export function createActs({
   ask,
   fleet,
@@ -63,7 +63,7 @@ export function createActs({
     },
   };
 
-  /** Undefined: there are too many names, and they are not simply all that are ready. */
+  /** Undefined: more names than a request may have, and not simply all updates that are ready. */
   function scopesFor(names: readonly string[], kind: UpdateKind): readonly string[] | undefined {
     if (names.length <= mostNames) return scopesOf(names.flatMap((name) => fleet.named(name) ?? []));
     const ready = fleet.all().filter(({ verdict }) => verdict === 'stale');

@@ -19,7 +19,7 @@ export type DecideParts = {
   readonly ask: Ask;
   readonly fleet: Fleet;
   readonly context: () => PageContext;
-  /** Reads everything soon, since something has been decided. */
+  /** Reads all documents soon, because a decision changes what they say. */
   readonly refresh: () => void;
   /** Begins the update of a container whose new version was approved. */
   readonly begin: (one: Watched) => void;
@@ -131,7 +131,7 @@ function refusedWords(one: Watched, kind: DecisionKind, why: string): string {
   return `Cannot ${kind} ${newVersionOf(one)} of ${one.name}: ${why}`;
 }
 
-/** 409: the version that was shown is not the one that the container waits for. */
+/** The service answers 409 where the container waits for another version than the page has shown. */
 function refusalOf({ name }: Watched, reply: Parameters<typeof reasonOf>[0]): string {
   return reply.kind === 'refused' && reply.status === 409
     ? `${name} waits for another version by now, or for none. Nothing was decided; look at it again`

@@ -49,7 +49,7 @@ export async function followEvents({ tokens, signal, onOpen, onEvent }: StreamPa
 
 const longestSilenceMs = 45_000;
 
-/** No such token, no such group. */
+/** No such token or no such group: another attempt would end alike. */
 function isFinal(status: number): boolean {
   return status === 401 || status === 403 || status === 404;
 }

@@ -2,14 +2,16 @@ import type { Decision } from './decision.ts';
 
 /** A watched container as `GET /v1/containers/details` tells of it. Empty texts and absent values: not known. */
 export type Watched = {
-  /** Unique: with its engine before it where there are several. */
+  /** Unique among all containers: where there are several engines, the engine's name precedes it. */
   readonly name: string;
-  /** Its name in its engine. */
+  /** Its name within its engine. */
   readonly ownName: string;
   readonly image: string;
   readonly project: string;
-  /** Empty where there is one. */
+  /** Name of its engine; empty where there is only one. */
   readonly engine: string;
+  /** Whether its engine does not answer, so that everything known about it is past. */
+  readonly isAway: boolean;
   readonly id: string;
   readonly digest: string;
   readonly latestDigest: string;
@@ -17,7 +19,7 @@ export type Watched = {
   readonly candidate: string;
   /** The version that an update would apply; a decision is about it. */
   readonly candidateDigest: string;
-  /** A person's decision about that version; undefined: there is none, or none that may be seen. */
+  /** A person's decision about that version; undefined: there is none, or the page may not know. */
   readonly decision: Decision | undefined;
   readonly version: string;
   readonly latestVersion: string;
@@ -37,7 +39,7 @@ export type Watched = {
   readonly releasedAtMs: number | undefined;
   readonly downloadBytes: number | undefined;
   readonly sourceUrl: string;
-  /** Unique names, too. */
+  /** Unique names. */
   readonly dependsOn: readonly string[];
   /** What labels of this container change. */
   readonly settings: readonly OwnSetting[];

@@ -34,6 +34,7 @@ function readEntry(entry: Json): Watched {
     image: textOf(entry['image']),
     project: textOf(entry['project']),
     engine,
+    isAway: false,
     id: textOf(entry['id']),
     digest: textOf(entry['digest']),
     latestDigest: textOf(entry['latest_digest']),
@@ -67,7 +68,7 @@ function readEntry(entry: Json): Watched {
   };
 }
 
-/** The newer version only where there is a newer image. */
+/** `latest_version` counts only where there is a newer image. */
 function readVersions(entry: Json): Pick<Watched, 'version' | 'latestVersion'> {
   const version = textOf(entry['version']);
   const isNewer = entry['update_available'] !== false;

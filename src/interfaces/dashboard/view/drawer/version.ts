@@ -36,7 +36,7 @@ export function versionSection(one: Watched): Child {
   );
 }
 
-/** An update to another tag; what a compose file says is not changed by it. */
+/** The tag that an update goes to. The update does not change a compose file. */
 function tagLine({ candidate, project }: Watched): HTMLElement {
   const remark = project !== '' && h('span', { class: 'sub-size word is-held' }, 'A compose file keeps its old tag');
   return line('Tag', [h('span', {}, candidate), remark], '', '');

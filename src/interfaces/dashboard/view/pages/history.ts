@@ -19,7 +19,7 @@ const kinds = [
 ] as const;
 
 let kind: (typeof kinds)[number][0] = 'all';
-/** Painted at once; the others when they are asked for. */
+/** Runs that are painted at first; a button shows the others. */
 const page = 100;
 let most = page;
 
