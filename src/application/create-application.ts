@@ -140,6 +140,7 @@ export function createApplication(
     },
     inventory,
     unwatched,
+    engineVersion: mirror.engineVersion,
     inventoryFailure: mirror.failure,
     history: history.entries,
     status: status.read,

@@ -10,22 +10,22 @@ import { upkeepScene } from '../support/upkeep-scene.ts';
 import { effectsScene } from './effects/scene.ts';
 
 /**
- * Services that begin three seconds before their window opens, at a change of the clocks:
+ * Windows that open right at or after a change of the clocks; the services begin 25 s before:
  * https://www.iana.org/time-zones. Lord Howe changes them by half an hour; Newfoundland is half an hour off.
  */
 const spring = [
-  { zone: 'Europe/Berlin', startsAt: '2026-03-29T00:59:57Z', window: '03:00-03:30' },
-  { zone: 'America/New_York', startsAt: '2026-03-08T06:59:57Z', window: '03:00-03:30' },
-  { zone: 'America/St_Johns', startsAt: '2026-03-08T05:29:57Z', window: '03:00-03:30' },
-  { zone: 'Australia/Lord_Howe', startsAt: '2026-10-03T15:29:57Z', window: '02:30-02:45' },
-  { zone: 'Pacific/Auckland', startsAt: '2026-09-26T13:59:57Z', window: '03:00-03:30' },
+  { zone: 'Europe/Berlin', opensAt: '2026-03-29T01:00:00Z', window: '03:00-03:30' },
+  { zone: 'America/New_York', opensAt: '2026-03-08T07:00:00Z', window: '03:00-03:30' },
+  { zone: 'America/St_Johns', opensAt: '2026-03-08T05:30:00Z', window: '03:00-03:30' },
+  { zone: 'Australia/Lord_Howe', opensAt: '2026-10-03T15:30:00Z', window: '02:30-02:45' },
+  { zone: 'Pacific/Auckland', opensAt: '2026-09-26T14:00:00Z', window: '03:00-03:30' },
 ];
 const autumn = [
-  { zone: 'Europe/Berlin', startsAt: '2026-10-25T01:29:57Z', window: '02:30-02:45' },
-  { zone: 'America/New_York', startsAt: '2026-11-01T06:29:57Z', window: '01:30-01:45' },
-  { zone: 'America/St_Johns', startsAt: '2026-11-01T04:59:57Z', window: '01:30-01:45' },
-  { zone: 'Australia/Lord_Howe', startsAt: '2026-04-04T15:14:57Z', window: '01:45-01:55' },
-  { zone: 'Pacific/Auckland', startsAt: '2026-04-04T14:29:57Z', window: '02:30-02:45' },
+  { zone: 'Europe/Berlin', opensAt: '2026-10-25T01:30:00Z', window: '02:30-02:45' },
+  { zone: 'America/New_York', opensAt: '2026-11-01T06:30:00Z', window: '01:30-01:45' },
+  { zone: 'America/St_Johns', opensAt: '2026-11-01T05:00:00Z', window: '01:30-01:45' },
+  { zone: 'Australia/Lord_Howe', opensAt: '2026-04-04T15:15:00Z', window: '01:45-01:55' },
+  { zone: 'Pacific/Auckland', opensAt: '2026-04-04T14:30:00Z', window: '02:30-02:45' },
 ];
 
 describeInLab('a newer version that is held back', (lab) => {
@@ -156,18 +156,19 @@ describeInLab('a newer version that is held back', (lab) => {
   ])('by a window is updated when that opens %s', { timeout: 120_000 }, async (_, changes) => {
     const before = new Map<string, string>();
     for (const { zone } of changes) before.set(zone, (await stale(nameOf(zone))).Id);
-    const services = changes.map(({ zone, startsAt, window }) => {
+    const services = changes.map(({ zone, opensAt, window }) => {
       const args = ['run', '--interval', '7d', '--update-on-start', '--window', window, '--timezone', zone];
-      const env = { NODE_OPTIONS: withClockAt(Date.parse(startsAt)) };
+      const env = { NODE_OPTIONS: withClockAt(Date.parse(opensAt) - 25_000) };
       return startUpkeep([...args, '--health-window', '1s', '--log-level', 'debug', nameOf(zone)], {
         ...{ socket: engine.socket, env },
       });
     });
     started.push(...services);
-    await Promise.all(services.map((service) => service.seen('Its window opens at')));
+    await Promise.all(services.map((service, each) => service.seen(`Its window opens at ${changes[each]?.opensAt}`)));
+    for (const { zone } of changes) expect((await inspect(nameOf(zone))).Id).toBe(before.get(zone));
     for (const { zone } of changes) {
       const isUpdated = async () => expect((await inspect(nameOf(zone))).Id).not.toBe(before.get(zone));
-      await vi.waitFor(isUpdated, { timeout: 30_000, interval: 200 });
+      await vi.waitFor(isUpdated, { timeout: 60_000, interval: 200 });
     }
   });
 

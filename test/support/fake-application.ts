@@ -75,6 +75,7 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
       images: [],
       updatesAvailable: 0,
     }),
+    engineVersion: () => undefined,
     inventoryFailure: () => undefined,
     history: () => [],
     status: () => ({
@@ -84,7 +85,13 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
       repairing: false,
       updatesAvailable: 0,
     }),
-    eventLog: { lastId: () => 0, since: () => [], isGone: () => false, subscribe: () => () => undefined, subscribeToSteps: () => () => undefined },
+    eventLog: {
+      lastId: () => 0,
+      since: () => [],
+      isGone: () => false,
+      subscribe: () => () => undefined,
+      subscribeToSteps: () => () => undefined,
+    },
     decisions: {
       candidateOf: () => undefined,
       list: () => Promise.resolve([]),

@@ -13,6 +13,8 @@ export type EngineMirror = {
   readonly follow: (signal?: AbortSignal) => Promise<void>;
   /** Undefined until the engine has been listed; the same object as long as nothing has changed. */
   readonly listing: () => EngineListing | undefined;
+  /** The product's version, e.g. `27.3.1`, read at each connection; undefined until the engine has told it. */
+  readonly engineVersion: () => string | undefined;
   /** Why the listing may be untrue: the engine tells of no changes any more, and cannot be listed; undefined when it is believed. */
   readonly failure: () => ServiceError | undefined;
   readonly close: () => Promise<void>;
@@ -32,6 +34,7 @@ export function createEngineMirror(outside: Pick<ReadOnlyOutside, 'engine' | 'sw
   const trust = createTrust(clock, changes.addAll);
   const reader = createListingReader(outside);
   let listing: EngineListing | undefined;
+  let engineVersion: string | undefined;
   let following: Promise<unknown> | undefined;
   let finding: Promise<void> | undefined;
   let firstListed = () => {};
@@ -45,9 +48,20 @@ export function createEngineMirror(outside: Pick<ReadOnlyOutside, 'engine' | 'sw
 
   async function listen(): Promise<void> {
     for await (const event of engine.events(signal, trust.noteBreak)) {
-      if (event.kind === 'connected') trust.noteConnected();
+      if (event.kind === 'connected') {
+        trust.noteConnected();
+        void readVersion();
+      }
       changes.hear(event);
     }
+  }
+
+  /** An engine may come back as a newer one. What it keeps to itself stays unknown. */
+  async function readVersion(): Promise<void> {
+    engineVersion = await engine.info(signal).then(
+      ({ version }) => version,
+      () => engineVersion,
+    );
   }
 
   async function resync(): Promise<void> {
@@ -108,6 +122,7 @@ export function createEngineMirror(outside: Pick<ReadOnlyOutside, 'engine' | 'sw
       await orStopped(listed, 'list containers', waiting);
     },
     listing: () => listing,
+    engineVersion: () => engineVersion,
     failure: trust.failure,
     close: async () => {
       closing.abort();
