@@ -143,6 +143,7 @@ export function createApplication(
     },
     inventory,
     unwatched,
+    engineVersion: mirror.engineVersion,
     inventoryFailure: mirror.failure,
     history: history.entries,
     status: status.read,
