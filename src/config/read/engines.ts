@@ -1,4 +1,5 @@
 import { type EngineAddress, parseEngineAddress, repeatedNames } from '../../domain/fleet/engine-address.ts';
+import { patternsWithoutEngine } from '../../domain/wave/assign-waves.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { Fault } from '../declaration/fault.ts';
 import type { Given } from '../given/given.ts';
@@ -64,4 +65,17 @@ function contextsOf(
     faults.push({ kind: 'value', message: `Cannot use ${source}: ${read.fault}` });
     return [];
   });
+}
+
+/** A sentence for waves that do nothing, or a part of them: mostly a misspelling. */
+export function strangeWaves(
+  { values: { waves }, sourceOf }: Pick<Given, 'values' | 'sourceOf'>,
+  engines: readonly EngineAddress[],
+): readonly string[] {
+  if (waves === undefined) return [];
+  if (engines.length < 2) return [`${sourceOf('waves')} has no effect with one engine`];
+  const names = engines.map(({ name }) => name);
+  return patternsWithoutEngine(waves.steps, names).map(
+    (pattern) => `${sourceOf('waves')}: no engine has a name like ${quoted(pattern)}`,
+  );
 }

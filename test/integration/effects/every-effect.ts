@@ -174,8 +174,11 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   rounds: none('of the demonstration, which has no engine'),
   page: none('of the demonstration, which has no engine'),
 
-  engines: none('TODO'),
-  enginesAtOnce: none('TODO'),
+  engines: none('of several engines, which ones; what is done there is as with one'),
+  enginesAtOnce: none('how many engines at once, not what is done there'),
+  waves: none('which of several engines comes first, not what is done there'),
+  wavePauseMs: none('which of several engines comes first, not what is done there'),
+  ignoreWaves: none('which of several engines comes first, not what is done there'),
   engineHost: remote('over ssh'),
   engineContexts: contexts('with their TLS files are the engines of a run'),
   engineTlsVerify: tls,
