@@ -30,6 +30,8 @@ export type RunUnderWay = {
 
 export type ContainerUnderWay = {
   readonly name: string;
+  /** Present where there are several. */
+  readonly engine?: string;
   readonly phase: UpdatePhase | 'waiting';
   /** Progress of a pull, from 0 to 100; absent while its size is unknown. */
   readonly percent?: number;
