@@ -2,6 +2,7 @@ import type { CheckRequest, Request } from '../domain/run/request.ts';
 import { describeError } from '../domain/errors.ts';
 import type { ServiceEvent } from '../domain/run/event.ts';
 import type { DecisionRecord } from '../domain/decision/decisions.ts';
+import type { SeenTag } from '../domain/check/seen-tags.ts';
 import type { SharedRecords } from '../domain/outside/record-store.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import type { ServiceSettings } from '../domain/settings/settings.ts';
@@ -15,6 +16,7 @@ import { listAll } from './engine/list-all.ts';
 import { createDecisionDesk } from './hold/decide.ts';
 import { createDecisionBook } from './check/decision-book.ts';
 import { createHoldBack } from './check/hold-back.ts';
+import { createTagWatch } from './check/newer/tag-watch.ts';
 import { createLastLook } from './hold/last-look.ts';
 import { createListRepaired, createLeftAlone } from './update/repair-first.ts';
 import { createEngineMirror, type FollowOptions } from './inventory/engine-mirror.ts';
@@ -61,7 +63,8 @@ export function createApplication(
   const selectInSilence = createSelectContainers({ ...outside, publish: () => {} }, settings, () => {});
   const book = createDecisionBook(memory.decisions);
   const holdBack = createHoldBack(settings);
-  const judge = notingChecks(createJudge(outside, settings, { holdBack, decisions: book }));
+  const tags = createTagWatch({ clock, store: memory.seenTags });
+  const judge = notingChecks(createJudge(outside, settings, { holdBack, decisions: book, tags }));
   const reconsider = () => checks.reconsider((one) => holdBack.again(one, book.known(), clock.nowMs()));
   const desk = createDecisionDesk({ ...outside, book, candidateOf: checks.candidateOf, onChange: reconsider });
   const check = checkWith({ outside, select, judge });
@@ -160,7 +163,7 @@ export function createApplication(
     ready: createReadiness(outside),
     close: async () => {
       closing.abort();
-      await Promise.all([mirror.close(), history.settled()]);
+      await Promise.all([mirror.close(), history.settled(), tags.settled()]);
     },
   };
 
@@ -210,6 +213,8 @@ export function createApplication(
 export type Memory = {
   readonly decisions?: SharedRecords<DecisionRecord>;
   readonly history?: SharedRecords<HistoryEntry>;
+  /** When digests were first seen behind tags, for cooldowns. */
+  readonly seenTags?: SharedRecords<SeenTag>;
   /** Whether runs end decisions whose version is gone; true unless given. */
   readonly endsDecisions?: boolean;
 };
