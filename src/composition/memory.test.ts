@@ -15,7 +15,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { createTestLog } from '../../test/support/notify-scene.ts';
 import { createSandboxScene } from '../../test/support/sandbox-outside.ts';
 import { createApplication } from '../application/create-application.ts';
-import { compactSeenTags, readSeenTag, toMonotonicClock, toWallClock } from '../domain/check/seen-tags.ts';
+import { compactSeenTags, readSeenTag, type SeenTag, toMonotonicClock, toWallClock } from '../domain/check/seen-tags.ts';
 import { defaultSettings } from '../domain/settings/settings.ts';
 import { openMemory } from './memory.ts';
 
@@ -121,7 +121,7 @@ describe('the memory of a cooldown', () => {
   });
 
   test('in a folder where nothing can be written is that of the process', async () => {
-    const { scene, start } = await begin('/proc/upkeep');
+    const { scene, start } = await begin('/dev/null/upkeep');
     const { application, log } = start();
     const update = async () =>
       (await application.update({ trigger: 'schedule', images: [], containers: [] })).containers[0]?.outcome;
@@ -178,7 +178,7 @@ describe('a record of what was seen behind a tag', () => {
         const kept = toWallClock(tag, { nowMs, monotonicMs: 100 * day });
         const read = readSeenTag(JSON.parse(JSON.stringify(kept)));
         const back = toMonotonicClock(read!, { nowMs: nowMs + laterMs, monotonicMs: otherClockMs });
-        const ages = (of: typeof tag, monotonicMs: number) => of.seen.map(({ atMs }) => monotonicMs - atMs);
+        const ages = (of: SeenTag, monotonicMs: number) => of.seen.map(({ atMs }) => monotonicMs - atMs);
         expect(ages(back, otherClockMs)).toEqual(ages(tag, 100 * day + laterMs));
         expect({ ...back, seen: back.seen.map(({ digest }) => digest) }).toEqual({
           ...tag,

@@ -23,7 +23,7 @@ describeInLab('a restart with --state-dir', (lab) => {
     const begunMs = Date.now();
     /** A whole process, so many days later. */
     const outcome = async (days: number, ...args: string[]) => {
-      const all = ['update', '--json', '--health-window', '1s', '--cooldown', '3d', ...args];
+      const all = ['update', '--json', '--health-window', '1s', '--cooldown-delay', '3d', ...args];
       const run = await runUpkeep(all, {
         socket: engine.socket,
         env: { NODE_OPTIONS: withClockAt(begunMs + days * 86_400_000) },
