@@ -34,6 +34,7 @@ import { createPublisher } from './events/publisher.ts';
 import { createReadiness } from './inventory/readiness.ts';
 import { rehearsePlan } from './transaction/rehearse.ts';
 import { shareEvents } from './engine/share-events.ts';
+import { shareInfo } from './engine/share-info.ts';
 import { createRollback } from './rollback/rollback.ts';
 import { createRunWatch } from './inventory/run-under-way.ts';
 import { createScheduler } from './schedule/scheduler.ts';
@@ -51,7 +52,7 @@ export function createApplication(
   follow: FollowOptions = {},
 ): EngineApplication {
   const { publish, subscribe } = createPublisher<ServiceEvent>(world.log);
-  const outside: Outside = { ...world, engine: shareEvents(world.engine), publish };
+  const outside: Outside = { ...world, engine: shareInfo(shareEvents(world.engine), world.clock), publish };
   const { clock } = world;
   const lock = createUpdateLock();
   const repairs = countRepairs();
