@@ -8,9 +8,15 @@ const page = new URL('../docs/reliability.md', import.meta.url);
 export function writeReliabilityPage() {
   if (!existsSync(results)) return;
   const files = readdirSync(results).filter((name) => name.endsWith('.json'));
-  const rows = files.filter((name) => name !== 'mutations.json').flatMap(read);
+  const swarms = files.filter((name) => name.startsWith('swarm-'));
+  const rows = files.filter((name) => name !== 'mutations.json' && !swarms.includes(name)).flatMap(read);
   const mutations = files.includes('mutations.json') ? read('mutations.json') : [];
-  writeFileSync(page, [introduction, campaignTable(rows), shapeTable(rows), mutationTable(mutations)].join('\n'));
+  writeFileSync(
+    page,
+    [introduction, campaignTable(rows), shapeTable(rows), mutationTable(mutations), swarmTable(swarms.map(read))].join(
+      '\n',
+    ),
+  );
 }
 
 function read(name) {
@@ -88,6 +94,22 @@ function mutationTable(rows) {
     ['Mutation', 'Points and tests broken, in memory'],
     lines,
   );
+}
+
+function swarmTable(rows) {
+  if (rows.length === 0) return '';
+  const words = [...new Set(rows.flatMap(({ outcomes }) => Object.keys(outcomes)))].toSorted();
+  const lines = rows.map(({ engine, cases, untrue, outcomes }) => [
+    ...[engine, cases, untrue],
+    ...words.map((word) => outcomes[word] ?? 0),
+  ]);
+  const intro = `
+Services of a swarm of three nodes are updated to good and bad versions, with updates of all orders and failure actions,
+while nodes and the registry are lost: \`npm run test:swarm -- --cases 200\`. A report is untrue when the tasks, read for
+some seconds after it, say otherwise.
+`;
+  const [title, ...rest] = table('Services of a swarm', ['Engine', 'Cases', 'Untrue', ...words], lines).split('\n');
+  return [title, intro.trimEnd(), ...rest].join('\n');
 }
 
 function table(title, head, lines) {

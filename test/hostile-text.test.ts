@@ -12,7 +12,7 @@ import { createRunView } from '../src/interfaces/cli/render/run-view.ts';
 import { sessionLines } from '../src/interfaces/cli/render/session-lines.ts';
 import { createStyle } from '../src/interfaces/cli/terminal/style.ts';
 import { layoutTable } from '../src/interfaces/cli/terminal/table.ts';
-import { frameOf } from '../src/interfaces/http/events/event-frame.ts';
+import { frameOf, stepFrameOf } from '../src/interfaces/http/events/event-frame.ts';
 import { createMetrics } from '../src/interfaces/metrics/metrics.ts';
 import { createFakeClock } from './support/fake-clock.ts';
 import { createFakeTerminal } from './support/fake-terminal.ts';
@@ -130,7 +130,13 @@ describe('a container that is called and says the worst', () => {
       reviveStopped: false,
     };
     const eventLog = createEventLog(silentLog);
+    const steps: string[] = [];
+    eventLog.subscribeToSteps((step) => steps.push(stepFrameOf(step, 0)));
     for (const event of events) eventLog.hear(event);
+    expect(steps.length).toBeGreaterThan(0);
+    // Every line end that some client knows.
+    // oxlint-disable-next-line no-control-regex -- looking for them is the point
+    for (const frame of steps) expect(frame.split(/\r\n|[\n\r\v\f\u001c-\u001e\u0085\u2028\u2029]/)).toHaveLength(4);
     for (const logged of eventLog.since(0)) {
       const frame = frameOf(logged, 'epoch', options) ?? '';
       // Every line end that some client knows.

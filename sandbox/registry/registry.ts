@@ -17,7 +17,7 @@ import {
   type ImageReference,
 } from '../../src/domain/reference/image-reference.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
-import { formatPlatform } from '../../src/domain/reference/platform.ts';
+import { formatPlatform, normalisePlatform, type Platform } from '../../src/domain/reference/platform.ts';
 import type { Digest } from '../../src/domain/reference/digest.ts';
 import { createRegistryStore, type RegistryStore, type Visitor } from './registry-store.ts';
 import type { Manifest, SandboxImage } from './release.ts';
@@ -83,6 +83,16 @@ export function createSandboxRegistry(options: SandboxRegistryOptions): SandboxR
     );
   }
 
+  async function platformsOf(
+    reference: ImageReference,
+    digest: Digest,
+    signal?: AbortSignal,
+  ): Promise<readonly Platform[]> {
+    const manifest = await fetchOnce(withDigest(reference, digest), signal);
+    const images = manifest.kind === 'image' ? [manifest.image] : manifest.images;
+    return images.map(({ platform }) => normalisePlatform(platform));
+  }
+
   return {
     store,
     registry: {
@@ -91,6 +101,7 @@ export function createSandboxRegistry(options: SandboxRegistryOptions): SandboxR
       signaturesOf: (reference, digest, signal) =>
         abortable(visit(withDigest(reference, digest), store.signatures), signal),
       describe,
+      platformsOf,
       credentialsFor: (reference) => Promise.resolve(credentials[reference.registry]),
       close: () => Promise.resolve(),
     },

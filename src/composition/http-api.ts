@@ -18,7 +18,10 @@ export function apiOf(
     const { createMetrics } = await import('../interfaces/metrics/metrics.ts');
     const { shownConfiguration } = await import('../config/show/shown-configuration.ts');
     const updatesAvailable = () => application.status().updatesAvailable;
-    const metrics = createMetrics({ clock, updatesAvailable, version: program.version });
+    const metrics = createMetrics({
+      ...{ clock, updatesAvailable, version: program.version },
+      ...(application.engines && { engines: application.engines }),
+    });
     application.subscribe(metrics.hear);
     const configuration = () => shownConfiguration(service, options, application.inventory().scope);
     const { server, stop } = createHttpServer({

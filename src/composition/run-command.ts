@@ -5,7 +5,7 @@ import { apiOf, demoApi } from './http-api.ts';
 import type { Settings } from '../config/read/settings.ts';
 import { isDecision, runDecide } from './run-decide.ts';
 import { isLook, runLook } from './run-look.ts';
-import { openDemo, openService } from './service.ts';
+import { openDemo, openService, type Service } from './service.ts';
 import { hearSignals, openSurroundings, type Program } from './surroundings.ts';
 
 /** Runs a command to its end and resolves to the exit code; every failure is told to the user here. */
@@ -47,7 +47,7 @@ export async function runCommand(configuration: Command, program: Program): Prom
     }
     application.subscribe(interrupt.underWay.hear);
     const told = isNotified(settings) ? await openNotifications(service, settings, surroundings, signal) : undefined;
-    if (told !== undefined) application.subscribe(told.hear);
+    if (told !== undefined) application.subscribe(await hearingOf(told, application));
     const http = command === 'demo' ? await demoApi(settings.http) : settings.http;
     // Lines of the log would tear the table that the demonstration draws.
     const apiLog = command === 'demo' && terminal.out.isTerminal ? { ...log, info: log.debug } : log;
@@ -100,4 +100,11 @@ async function healthCheckInPlace(): Promise<Error> {
 async function openNotifications(...parts: Parameters<(typeof Notifications)['openNotifications']>) {
   const notifications = await import('./notifications.ts');
   return notifications.openNotifications(...parts);
+}
+
+/** Messages name containers with their engines where there are several. */
+async function hearingOf({ hear }: Awaited<ReturnType<typeof openNotifications>>, { engines }: Service['application']) {
+  if (engines === undefined) return hear;
+  const { namedByEngine } = await import('../application/fleet/named-events.ts');
+  return (event: Parameters<typeof hear>[0]) => hear(namedByEngine(event));
 }

@@ -42,8 +42,10 @@ export async function showAtHome(
       contextFor,
       warn: (message) => log.warn(message),
       onInstall: (name) => {
-        const containers = [name.replaceAll('.', String.raw`\.`)];
-        begin('an update', application.update({ images: [], containers, trigger: 'http' }, signal));
+        const [engine, bare = name] = application.engines === undefined ? [undefined, name] : name.split('/', 2);
+        const containers = [bare.replaceAll('.', String.raw`\.`)];
+        const where = engine === undefined ? {} : { engines: [engine] };
+        begin('an update', application.update({ images: [], containers, ...where, trigger: 'http' }, signal));
       },
       onCheck: () => begin('a check', application.check({ images: [], containers: [], trigger: 'http' }, signal)),
     }),

@@ -22,6 +22,8 @@ export type Surroundings = {
 };
 
 export async function openSurroundings(settings: Settings, program: Program): Promise<Surroundings> {
+  const { liveInTimeZone } = await import('../config/read/time-zone.ts');
+  liveInTimeZone(settings.service.timeZone);
   const { createTerminal } = await import('../interfaces/cli/terminal/terminal.ts');
   const { createSystemClock } = await import('../adapters/process/clock.ts');
   const { createLog } = await import('../adapters/process/log.ts');

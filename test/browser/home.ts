@@ -8,6 +8,8 @@ export type HomeContainer = {
   readonly image: string;
   readonly version: string;
   readonly newer?: string;
+  /** Its reference where it has another tag. */
+  readonly newerImage?: string;
   /** Of the newer release. */
   readonly behaviour?: Behaviour;
   readonly labels?: Readonly<Record<string, string>>;
@@ -92,7 +94,17 @@ export const home: readonly HomeContainer[] = [
     megabytes: 63,
     ageMs: 7 * hour,
   },
-  { project: 'cloud', name: 'nextcloud', image: 'nextcloud:29-apache', version: '29.0.9' },
+  {
+    project: 'cloud',
+    name: 'nextcloud',
+    image: 'nextcloud:29-apache',
+    version: '29.0.9',
+    newer: '30.0.2',
+    newerImage: 'nextcloud:30-apache',
+    megabytes: 402,
+    ageMs: 60 * hour,
+    labels: { 'upkeep.policy': 'major', 'upkeep.approve': 'major', 'upkeep.depends-on': 'nextcloud-db' },
+  },
   {
     project: 'media',
     name: 'jellyfin',
@@ -130,6 +142,15 @@ export const home: readonly HomeContainer[] = [
     name: 'qbittorrent',
     image: 'lscr.io/linuxserver/qbittorrent:latest',
     version: '5.0.1',
+    plain: true,
+  },
+  {
+    project: 'media',
+    name: 'sonarr',
+    image: 'lscr.io/linuxserver/sonarr:latest',
+    version: '4.0.9',
+    newer: '4.0.10',
+    megabytes: 76,
     plain: true,
   },
   { project: 'media', name: 'radarr', image: 'lscr.io/linuxserver/radarr:latest', version: '5.14.0', plain: true },
@@ -182,9 +203,9 @@ export async function startHome(
 
 /** Moves the tags to the newer releases. */
 export function publishNewer({ registry }: Pick<WholeService, 'registry'>, containers: readonly HomeContainer[]): void {
-  for (const { image, newer, behaviour, plain, ageMs = 48 * hour, megabytes = 40 } of containers) {
+  for (const { image, newer, newerImage = image, behaviour, plain, ageMs = 48 * hour, megabytes = 40 } of containers) {
     if (newer === undefined) continue;
-    registry.store.publish(image, {
+    registry.store.publish(newerImage, {
       version: newer,
       config: {
         Labels: { 'org.opencontainers.image.source': `https://example.com/${image.replace(/:.*/, '')}` },

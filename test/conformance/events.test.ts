@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ServiceEvent } from '../../src/domain/run/event.ts';
 import type { ContainerOutcome } from '../../src/domain/run/session.ts';
 import { dataOf, type EventReader, followEvents, type FollowOptions, idOf } from '../support/event-reader.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
 import { eventsToken, type HttpScene, type SceneOptions, startHttp } from '../support/http-scene.ts';
 import { createScriptedService, type ScriptedService } from '../support/scripted-service.ts';
 
@@ -159,6 +160,75 @@ describe('GET /v1/events', () => {
     expect(dataOf((await reader.frames(1))[0]).type).toBe('scan_completed');
   });
 
+  test('with extra=true tells them too, in their place, without an id', async () => {
+    const reader = await follow({ extra: true });
+    service.announce(started('run-1'));
+    service.announce(checkedWeb);
+    service.announce({ kind: 'phase_entered', runId: 'run-1', container: 'web', phase: 'stopping' });
+    service.announce(pulled('web', 5, 20));
+    service.announce(pulled('api', 5, 0));
+    service.announce({ kind: 'containers_selected', runId: 'run-1', names: ['web'] });
+    service.announce(completed({}));
+    const frames = await reader.frames(6);
+    expect(frames.map((frame) => [idOf(frame).replace(/^.*-/, ''), dataOf(frame).type])).toEqual([
+      ['1', 'scan_started'],
+      ['', 'container_checked'],
+      ['', 'phase_entered'],
+      ['', 'pull_progress'],
+      ['', 'pull_progress'],
+      ['2', 'scan_completed'],
+    ]);
+    for (const frame of frames) expect(dataOf(frame).timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect(frames.slice(1, 5).map((frame) => dataOf(frame).data)).toEqual([
+      {
+        run_id: 'run-1',
+        container: 'web',
+        image: 'nginx:1.27',
+        verdict: 'held',
+        reason: 'waits for approval',
+        hold: 'approval',
+        version: '1.27',
+        latest_version: '1.28',
+        candidate: 'nginx:1.28',
+        candidate_kind: 'minor',
+        change: 'minor',
+      },
+      { run_id: 'run-1', container: 'web', phase: 'stopping' },
+      { run_id: 'run-1', container: 'web', percent: 25, current_bytes: 5, total_bytes: 20 },
+      { run_id: 'run-1', container: 'api', current_bytes: 5, total_bytes: 0 },
+    ]);
+  });
+
+  test('of a pull that says more, four a second of each container are told', async () => {
+    const clock = createFakeClock();
+    await start({ clock });
+    const reader = await follow({ extra: true });
+    for (let each = 0; each < 50; each += 1) {
+      service.announce(pulled('web', each, 50));
+      service.announce(pulled('api', each, 50));
+      await clock.advance(50);
+    }
+    service.announce(completed({}));
+    await reader.until((text) => text.includes('scan_completed'));
+    const told = (await reader.frames(21)).map((frame) => dataOf(frame).data);
+    for (const container of ['web', 'api'])
+      expect(told.filter((data) => data.container === container).map((data) => data.current_bytes)).toEqual([
+        0, 5, 10, 15, 20, 25, 30, 35, 40, 45,
+      ]);
+  });
+
+  test('a reader that comes back gets events again, and no steps', async () => {
+    const first = await follow({ extra: true });
+    service.announce(started('1'));
+    const [frame] = await first.frames(1);
+    service.announce(checkedWeb);
+    service.announce(started('2'));
+    await first.frames(3);
+    const second = await follow({ extra: true, headers: { 'last-event-id': idOf(frame) } });
+    service.announce(checkedWeb);
+    expect((await second.frames(2)).map((one) => dataOf(one).type)).toEqual(['scan_started', 'container_checked']);
+  });
+
   test('no text from outside can end a line', async () => {
     const reader = await follow();
     service.announce({
@@ -287,6 +357,32 @@ describe('readers', () => {
     expect(reader.text()).toBe('retry: 5000\n\n');
   });
 });
+
+const checkedWeb = {
+  kind: 'container_checked',
+  runId: 'run-1',
+  container: 'web',
+  image: 'nginx:1.27',
+  status: 'held',
+  reason: 'waits for approval',
+  checked: {
+    hold: 'approval',
+    version: '1.27',
+    latestVersion: '1.28',
+    candidate: 'nginx:1.28',
+    candidateKind: 'minor',
+    change: 'minor',
+  },
+} as const satisfies ServiceEvent;
+
+function pulled(container: string, bytes: number, totalBytes: number): ServiceEvent {
+  return {
+    kind: 'pull_progress',
+    runId: 'run-1',
+    container,
+    progress: { layersDone: 0, layers: 1, bytes, totalBytes },
+  };
+}
 
 function started(runId: string): ServiceEvent {
   return { kind: 'scan_started', runId, purpose: 'update', trigger: 'http', atMs: Date.now() };

@@ -90,6 +90,35 @@ describeInLab('the HTTP API on a real engine', (lab) => {
     await until(async () => (await listed())[0]?.image_id === containers[0].new_image_id);
   });
 
+  test('with extra=true the stream tells the steps of the update between its events', async () => {
+    await runStale();
+    const reader = await followEvents(url, { extra: true });
+    await post('/v1/update?container=web');
+    await reader.until((text) => text.includes('"type":"scan_completed"'));
+    const told = reader
+      .text()
+      .split('\n\n')
+      .filter((frame) => frame.startsWith('event: ') || frame.startsWith('id: '))
+      .map((frame) => dataOf(frame));
+    reader.end();
+    const kinds = told.map(({ type }) => type);
+    expect(kinds.slice(0, 3)).toEqual(['scan_started', 'container_checked', 'update_started']);
+    expect(kinds.filter((kind) => kind !== 'phase_entered' && kind !== 'pull_progress')).toEqual([
+      'scan_started',
+      'container_checked',
+      'update_started',
+      'update_completed',
+      'image_cleanup',
+      'scan_completed',
+    ]);
+    expect(told[1].data).toMatchObject({ container: 'web', image, verdict: 'stale', run_id: told[0].data.run_id });
+    expect(told.filter(({ type }) => type === 'phase_entered').map(({ data }) => [data.container, data.phase])).toEqual(
+      ['pulling', 'preparing', 'stopping', 'starting', 'checking health', 'committing'].map((phase) => ['web', phase]),
+    );
+    for (const { data } of told.filter(({ type }) => type === 'pull_progress'))
+      expect(data).toMatchObject({ container: 'web', total_bytes: expect.any(Number) });
+  });
+
   test('the details, the images and the metrics tell of it too', async () => {
     await runStale();
     expect((await ask('/v1/containers/details?name=web')).json().containers).toMatchObject([

@@ -268,6 +268,24 @@ export function registryContract(name: string, setup: () => Promise<RegistryFixt
       });
     });
 
+    describe('platformsOf()', () => {
+      test('lists those of an index', async () => {
+        const { digest } = await publish('app', 'index', { version: '1', platforms: [arm64v8, amd64] });
+        expect(await fixture.registry.platformsOf(reference('app:index'), digest)).toEqual([arm64, amd64]);
+      });
+
+      test('lists that of an image without an index', async () => {
+        const { digest } = await publish('app', 'plain', { version: '1' });
+        expect(await fixture.registry.platformsOf(reference('app:plain'), digest)).toEqual([amd64]);
+      });
+
+      test('throws registry-not-found for a digest that is not there', async () => {
+        await publish('app', 'one', { version: '1' });
+        const listing = fixture.registry.platformsOf(reference('app:one'), unknown);
+        await expect(listing).rejects.toMatchObject({ code: 'registry-not-found' });
+      });
+    });
+
     describe('signaturesOf()', () => {
       const signature = (text: string) => ({
         payload: Buffer.from(text),

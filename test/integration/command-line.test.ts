@@ -91,6 +91,15 @@ describe('the executable', () => {
     expect(ending.stderr).not.toMatch(/^\s+at /m);
   });
 
+  test('--timezone is the zone of the times that are shown, whatever TZ says', async () => {
+    const env = { TZ: 'UTC', WATCHTOWER_CLEANUP: 'true', DOCKER_HOST: 'tcp://127.0.0.1:1' };
+    const argv = ['run', '--run-once', '--log-format', 'pretty', '--timezone', 'Pacific/Kiritimati'];
+    const fourteenHoursAhead = () => new Date(Date.now() + 14 * 3_600_000).toISOString().slice(0, 13).replace('T', ' ');
+    const before = fourteenHoursAhead();
+    const { stderr: err } = await runUpkeep(argv, { env });
+    expect([before, fourteenHoursAhead()]).toContain(/^\S+ \d\d/.exec(err)?.[0]);
+  });
+
   test('all faults are told at once', async () => {
     const { stderr: err } = await runUpkeep(['update', '--nonsense', '--stop-timeout=x'], {
       env: { UPKEEP_CLEANUP: 'y' },

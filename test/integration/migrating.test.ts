@@ -23,7 +23,7 @@ describeInLab('the compose file of docs/migrating-from-watchtower.md', (lab) => 
     const env = { ...environment, NODE_OPTIONS: withClockAt(beforeFourMs) };
     const service = startUpkeep(argv, { env });
     onTestFinished(() => void service.child.kill('SIGTERM'));
-    await service.seen('Updates on the schedule \\"0 0 4 * * *\\" in Europe/Berlin');
+    await service.seen('Updates every day at 04:00 (Europe/Berlin)');
     await service.seen('labelled: updated');
     await service.seen('1 container checked, 1 updated, 0 failed');
 

@@ -1,17 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import type { Inspected } from '../lab/engine-client.ts';
 import { imageIdOf } from '../lab/image-id.ts';
-import { logOf, startInContainer, upkeepImage } from '../support/upkeep-in-a-container.ts';
+import { startNotified } from '../support/notified.ts';
+import { logOf, type StartOptions, startInContainer, upkeepImage } from '../support/upkeep-in-a-container.ts';
 
 /** Upkeep in a container of a real engine, whose own image has moved on. */
 describeInLab('an update of its own container', (lab) => {
   const { engine } = lab;
   afterEach(() => engine.clear());
 
-  const start = (next: ReturnType<typeof upkeepImage>) =>
-    startInContainer(lab, engine, { socket: engine.socket, next, repository: 'self/upkeep' });
+  const start = (next: ReturnType<typeof upkeepImage>, more: Pick<StartOptions, 'env' | 'labels'> = {}) =>
+    startInContainer(lab, engine, { socket: engine.socket, next, repository: 'self/upkeep', ...more });
 
   async function waitForLine(line: string): Promise<void> {
     for (let tries = 0; tries < 1000; tries += 1) {
@@ -59,5 +60,25 @@ describeInLab('an update of its own container', (lab) => {
     const log = await logOf(engine, 'upkeep');
     expect(log).toContain('broken');
     await waitForLine('is not tried again');
+  });
+
+  test('is told of by the new version, to those whom the label of its container names', async () => {
+    const [ops, family] = await Promise.all([startNotified(), startNotified()]);
+    onTestFinished(async () => void (await Promise.all([ops.close(), family.close()])));
+    await start(upkeepImage('v2'), {
+      env: [`UPKEEP_NOTIFICATION_URL=ops=${ops.url} family=${family.url}`, 'UPKEEP_NO_STARTUP_MESSAGE=true'],
+      labels: { 'upkeep.notify': 'ops' },
+    });
+    await waitForLine('Upkeep itself was updated from v1 to v2');
+    const said = () =>
+      ops
+        .taken()
+        .map(({ text }) => text)
+        .filter((text) => text.startsWith('Of earlier updates'));
+    for (let tries = 0; said().length === 0 && tries < 200; tries += 1) await sleep(50);
+    expect(said()).toEqual([
+      expect.stringMatching(/^Of earlier updates: 1 finished\n\n- .*upkeep.*Upkeep itself went from v1 to v2/),
+    ]);
+    expect(family.taken().map(({ text }) => text)).toEqual([]);
   });
 });

@@ -14,12 +14,20 @@ export type EventReader = {
   readonly ended: Promise<void>;
 };
 
-export type FollowOptions = { readonly headers?: Readonly<Record<string, string>>; readonly paused?: boolean };
+export type FollowOptions = {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly paused?: boolean;
+  /** Asks for the steps of runs too. */
+  readonly extra?: boolean;
+};
 
-export function followEvents(url: string, { headers = {}, paused = false }: FollowOptions = {}): Promise<EventReader> {
+export function followEvents(
+  url: string,
+  { headers = {}, paused = false, extra = false }: FollowOptions = {},
+): Promise<EventReader> {
   return new Promise((resolve, reject) => {
     const request = get(
-      `${url}/v1/events`,
+      `${url}/v1/events${extra ? '?extra=true' : ''}`,
       { agent: false, headers: { authorization: `Bearer ${eventsToken}`, ...headers } },
       (response) => {
         let text = '';
@@ -39,7 +47,7 @@ export function followEvents(url: string, { headers = {}, paused = false }: Foll
             await sleep(2);
           }
         };
-        const framesOf = () => text.split('\n\n').filter((frame) => frame.startsWith('id: '));
+        const framesOf = () => text.split('\n\n').filter((frame) => /^(?:id|event): /.test(frame));
         const reader: EventReader = {
           response,
           text: () => text,

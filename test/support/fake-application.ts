@@ -84,7 +84,13 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
       repairing: false,
       updatesAvailable: 0,
     }),
-    eventLog: { lastId: () => 0, since: () => [], isGone: () => false, subscribe: () => () => undefined },
+    eventLog: {
+      lastId: () => 0,
+      since: () => [],
+      isGone: () => false,
+      subscribe: () => () => undefined,
+      subscribeToSteps: () => () => undefined,
+    },
     decisions: {
       candidateOf: () => undefined,
       list: () => Promise.resolve([]),

@@ -4,7 +4,7 @@ import { ServiceError } from '../../src/domain/errors.ts';
 import type { ServiceEvent } from '../../src/domain/run/event.ts';
 import type { ContainerOutcome, Session } from '../../src/domain/run/session.ts';
 import type { Inventory, TrackedContainer, TrackedImage } from '../../src/domain/inventory/inventory.ts';
-import type { HistoryEntry, LoggedEvent, Service } from '../../src/interfaces/http/service/service.ts';
+import type { HistoryEntry, LoggedEvent, Service, StepEvent } from '../../src/interfaces/http/service/service.ts';
 import { digestOf, idOf } from './builders.ts';
 
 /** A service for tests of the HTTP interface alone; the test scripts its results and their times. */
@@ -42,6 +42,7 @@ const kept = 50;
 
 export function createScriptedService(): ScriptedService {
   const listeners = new Set<(logged: LoggedEvent) => void>();
+  const stepListeners = new Set<(step: StepEvent) => void>();
   const ring: LoggedEvent[] = [];
   const waiting: (() => void)[] = [];
   let taken = false;
@@ -144,10 +145,15 @@ export function createScriptedService(): ScriptedService {
         listeners.add(listener);
         return () => void listeners.delete(listener);
       },
+      subscribeToSteps: (listener) => {
+        stepListeners.add(listener);
+        return () => void stepListeners.delete(listener);
+      },
       isGone: (id) => ring.length > 0 && id < (ring[0]?.id ?? 0) - 1,
       lastId: () => lastId,
     },
     announce(event) {
+      if (isStep(event)) for (const listener of stepListeners) listener(event);
       if (!('atMs' in event)) return;
       const logged: LoggedEvent = { kind: event.kind, id: (lastId += 1), event, atMs: Date.now() };
       ring.push(logged);
@@ -155,6 +161,10 @@ export function createScriptedService(): ScriptedService {
       for (const listener of listeners) listener(logged);
     },
   };
+}
+
+function isStep(event: ServiceEvent): event is StepEvent {
+  return event.kind === 'phase_entered' || event.kind === 'pull_progress' || event.kind === 'container_checked';
 }
 
 export function watchedContainer(name: string, parts: Partial<TrackedContainer> = {}): TrackedContainer {

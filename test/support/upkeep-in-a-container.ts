@@ -32,11 +32,20 @@ export type InContainer = {
 /** In the environment of every process of such an Upkeep, with its repository. */
 export const markVariable = 'KEPT_MARK';
 
+export type StartOptions = {
+  readonly socket: string;
+  readonly next: ImageSpec;
+  readonly repository: string;
+  /** `NAME=value` */
+  readonly env?: readonly string[];
+  readonly labels?: Readonly<Record<string, string>>;
+};
+
 /** Starts Upkeep as `upkeep`, on an image whose tag has moved on; it updates itself at once. `socket`: what it takes for the engine's. */
 export async function startInContainer(
   { registry }: Lab,
   engine: EngineClient,
-  { socket, next, repository }: { readonly socket: string; readonly next: ImageSpec; readonly repository: string },
+  { socket, next, repository, env = [], labels = {} }: StartOptions,
 ): Promise<InContainer> {
   const image = `${registry.host}/${repository}:stable`;
   const old = await pushImage(registry, repository, 'stable', upkeepImage('v1'));
@@ -44,8 +53,8 @@ export async function startInContainer(
   const pushed = await pushImage(registry, repository, 'stable', next);
   const id = await engine.run('upkeep', image, {
     Cmd: ['run', '--update-on-start', '--health-window', '1s', '--log-format', 'logfmt'],
-    Env: [`${markVariable}=${repository}`, 'UPKEEP_INTERVAL=1h'],
-    Labels: { 'com.example.kept': 'yes' },
+    Env: [`${markVariable}=${repository}`, 'UPKEEP_INTERVAL=1h', ...env],
+    Labels: { 'com.example.kept': 'yes', ...labels },
     StopTimeout: 1,
     HostConfig: {
       // The registry of the lab is on a loopback address.

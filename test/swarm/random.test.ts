@@ -1,20 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createHash } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { afterAll, expect, test } from 'vitest';
 import { catalogue } from '../lab/catalogue.ts';
 import { describeInSwarm } from '../lab/swarm/describe-in-swarm.ts';
 import type { LabSwarm } from '../lab/swarm/swarm.ts';
 import { deploy, update, type Deployed, type DeployWish } from './rig/deployed.ts';
 import { untruth } from './rig/truth.ts';
 
-const servicesAtOnce = 4;
-/** 200 cases with `SWARM_ROUNDS=50`, in about an hour; the draw of a push decides which ones it sees. */
-const rounds = Number(process.env['SWARM_ROUNDS'] ?? '2');
+const servicesAtOnce = 8;
+/** 200 of them with `npm run test:swarm -- --cases 200`; the draw of a push decides which ones it sees. */
+const rounds = Math.ceil(Number(process.env['SWARM_CASES'] ?? '8') / servicesAtOnce);
 const seed = process.env['TEST_DRAW'] ?? 'all';
 
 const faults = ['none', 'none', 'a node is lost', 'the registry is away'] as const;
 
 describeInSwarm('updates at random', {}, (swarm) => {
+  const outcomes = new Map<string, number>();
+  let untrue = 0;
+  afterAll(async () => {
+    const file = process.env['SWARM_REPORT'];
+    if (file === undefined) return;
+    const { body } = await swarm().node(1).engine.call('GET', '/version');
+    const cases = [...outcomes.values()].reduce((sum, count) => sum + count, 0);
+    const engine = `Docker ${(body as { Version: string }).Version}`;
+    writeFileSync(
+      file,
+      `${JSON.stringify({ engine, cases, untrue, outcomes: Object.fromEntries(outcomes) }, undefined, 2)}\n`,
+    );
+  });
+
   test.each(Array.from({ length: rounds }, (_, round) => round))(
     'are told as the tasks are (round %i)',
     async (round) => {
@@ -49,9 +64,11 @@ describeInSwarm('updates at random', {}, (swarm) => {
       const untruths = [];
       for (const { deployed, next, what } of services) {
         const entry = report.of(deployed.name);
+        outcomes.set(entry.outcome, (outcomes.get(entry.outcome) ?? 0) + 1);
         const why = await untruth(swarm(), deployed, next, entry);
         if (why !== undefined) untruths.push({ why, fault, what, entry });
       }
+      untrue += untruths.length;
       if (fault === 'the registry is away') await swarm().registry.start();
       expect(untruths, JSON.stringify(untruths)).toEqual([]);
     },

@@ -8,7 +8,7 @@ import type {
 import type { SharedRecords } from '../../domain/outside/record-store.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import { repositoryName, type ImageReference } from '../../domain/reference/image-reference.ts';
-import { formatPlatform } from '../../domain/reference/platform.ts';
+import { formatPlatform, type Platform } from '../../domain/reference/platform.ts';
 import type { FoundSignature } from '../../domain/signature/signature.ts';
 import { connect, type OciRegistryOptions } from './client/connect.ts';
 import { pullScope } from './client/client.ts';
@@ -20,6 +20,7 @@ import { explain, RegistryFailure } from './transport/failure.ts';
 import { createLru } from './async/lru.ts';
 import { findSignatures } from './signatures/find-signatures.ts';
 import { resolveTag, type TagState } from './manifests/manifests.ts';
+import { fetchPlatforms } from './manifests/platforms-of.ts';
 import { createSingleFlight } from './async/single-flight.ts';
 import { createTurns } from './async/turns.ts';
 import { createListingMemory, type KeptListing } from './tags/kept-pages.ts';
@@ -41,14 +42,19 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
   const listings = createListingMemory(options.listings);
   const listing = createSingleFlight<TagList>();
   const seeking = createSingleFlight<readonly FoundSignature[]>();
+  const listingPlatforms = createSingleFlight<readonly Platform[]>();
   const describing = createSingleFlight<RemoteImage>();
   const inTurn = createTurns(requestsInTurn);
 
+<<<<<<< HEAD
   return { foresee, resolve, listTags, describe, signaturesOf, credentialsFor, close: closeAll };
 
   async function closeAll(): Promise<void> {
     await Promise.all([close(), listings.settled()]);
   }
+=======
+  return { foresee, resolve, listTags, describe, platformsOf, signaturesOf, credentialsFor, close };
+>>>>>>> main
 
   /** Each list takes the place of the one before. */
   async function foresee(references: readonly ImageReference[], signal?: AbortSignal): Promise<void> {
@@ -107,6 +113,14 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
     const image = await describing(key, (shared) => firstOf(reference, 'look into', find, shared), signal);
     images.set(key, image);
     return image;
+  }
+
+  function platformsOf(reference: ImageReference, digest: Digest, signal?: AbortSignal): Promise<readonly Platform[]> {
+    const { repository } = reference;
+    const find = (endpoint: Endpoint, shared: AbortSignal): Promise<readonly Platform[]> =>
+      fetchPlatforms(client, { endpoint, repository }, digest, shared);
+    const work = (shared: AbortSignal) => firstOf(reference, 'look into', find, shared);
+    return listingPlatforms(`${repositoryName(reference)}@${digest}`, work, signal);
   }
 
   /** A mirror need not have them, so it is asked last. */

@@ -26,7 +26,9 @@ test('a failure and an abort are never shared', async () => {
   await expect(shared.info(AbortSignal.abort(new Error('no more')))).rejects.toThrow('no more');
   let isDown = true;
   const failing = shareInfo(
-    { info: (signal?: AbortSignal) => (isDown ? Promise.reject(new Error('down')) : scene.sandbox.engine.info(signal)) },
+    {
+      info: (signal?: AbortSignal) => (isDown ? Promise.reject(new Error('down')) : scene.sandbox.engine.info(signal)),
+    },
     scene.clock,
   );
   await expect(failing.info()).rejects.toThrow('down');

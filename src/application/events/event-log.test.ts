@@ -32,6 +32,22 @@ describe('createEventLog()', () => {
     expect(log.lastId()).toBe(0);
   });
 
+  test('tells the steps to who asks for them, in the order of what happened, and keeps none', () => {
+    const log = createLog();
+    const heard: string[] = [];
+    log.subscribe(({ kind }) => heard.push(kind));
+    const leave = log.subscribeToSteps(({ kind }) => heard.push(kind));
+    const step = { kind: 'phase_entered', runId: 'r', container: 'a', phase: 'pulling' } as const;
+    log.hear(step);
+    log.hear(skipped(1));
+    log.hear({ kind: 'containers_selected', runId: 'r', names: ['a'] });
+    log.hear({ ...step, phase: 'stopping' });
+    leave();
+    log.hear(step);
+    expect(heard).toEqual(['phase_entered', 'scan_skipped', 'phase_entered']);
+    expect(log.since(0)).toHaveLength(1);
+  });
+
   test('keeps no bulk: neither the session of a run nor the last words of a container', () => {
     const log = createLog();
     const outcome = containerOutcome('web', { outcome: 'rolled_back', reason: 'it crashed', log: 'x'.repeat(65_536) });

@@ -15,6 +15,9 @@ export type LoggedEvent = {
 /** Events with a time; the history keeps these. The others are intermediate steps. */
 export type TimedEvent = Extract<ServiceEvent, { readonly atMs: number }>;
 
+/** Steps on the way to the events with a time, for who follows a run as it goes. They are told once, and not kept. */
+export type StepEvent = Extract<ServiceEvent, { kind: 'phase_entered' | 'pull_progress' | 'container_checked' }>;
+
 export type EventLog = {
   /** 0 before the first. */
   readonly lastId: () => number;
@@ -24,6 +27,8 @@ export type EventLog = {
   readonly isGone: (id: number) => boolean;
   /** A listener must not wait; one that throws is logged and kept. */
   readonly subscribe: Listen<LoggedEvent>;
+  /** The same for the steps. Both kinds of listeners hear in the order of what happened. */
+  readonly subscribeToSteps: Listen<StepEvent>;
 };
 
 /** Numbers the events that it hears, and keeps the last of them. */
@@ -32,12 +37,14 @@ export function createEventLog(
   mostEvents = defaultMostEvents,
 ): EventLog & { readonly hear: (event: ServiceEvent) => void } {
   const { publish, subscribe } = createPublisher<LoggedEvent>(log);
+  const steps = createPublisher<StepEvent>(log);
   const kept: LoggedEvent[] = [];
   let lastId = 0;
   const lastGone = () => lastId - kept.length;
 
   return {
     hear(event) {
+      if (isStep(event)) return steps.publish(event);
       if (!('atMs' in event)) return;
       lastId += 1;
       const logged = { kind: event.kind, id: lastId, atMs: event.atMs, event: withoutBulk(event) };
@@ -49,7 +56,12 @@ export function createEventLog(
     since: (id) => kept.slice(Math.max(0, id - lastGone())),
     isGone: (id) => id < lastGone(),
     subscribe,
+    subscribeToSteps: steps.subscribe,
   };
+}
+
+function isStep(event: ServiceEvent): event is StepEvent {
+  return event.kind === 'phase_entered' || event.kind === 'pull_progress' || event.kind === 'container_checked';
 }
 
 /** Updates of three hundred containers; less than a megabyte without sessions and logs. */

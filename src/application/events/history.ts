@@ -18,7 +18,7 @@ export type HistoryEntry = SessionSummary & {
   readonly containers: readonly ContainerOutcome[];
 };
 
-export type PastFailure = Pick<ContainerOutcome, 'name' | 'outcome'> & {
+export type PastFailure = Pick<ContainerOutcome, 'name' | 'outcome' | 'engine'> & {
   /** At most 500 characters. */
   readonly reason: string;
 };
@@ -91,7 +91,10 @@ function failuresIn(containers: readonly ContainerOutcome[]): readonly PastFailu
   return containers
     .filter(({ outcome }) => outcome === 'failed' || outcome === 'rolled_back')
     .slice(0, mostFailures)
-    .map(({ name, outcome, reason }) => ({ name, outcome, reason: printable(reason, longestReason) }));
+    .map(({ name, engine, outcome, reason }) => ({
+      ...{ name, ...(engine !== undefined && { engine }) },
+      ...{ outcome, reason: printable(reason, longestReason) },
+    }));
 }
 
 /** Limit that docs/http-api.md documents. */

@@ -18,7 +18,7 @@ import { createFleetRecovery } from './recovery.ts';
 import { createLastRuns, ofEngine } from './events.ts';
 import type { Member, ReachedMember } from './member/member.ts';
 import { createPlans } from './run/plans.ts';
-import { createReach } from './member/reach.ts';
+import { createReach, sayAway } from './member/reach.ts';
 import { createRuns, failureOfAll, hasRun } from './run/runs.ts';
 
 export type FleetParts = Pick<Outside, 'clock' | 'log' | 'newId' | 'registry'> & {
@@ -121,9 +121,12 @@ export function createFleet({ open, history: kept, enginesAtOnce, ...outside }: 
   }
 }
 
+/** An orchestrator asks often: engines that are away are asked again by those who follow them. */
 async function anyReady(members: readonly ReachedMember[], signal: AbortSignal | undefined): Promise<void> {
+  const answering = members.filter(({ reach }) => reach.isReachable() !== false);
+  const asked = answering.length > 0 ? answering : members;
   try {
-    await Promise.any(members.map(({ application }) => application.ready(signal)));
+    await Promise.any(asked.map(({ application }) => application.ready(signal)));
   } catch (error) {
     throw error instanceof AggregateError ? error.errors[0] : error;
   }
@@ -144,7 +147,7 @@ function stateOf({ name, address, application, reach }: ReachedMember, lastRunAt
     ...{ name, address, lastRunAtMs },
     ...{ kind: reach.about()?.kind, version: reach.about()?.version },
     ...{ reachable: reach.isReachable(), sinceMs: reach.sinceMs() },
-    error: failure instanceof Error ? failure.message : undefined,
+    error: failure === undefined ? undefined : sayAway(failure),
     ...{ containers: containers.length, updatesAvailable },
   };
 }

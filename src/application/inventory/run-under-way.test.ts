@@ -29,9 +29,11 @@ test('the run under way is told with the phases of its containers, until it ends
   expect(read()?.containers[0]).toEqual({ name: 'web', phase: 'pulling', percent: 66 });
   hear({ kind: 'phase_entered', runId, container: 'web', phase: 'checking health' });
   expect(read()?.containers[0]).toEqual({ name: 'web', phase: 'checking health' });
+  hear({ kind: 'phase_entered', runId, container: 'db', phase: 'starting', tasks: { running: 2, wanted: 4 } });
+  expect(read()?.containers[1]).toEqual({ name: 'db', phase: 'starting', tasks: { running: 2, wanted: 4 } });
   hear({ kind: 'update_completed', runId, outcome: containerOutcome('web'), atMs: 6000 });
   hear({ kind: 'phase_entered', runId: 'another', container: 'x', phase: 'stopping' });
-  expect(read()?.containers).toEqual([{ name: 'db', phase: 'waiting' }]);
+  expect(read()?.containers.map(({ name }) => name)).toEqual(['db']);
   hear({ kind: 'scan_failed', runId, purpose: 'update', error: 'the engine is away', atMs: 7000 });
   expect(read()).toBeUndefined();
 });

@@ -1,4 +1,5 @@
-import type { PullProgress, ServiceEvent } from '../../domain/run/event.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import { percentOf } from '../../domain/run/pull-percent.ts';
 import type { ContainerUnderWay, RunUnderWay } from '../../domain/run/service-status.ts';
 
 /** Knows the update run of this moment from its events. */
@@ -11,6 +12,10 @@ export type RunWatch = {
 export function createRunWatch(): RunWatch {
   let run: Omit<RunUnderWay, 'containers'> | undefined;
   const containers = new Map<string, ContainerUnderWay>();
+
+  function show({ engine }: ServiceEvent, name: string, rest: Omit<ContainerUnderWay, 'name' | 'engine'>): void {
+    containers.set(keyOf(name, engine), { name, ...(engine !== undefined && { engine }), ...rest });
+  }
 
   function begin(event: Extract<ServiceEvent, { kind: 'scan_started' }>): void {
     const { runId, trigger, atMs: startedAtMs } = event;
@@ -29,18 +34,19 @@ export function createRunWatch(): RunWatch {
       if (run === undefined || !('runId' in event) || event.runId !== run.runId) return;
       switch (event.kind) {
         case 'update_started':
-          return void containers.set(event.container, { name: event.container, phase: 'waiting' });
-        case 'phase_entered':
-          return void containers.set(event.container, { name: event.container, phase: event.phase });
+          return show(event, event.container, { phase: 'waiting' });
+        case 'phase_entered': {
+          const { container, phase, tasks } = event;
+          return show(event, container, { phase, ...(tasks && { tasks }) });
+        }
         case 'pull_progress': {
           const percent = percentOf(event.progress);
-          const known = { name: event.container, phase: 'pulling' } as const;
-          return void containers.set(event.container, percent === undefined ? known : { ...known, percent });
+          return show(event, event.container, { phase: 'pulling', ...(percent !== undefined && { percent }) });
         }
         case 'update_completed':
         case 'update_failed':
         case 'update_deferred':
-          return void containers.delete(event.outcome.name);
+          return void containers.delete(keyOf(event.outcome.name, event.engine));
         case 'scan_completed':
         case 'scan_failed':
           return end();
@@ -52,7 +58,6 @@ export function createRunWatch(): RunWatch {
   };
 }
 
-/** From 0 to 100; undefined while the size is not known. */
-export function percentOf({ bytes, totalBytes }: PullProgress): number | undefined {
-  return totalBytes > 0 ? Math.min(100, Math.floor((100 * bytes) / totalBytes)) : undefined;
+function keyOf(name: string, engine = ''): string {
+  return `${engine}/${name}`;
 }

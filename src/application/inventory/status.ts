@@ -19,11 +19,12 @@ export function createStatus({ history, scheduler, run, inventory, isRepairing }
   readonly hear: (event: ServiceEvent) => void;
   readonly read: () => ServiceStatus;
 } {
-  let running = false;
+  const running = new Set<string>();
   return {
     hear(event) {
       if (!('purpose' in event) || event.purpose !== 'update') return;
-      running = event.kind === 'scan_started';
+      if (event.kind === 'scan_started') running.add(event.runId);
+      else running.delete(event.runId);
     },
     read() {
       const last = history.last();
@@ -31,7 +32,7 @@ export function createStatus({ history, scheduler, run, inventory, isRepairing }
       return {
         lastRun: last && { atMs: last.timestampMs, summary: countsOf(last) },
         nextRunAtMs: scheduler.nextRunAtMs(),
-        running,
+        running: running.size > 0,
         repairing: isRepairing(),
         updatesAvailable: inventory().updatesAvailable,
         ...scheduler.schedule(),

@@ -52,7 +52,8 @@ export function gatherRuns(onEnd: (run: GatheredRun) => void): (event: ServiceEv
     if (run === undefined) return;
     switch (event.kind) {
       case 'containers_selected':
-        run.recipients = event.recipients ?? {};
+        // Each of several engines selects its own.
+        run.recipients = { ...run.recipients, ...event.recipients };
         break;
       case 'container_checked':
         if (run.purpose === 'check') run.checked.push(...outcomeOfCheck(event));
@@ -78,6 +79,8 @@ export function gatherRuns(onEnd: (run: GatheredRun) => void): (event: ServiceEv
       case 'pull_progress':
       case 'phase_entered':
       case 'earlier_updates_settled':
+      case 'engine_unreachable':
+      case 'engine_reachable':
         break;
     }
   };

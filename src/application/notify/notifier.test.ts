@@ -182,6 +182,26 @@ describe('the notifier', () => {
     expect(said()).toEqual(['ops: undone web+db, left tv', 'ops: undone web+db', 'ops: failed tv']);
   });
 
+  test('tells of an earlier update to those that the labels of its containers name', async () => {
+    const { notifier, said } = scene();
+    const finished = { result: 'finished', reason: 'interrupted' } as const;
+    notifier.hear({
+      kind: 'earlier_updates_settled',
+      transactions: [
+        { ...finished, containers: ['web'], recipients: { web: ['mail'] } },
+        { ...finished, containers: ['quiet'], recipients: { quiet: [] } },
+        { ...finished, containers: ['app', 'db'], recipients: { app: ['ops'] } },
+        { ...finished, containers: ['upkeep'], recipients: { upkeep: ['OPS', 'nobody'] } },
+      ],
+    });
+    expect(said()).toEqual(['ops: finished app+db, finished upkeep', 'mail: finished web, finished app+db']);
+    notifier.hear({
+      kind: 'earlier_updates_settled',
+      transactions: [{ ...finished, containers: ['quiet'], recipients: { quiet: [] } }],
+    });
+    expect(said()).toHaveLength(2);
+  });
+
   test('tells of a check in the style of the Watchtower family alone', async () => {
     const hear = async ({ notifier }: Scene) => {
       const runId = 'c';

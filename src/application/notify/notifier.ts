@@ -98,7 +98,6 @@ export function createNotifier(parts: NotifierParts): Notifier {
     post(target, (least) => composer.run(own, least), { id: facts.runId, ...event });
   }
 
-  /** The targets that a container's label names are known in a run only. */
   function tellRepairs(transactions: readonly RecoveredTransaction[]): void {
     const keys: string[] = [];
     const told = transactions.filter((transaction) => {
@@ -110,10 +109,20 @@ export function createNotifier(parts: NotifierParts): Notifier {
       return isNew || settings.repeat;
     });
     if (told.length === 0) return;
-    const [facts, id] = [{ transactions: told, atMs: clock.nowMs() }, newId()];
-    for (const target of targets)
-      if (!watchesRuns(target)) post(target, (least) => composer.repairs(facts, least), { id });
+    const [atMs, id] = [clock.nowMs(), newId()];
+    for (const target of targets) {
+      const own = told.filter((one) => isAbout(target, one));
+      if (own.length > 0 && !watchesRuns(target))
+        post(target, (least) => composer.repairs({ transactions: own, atMs }, least), { id });
+    }
     if (keys.length > 0) delivery.noteFound(keys);
+  }
+
+  /** Whoever hears of one of its containers hears of the whole transaction. */
+  function isAbout(target: Target, { containers, recipients = {} }: RecoveredTransaction): boolean {
+    return containers.some((name) =>
+      isFor(target, Object.hasOwn(recipients, name) ? recipients[name] : undefined, targets),
+    );
   }
 
   function newsIn({ containers }: Pick<RunFacts, 'containers'>): News {

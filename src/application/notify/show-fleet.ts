@@ -18,8 +18,9 @@ export async function showFleet({ inventory, subscribe, clock, show }: FleetPart
   let isChanged = true;
   let shownRevision = -1;
   const leave = subscribe((event) => {
-    if (event.kind === 'update_started') updating.add(event.container);
-    else if ('outcome' in event) updating.delete(event.outcome.name);
+    const keyOf = (name: string) => (event.engine === undefined ? name : `${event.engine}/${name}`);
+    if (event.kind === 'update_started') updating.add(keyOf(event.container));
+    else if ('outcome' in event) updating.delete(keyOf(event.outcome.name));
     else if (event.kind === 'scan_completed' || event.kind === 'scan_failed') updating.clear();
     else return;
     isChanged = true;

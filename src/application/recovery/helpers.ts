@@ -1,3 +1,4 @@
+import type { ImageLabelsOf } from '../../domain/container/image-index.ts';
 import {
   type ContainerSummary,
   type Image,
@@ -13,6 +14,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import { isHelperName } from '../../domain/transaction/transaction-names.ts';
 import type { FoundTransaction } from './find-open.ts';
 import { untag } from '../transaction/facts/marks.ts';
+import { withRecipients } from './recipients.ts';
 
 export type Helper = {
   readonly container: ContainerSummary;
@@ -60,7 +62,12 @@ export async function dismissHelper(outside: Outside, { container, tag }: Helper
  * Removes the helper of a finished transaction and logs the result once, from the container that now has
  * the name. Only the Upkeep in that container does so.
  */
-export async function concludeHelper(outside: Outside, helper: Helper, own: ContainerSummary): Promise<void> {
+export async function concludeHelper(
+  outside: Outside,
+  helper: Helper,
+  own: ContainerSummary,
+  imageLabelsOf: ImageLabelsOf,
+): Promise<void> {
   const { engine, log } = outside;
   const { container, order } = helper;
   // It may still have a word to say; where an engine cannot change policies it is started again and again.
@@ -72,8 +79,10 @@ export async function concludeHelper(outside: Outside, helper: Helper, own: Cont
   const to = versionOf(after, order.newImageId);
   const fields = { container: order.name, image: order.reference, from: order.oldImageId, to: order.newImageId };
   const reading = readJournal(own.labels);
-  const settled = (result: 'finished' | 'undone', reason: string) =>
-    outside.publish({ kind: 'earlier_updates_settled', transactions: [{ containers: [order.name], result, reason }] });
+  const settled = (result: 'finished' | 'undone', reason: string) => {
+    const transaction = withRecipients({ containers: [order.name], result, reason }, [own], imageLabelsOf);
+    outside.publish({ kind: 'earlier_updates_settled', transactions: [transaction] });
+  };
   if (own.id === order.oldId) {
     log.warn(`Upkeep itself was not updated from ${from} to ${to}, and runs as it did`, { ...fields, helper: words });
     settled('undone', `Upkeep itself was to go from ${from} to ${to}, and runs as it did`);

@@ -14,12 +14,13 @@ async function interrupted(
   updater: Partial<Instance> = {},
   itsContainer = 'none',
   labelsOfNext: Readonly<Record<string, string>> = {},
+  labels: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly scene: SandboxScene; readonly webId: string }> {
   const scene = createSandboxScene();
   const { sandbox, registry, clock } = scene;
   registry.store.publish(image, { version: '1' });
   await sandbox.engine.pullImage({ reference: image });
-  const webId = sandbox.control.runContainer('web', { Image: image });
+  const webId = sandbox.control.runContainer('web', { Image: image, Labels: labels });
   const { digest } = registry.store.publish(image, { version: '2', config: { Labels: labelsOfNext } });
   const container = (await sandbox.engine.inspectContainer(webId))!;
   const { outside, connection } = scene.startProcess(
@@ -62,6 +63,13 @@ describe('recoverTransactions()', () => {
       { containers: ['web'], result: 'undone', reason: 'the update had been interrupted' },
     ]);
     expect(await recover(scene)).toEqual({ transactions: [], changes: 0 });
+  });
+
+  test('names the notification targets of the label of its container', async () => {
+    const { scene } = await interrupted({}, 'none', {}, { 'upkeep.notify': 'ops, mail' });
+    expect((await recover(scene)).transactions).toMatchObject([
+      { containers: ['web'], result: 'undone', recipients: { web: ['ops', 'mail'] } },
+    ]);
   });
 
   test('leaves the transaction of an owner that it cannot ask about alone for two hours, then takes it over', async () => {

@@ -18,6 +18,7 @@ import { concludeHelper, dismissHelper, type Helper, helpersIn, isHelperOf, last
 import { loneFailure } from '../engine/lone-failure.ts';
 import { linksOfSuccessors, tellLostLinks } from '../transaction/lost-links.ts';
 import { longestTransactionMs, type OwnerVerdict, whyNotOurs } from './owners.ts';
+import { withRecipients } from './recipients.ts';
 import { settleStrayMarks } from './stray-marks.ts';
 import { transact } from '../transaction/transact.ts';
 
@@ -86,8 +87,11 @@ export async function recoverTransactions(
 
   const attended = await mapConcurrently(found.open, repairsAtOnce, attend);
   const left = isHelper ? [] : [...found.left, ...unprovenAmong(listed, found.images)];
-  const transactions = [...left.map(leftAlone), ...attended.flat()];
-  if (own !== undefined) await concludeHelpers(outside, own, helpers, found.open);
+  const imageLabelsOf = imageLabelsIn(indexImages(found.images));
+  const transactions = [...left.map(leftAlone), ...attended.flat()].map((one) =>
+    withRecipients(one, listed, imageLabelsOf),
+  );
+  if (own !== undefined) await concludeHelpers(outside, own, helpers, found);
   if (!isHelper) {
     const readAgain = async () => {
       const again = await outside.engine.listContainers({}, signal);
@@ -153,11 +157,12 @@ async function concludeHelpers(
   outside: Outside,
   own: ContainerSummary,
   helpers: readonly Helper[],
-  open: readonly FoundTransaction[],
+  { open, images }: Pick<Found, 'open' | 'images'>,
 ): Promise<void> {
+  const imageLabelsOf = imageLabelsIn(indexImages(images));
   for (const helper of helpers) {
     const isOver = !open.some((transaction) => isHelperOf(helper.order, transaction));
-    if (isOver && helper.order.name === own.name) await concludeHelper(outside, helper, own);
+    if (isOver && helper.order.name === own.name) await concludeHelper(outside, helper, own, imageLabelsOf);
   }
 }
 

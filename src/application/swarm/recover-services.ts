@@ -10,6 +10,7 @@ import { beginWatch } from '../../domain/swarm/update/watch-service.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { listServices } from '../engine/service-listing.ts';
 import { rememberFailure } from './failed-services.ts';
+import { rememberTakenBack } from './taken-back.ts';
 import { followService, readService, type ServiceEnd } from './follow-service.ts';
 import { limitsOf } from './run-services.ts';
 
@@ -26,6 +27,13 @@ export function createServiceRecovery(outside: Outside, settings: ServiceSetting
     ended.add(id);
   }
 
+  async function tellTakenBack(...[world, listing, signal]: Parameters<typeof rememberTakenBack>) {
+    const told = await rememberTakenBack(world, listing, signal);
+    const news = told.filter(({ service, image }) => !ended.has(`${service.id} ${image}`));
+    for (const { service, image } of news) noteEnd(`${service.id} ${image}`);
+    return news.map(({ service, fault }) => asTransaction(service, { outcome: 'rolled_back', reason: fault.reason }));
+  }
+
   return async (signal) => {
     const { swarm, clock } = outside;
     const listing = swarm && (await listServices(outside, signal));
@@ -40,7 +48,7 @@ export function createServiceRecovery(outside: Outside, settings: ServiceSetting
       if (end === 'proven' || end.outcome !== 'deferred') noteEnd(update.id);
       return end === 'proven' ? [] : [asTransaction(service, end)];
     });
-    return told.flat();
+    return [...told.flat(), ...(await tellTakenBack({ ...outside, swarm }, listing, signal))];
   };
 }
 

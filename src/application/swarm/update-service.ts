@@ -1,6 +1,7 @@
-import { tryParseImageReference, type ImageReference } from '../../domain/reference/image-reference.ts';
+import { tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { Swarm } from '../../domain/outside/swarm.ts';
+import { describeError } from '../../domain/errors.ts';
 import type { RegistryCredentials } from '../../domain/outside/registry.ts';
 import type { Platform } from '../../domain/reference/platform.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
@@ -9,6 +10,7 @@ import { whyNotUpdated } from '../../domain/swarm/update/refuse-service.ts';
 import { digestIn } from '../../domain/swarm/service-image.ts';
 import type { PlannedService } from '../../domain/swarm/planned-service.ts';
 import { updateFromLabel, updateIdLabel } from '../../domain/swarm/update-labels.ts';
+import { newPlatforms } from '../../domain/swarm/update/new-platforms.ts';
 import type { ServiceUpdate } from '../../domain/swarm/update/service-update.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import { beginWatch } from '../../domain/swarm/update/watch-service.ts';
@@ -80,7 +82,8 @@ async function attempt(
   const update: ServiceUpdate = { id: newId(), serviceId: service.id, from: planned.from, to: planned.to };
   const labels = { [updateIdLabel]: update.id, [updateFromLabel]: update.from };
   const credentials = await credentialsFor(outside, planned.to, signal);
-  const edit = { image: update.to, labels, ...more(credentials, planned.platforms) };
+  const platforms = await platformsFor(outside, service, planned.to, signal);
+  const edit = { image: update.to, labels, ...(credentials && { credentials }), ...(platforms && { platforms }) };
   if (isOwn) {
     const outcome = await swarm.change(service, edit);
     return ownEnd(outcome.kind === 'conflict' ? 'Somebody else is changing the service' : undefined, outcome);
@@ -120,16 +123,31 @@ function ownEnd(conflict: string | undefined, outcome: Awaited<ReturnType<Swarm[
   };
 }
 
-function more(credentials: RegistryCredentials | undefined, platforms: readonly Platform[] | undefined) {
-  return { ...(credentials && { credentials }), ...(platforms && { platforms }) };
-}
-
 /** None of ours: then the swarm keeps those that it has. */
 async function credentialsFor(
   { registry }: Pick<Outside, 'registry'>,
   image: string,
   signal: AbortSignal | undefined,
 ): Promise<RegistryCredentials | undefined> {
-  const reference: ImageReference | undefined = tryParseImageReference(image);
+  const reference = tryParseImageReference(image);
   return reference && (await registry.credentialsFor(reference, signal));
+}
+
+/** Undefined: they stay as they are, as where no registry tells them; then a node without the image refuses its task. */
+async function platformsFor(
+  { registry, log }: Pick<Outside, 'registry' | 'log'>,
+  { name, platforms }: SwarmService,
+  image: string,
+  signal: AbortSignal | undefined,
+): Promise<readonly Platform[] | undefined> {
+  const [reference, digest] = [tryParseImageReference(image), digestIn(image)];
+  if (platforms === undefined || reference === undefined || digest === undefined) return undefined;
+  try {
+    return newPlatforms(platforms, await registry.platformsOf(reference, digest, signal));
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    const why = { service: name, error: describeError(error) };
+    log.warn('The platforms of the new image cannot be read: those of the service stay as they are', why);
+    return undefined;
+  }
 }

@@ -19,7 +19,7 @@ import { inListingOrder } from './session-outcomes.ts';
 import { tidy } from './tidy.ts';
 import { namingVersions } from './outcome-versions.ts';
 import type { UpdateLock } from './update-lock.ts';
-import { updateServices, withoutServices } from '../swarm/update-services.ts';
+import { updateBesideServices, withoutServices } from '../swarm/update-services.ts';
 
 export type Update = (request: InRun<UpdateRequest>, signal?: AbortSignal) => Promise<Session>;
 
@@ -60,9 +60,17 @@ export function createUpdate(parts: UpdateParts): Update {
         const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, ...registry };
         const report = await judge(selected, order, signal);
         for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
-        const { made, outcomes } = await replaceBetweenHooks({ report, listing, runId }, signal);
+        const checked = { report, listing, runId };
+        const replaceContainers = () => replaceBetweenHooks(checked, signal);
+        const { replaced, services } = await updateBesideServices(
+          outside,
+          settings,
+          checked,
+          replaceContainers,
+          signal,
+        );
+        const { made, outcomes } = replaced;
         const onHandedOver = () => (isHandedOver = true);
-        const services = await updateServices(outside, settings, { report, listing, runId }, signal);
         const whyNotNow = lastLookAt(report);
         if (made.plan.self !== undefined) await request.part?.beforeSelf();
         const own = await replaceItself(made.plan, { runId, onHandedOver, whyNotNow }, signal);

@@ -608,6 +608,16 @@ describe('the schedule', () => {
     );
   });
 
+  test('is in the time zone of --timezone, whatever TZ says; one that is none is refused', () => {
+    const argv = ['-s', '0 4 * * *', '--timezone', 'Asia/Kolkata'];
+    expect(nextAfter('2026-07-01T00:00Z', argv, { TZ: 'Europe/Berlin' })).toBe('2026-07-01T22:30:00.000Z');
+    expect(faultsOf(['--timezone', 'Europe/Nowhere'])).toEqual({
+      kind: 'faults',
+      exitCode: 1,
+      message: 'Cannot use --timezone "Europe/Nowhere": expected a time zone such as Europe/Berlin or UTC',
+    });
+  });
+
   test("and an interval of one's own are one too many", () => {
     expect(faultsOf(['--schedule', '@daily'], { WATCHTOWER_POLL_INTERVAL: '300' })).toEqual({
       kind: 'faults',

@@ -18,7 +18,7 @@ test('the compose file of docs/migrating-from-watchtower.md starts as it is, and
     warnings: ['--http-api-metrics is deprecated: use --http-api-endpoints metrics'],
     settings: {
       http: { groups: ['metrics'] },
-      run: { periodicPolls: true, schedule: { words: 'on the schedule "0 0 4 * * *" in Europe/Berlin' } },
+      run: { periodicPolls: true, schedule: { words: 'every day at 04:00 (Europe/Berlin)' } },
     },
   });
 });

@@ -64,7 +64,10 @@ describe('readSchedule()', () => {
   });
 
   test('says in words what it is', () => {
-    expect(readSchedule('@daily', 'Europe/Berlin')?.words).toBe('on the schedule "@daily" in Europe/Berlin');
+    expect(readSchedule('@daily', 'Europe/Berlin')?.words).toBe('every day at 00:00 (Europe/Berlin)');
+    expect(readSchedule('CRON_TZ=Asia/Tokyo 7 1-3 * * *', 'UTC')?.words).toBe(
+      'on the schedule "7 1-3 * * *" (Asia/Tokyo)',
+    );
     expect(intervalSchedule(21_600_000).words).toBe('every 6h');
   });
 });

@@ -1,6 +1,7 @@
 import { formatDuration, parseDuration } from '../../domain/text/duration.ts';
 import type { Schedule } from '../../domain/schedule/schedule.ts';
 import { readCalendar } from './calendar.ts';
+import { wordsOf } from './words.ts';
 
 /** Updates so far apart, counted from the start. */
 export function intervalSchedule(everyMs: number): Schedule {
@@ -43,7 +44,8 @@ function readFields(pattern: string, timeZone: string): Schedule | undefined {
   try {
     const nextRunAfter = readCalendar(fields, timeZone);
     if (nextRunAfter(0) === undefined) return undefined;
-    return { kind: 'calendar', words: `on the schedule "${pattern}" in ${timeZone}`, nextRunAfter };
+    const words = `${wordsOf(fields) ?? `on the schedule "${pattern}"`} (${timeZone})`;
+    return { kind: 'calendar', words, nextRunAfter };
   } catch {
     return undefined;
   }

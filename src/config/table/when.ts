@@ -65,12 +65,13 @@ export const whenOptions = {
   timeZone: {
     group: 'when',
     kind: 'text',
+    flag: 'timezone',
     plainEnv: ['TZ'],
     placeholder: 'ZONE',
     default: undefined,
     defaultMeaning: "the system's",
     accepts: { test: isTimeZone, expected: 'a time zone such as Europe/Berlin or UTC' },
-    meaning: 'Time zone of --schedule, --window and pretty logs',
+    meaning: 'Time zone of --schedule, --window, the times in messages and pretty logs',
     example: 'Europe/Berlin',
     commands: [
       'run',

@@ -14,8 +14,9 @@ export function fleetOf(inventory: Inventory, updating: ReadonlySet<string>): Fl
 }
 
 function entityOf(container: TrackedContainer, updating: ReadonlySet<string>): ContainerEntity {
-  const { name, image, imageId, digest, latestDigest, updateAvailable, reason, checkedAtMs } = container;
+  const { engine, image, imageId, digest, latestDigest, updateAvailable, reason, checkedAtMs } = container;
   const { monitorOnly, staleness, status, self } = container;
+  const name = engine === undefined ? container.name : `${engine}/${container.name}`;
   const reference = tryParseImageReference(image);
   const installed = versionOf(reference?.tag, digest === '' ? imageId : digest);
   const newest = updateAvailable && latestDigest !== '' ? versionOf(reference?.tag, latestDigest) : installed;

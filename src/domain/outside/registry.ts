@@ -23,6 +23,15 @@ export type Registry = {
   readonly listTags: (reference: ImageReference, signal?: AbortSignal) => Promise<TagList>;
   /** The image of that digest on a platform; throws `registry-not-found` when the index has no image for it. */
   readonly describe: (request: DescribeRequest, signal?: AbortSignal) => Promise<RemoteImage>;
+  /**
+   * The platforms that a digest has images for, each once: of an index, or of the one image. Empty where they are not
+   * said.
+   */
+  readonly platformsOf: (
+    reference: ImageReference,
+    digest: Digest,
+    signal?: AbortSignal,
+  ) => Promise<readonly Platform[]>;
   /** Signatures that stand beside an image, none of them proven; empty where there is none. */
   readonly signaturesOf: (
     reference: ImageReference,

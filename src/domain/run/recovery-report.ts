@@ -18,4 +18,6 @@ export type RecoveredTransaction = {
   readonly isPending?: true;
   /** With `left`: it only looks like an update; the reason says why it is not believed. */
   readonly looksAlike?: true;
+  /** By the name of a container, the notification targets that hear of it; of those whose label says so. */
+  readonly recipients?: Readonly<Record<string, readonly string[]>>;
 };

@@ -1,3 +1,4 @@
+import type { TaskProgress } from '../swarm/swarm-service.ts';
 import type { SessionSummary, Trigger, UpdatePhase } from './session.ts';
 
 export type ServiceStatus = {
@@ -29,7 +30,11 @@ export type RunUnderWay = {
 
 export type ContainerUnderWay = {
   readonly name: string;
+  /** Present where there are several. */
+  readonly engine?: string;
   readonly phase: UpdatePhase | 'waiting';
   /** Progress of a pull, from 0 to 100; absent while its size is unknown. */
   readonly percent?: number;
+  /** Of a service of a swarm: its tasks that run the version of this phase. */
+  readonly tasks?: TaskProgress;
 };

@@ -2,7 +2,9 @@
  * When the service updates by itself. An interval is counted in time that passes, whatever people do
  * to the clock on the wall; a calendar is about that clock.
  */
-export type Schedule = { /** For people: `every 6h`, `0 4 * * *`. */ readonly words: string } & (
+export type Schedule = {
+  /** For people: `every 6h`, `every day at 04:00 (Europe/Berlin)`. */ readonly words: string;
+} & (
   | { readonly kind: 'interval'; readonly everyMs: number }
   | {
       readonly kind: 'calendar';

@@ -1,5 +1,3 @@
-import type { Platform } from '../reference/platform.ts';
-
 /** The update of one service, as data. */
 export type PlannedService = {
   readonly id: string;
@@ -9,8 +7,6 @@ export type PlannedService = {
   /** The images of the spec, verbatim: that of now, and the next one. */
   readonly from: string;
   readonly to: string;
-  /** Those of the next index; absent where the spec names none, or they are not known. */
-  readonly platforms?: readonly Platform[];
   /** Names of services whose update comes first. */
   readonly after: readonly string[];
   /** Present for the service that we run in: it comes last of all. */

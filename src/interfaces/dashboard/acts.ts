@@ -2,7 +2,7 @@ import type { Fleet } from './state/fleet/fleet.ts';
 import { ended, plural } from './state/words/sentences.ts';
 import { objectOf, objectsOf, textOf } from './state/documents/reading.ts';
 import type { Ask } from './transport/client.ts';
-import { namePattern } from './transport/name-pattern.ts';
+import { scopesOf } from './transport/scopes.ts';
 import { reasonOf } from './transport/refusal.ts';
 import type { Acts, PageContext, UpdateKind } from './view/context.ts';
 import { createDecide, type Decide } from './decide.ts';
@@ -14,9 +14,9 @@ export type ActParts = {
   readonly ask: Ask;
   readonly fleet: Fleet;
   readonly context: () => PageContext;
-  /** Reads everything soon, since something has been done. */
+  /** Reads all documents soon, because containers change. */
   readonly refresh: () => void;
-  /** Paints what was asked for before the service tells of it. */
+  /** Paints the page as it is expected to become, until the service tells of it. */
   readonly onAsked: () => void;
 };
 
@@ -27,7 +27,7 @@ const mostNames = 100;
 const checkTimeoutMs = 300_000;
 const updateTimeoutMs = 120_000;
 
-/** What people can do with containers: it is asked of the API, and what becomes of it comes back as events. */
+/** What people can do with containers. Each act is a request to the API; its effects come back as events. */
 export function createActs({
   ask,
   fleet,
@@ -35,37 +35,22 @@ export function createActs({
   refresh,
   onAsked,
 }: ActParts): Pick<Acts, 'update' | 'check' | 'rollBack' | keyof Decide> {
-  const decide = createDecide({
-    ...{ ask, fleet, context, refresh },
-    begin: (name) => {
-      fleet.ask([name]);
-      onAsked();
-      void begin(`v1/update?async=true&now=true&container=${namePattern(name)}`, `Cannot update ${name}`);
-    },
-  });
   return {
-    ...decide,
+    ...createDecide({
+      ...{ ask, fleet, context, refresh },
+      begin: (one) => begin([one.name], 'v1/update?async=true&now=true', scopesOf([one]), `Cannot update ${one.name}`),
+    }),
     update: (names, kind = 'update') => {
-      const scope = scopeOf(names, kind);
-      if (scope === undefined) return notice(`Select at most ${mostNames} containers.`);
+      const scopes = scopesFor(names, kind);
+      if (scopes === undefined) return notice(`Select at most ${mostNames} containers.`);
       const more = moreOf[kind];
       void confirmUpdate(context(), {
         names,
         kind,
-        ask: async () => {
-          const reply = await ask(`v1/update?dry_run=true${more}${scope}`, {
-            method: 'POST',
-            timeoutMs: updateTimeoutMs,
-          });
-          return reply.kind === 'ok'
-            ? { document: reply.document }
-            : { why: `Cannot plan the update: ${reasonOf(reply)}` };
-        },
+        ask: () => planOf(scopes.map((scope) => `v1/update?dry_run=true${more}${scope}`)),
         start: () => {
           context().act.clearPicked();
-          fleet.ask(names);
-          onAsked();
-          void begin(`v1/update?async=true${more}${scope}`, 'Cannot update');
+          begin(names, `v1/update?async=true${more}`, scopes, 'Cannot update');
         },
       });
     },
@@ -73,26 +58,41 @@ export function createActs({
     rollBack: (name) => {
       const one = fleet.named(name);
       if (one === undefined) return;
-      confirmRollBack(one, () => {
-        fleet.ask([name]);
-        onAsked();
-        void begin(`v1/rollback?container=${namePattern(name)}&async=true`, `Cannot roll back ${name}`);
-      });
+      const start = (): void => begin([name], 'v1/rollback?async=true', scopesOf([one]), `Cannot roll back ${name}`);
+      confirmRollBack(one, start);
     },
   };
 
-  /** Undefined: there are too many names, and they are not simply all that are ready. */
-  function scopeOf(names: readonly string[], kind: UpdateKind): string | undefined {
-    if (names.length <= mostNames) return names.map((name) => `&container=${namePattern(name)}`).join('');
+  /** Undefined: more names than a request may have, and not simply all updates that are ready. */
+  function scopesFor(names: readonly string[], kind: UpdateKind): readonly string[] | undefined {
+    if (names.length <= mostNames) return scopesOf(names.flatMap((name) => fleet.named(name) ?? []));
     const ready = fleet.all().filter(({ verdict }) => verdict === 'stale');
     const wanted = new Set(names);
-    return kind === 'update' && ready.every(({ name }) => wanted.has(name)) ? '' : undefined;
+    return kind === 'update' && ready.every(({ name }) => wanted.has(name)) ? [''] : undefined;
   }
 
-  async function begin(path: string, what: string): Promise<void> {
-    const reply = await ask(path, { method: 'POST', timeoutMs: updateTimeoutMs });
-    if (reply.kind !== 'ok') notice(ended(`${what}: ${reasonOf(reply)}`));
-    refresh();
+  /** The plans of several engines as one. */
+  async function planOf(paths: readonly string[]) {
+    const replies = await Promise.all(paths.map((path) => ask(path, { method: 'POST', timeoutMs: updateTimeoutMs })));
+    const steps: unknown[] = [];
+    for (const reply of replies) {
+      if (reply.kind !== 'ok') return { why: `Cannot plan the update: ${reasonOf(reply)}` };
+      const { dry_run: isDry, plan } = objectOf(reply.document);
+      if (isDry !== true || !Array.isArray(plan)) return { document: reply.document };
+      steps.push(...(plan as readonly unknown[]));
+    }
+    return { document: { dry_run: true, plan: steps } };
+  }
+
+  function begin(names: readonly string[], path: string, scopes: readonly string[], what: string): void {
+    fleet.ask(names);
+    onAsked();
+    for (const scope of scopes) {
+      void ask(`${path}${scope}`, { method: 'POST', timeoutMs: updateTimeoutMs }).then((reply) => {
+        if (reply.kind !== 'ok') notice(ended(`${what}: ${reasonOf(reply)}`));
+        refresh();
+      });
+    }
   }
 
   async function check(names: readonly string[]): Promise<void> {
@@ -100,15 +100,21 @@ export function createActs({
     const [first = ''] = names;
     const what = names.length === 0 ? 'all containers' : names.length === 1 ? first : plural(names.length, 'container');
     notice(`Checking ${what}…`);
-    const scope = names.map((name) => `container=${namePattern(name)}`).join('&');
-    const reply = await ask(`v1/check?${scope}`, { method: 'POST', timeoutMs: checkTimeoutMs });
-    notice(reply.kind === 'ok' ? checkedWords(reply.document) : ended(`Cannot check ${what}: ${reasonOf(reply)}`));
+    const scopes = names.length === 0 ? [''] : (scopesFor(names, 'update') ?? []);
+    const order = { method: 'POST', timeoutMs: checkTimeoutMs } as const;
+    const replies = await Promise.all(scopes.map((scope) => ask(`v1/check?${scope.slice(1)}`, order)));
+    const refused = replies.find((reply) => reply.kind !== 'ok');
+    notice(
+      refused === undefined
+        ? checkedWords(replies.flatMap((reply) => (reply.kind === 'ok' ? [reply.document] : [])))
+        : ended(`Cannot check ${what}: ${reasonOf(refused)}`),
+    );
     refresh();
   }
 }
 
-function checkedWords(document: unknown): string {
-  const containers = objectsOf(objectOf(document)['containers']);
+function checkedWords(documents: readonly unknown[]): string {
+  const containers = documents.flatMap((document) => objectsOf(objectOf(document)['containers']));
   const found = containers.filter(({ status }) => status === 'stale').length;
   const unknown = containers.filter(({ status }) => status === 'unknown');
   const [only] = unknown;

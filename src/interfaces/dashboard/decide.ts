@@ -6,7 +6,7 @@ import { newVersionOf } from './state/telling/versions.ts';
 import { when } from './state/words/moments.ts';
 import { capital, ended } from './state/words/sentences.ts';
 import type { Ask } from './transport/client.ts';
-import { namePattern } from './transport/name-pattern.ts';
+import { scopesOf } from './transport/scopes.ts';
 import { reasonOf } from './transport/refusal.ts';
 import type { Acts, PageContext } from './view/context.ts';
 import { confirmApproval } from './view/dialogs/approve.ts';
@@ -19,10 +19,10 @@ export type DecideParts = {
   readonly ask: Ask;
   readonly fleet: Fleet;
   readonly context: () => PageContext;
-  /** Reads everything soon, since something has been decided. */
+  /** Reads all documents soon, because a decision changes what they say. */
   readonly refresh: () => void;
   /** Begins the update of a container whose new version was approved. */
-  readonly begin: (name: string) => void;
+  readonly begin: (one: Watched) => void;
 };
 
 type Order = { readonly kind: DecisionKind; readonly untilMs?: number | undefined };
@@ -42,7 +42,7 @@ export function createDecide({ ask, fleet, context, refresh, begin }: DecidePart
         plan: isOn('update') ? () => planOf(one) : undefined,
         approve: () => void take(one, { kind: 'approve' }, approvedWords(one)),
         approveAndUpdate: () => {
-          void send(one, { kind: 'approve' }).then((taken) => taken === undefined || begin(one.name));
+          void send(one, { kind: 'approve' }).then((taken) => taken === undefined || begin(one));
         },
       });
     }),
@@ -69,8 +69,8 @@ export function createDecide({ ask, fleet, context, refresh, begin }: DecidePart
     };
   }
 
-  async function planOf({ name }: Watched) {
-    const path = `v1/update?dry_run=true&approved=true&now=true&container=${namePattern(name)}`;
+  async function planOf(one: Watched) {
+    const path = `v1/update?dry_run=true&approved=true&now=true${scopesOf([one]).join('')}`;
     const reply = await ask(path, { method: 'POST', timeoutMs: planTimeoutMs });
     return reply.kind === 'ok' ? { document: reply.document } : { why: `Cannot plan the update: ${reasonOf(reply)}` };
   }
@@ -87,11 +87,12 @@ export function createDecide({ ask, fleet, context, refresh, begin }: DecidePart
   }
 
   async function send(one: Watched, { kind, untilMs }: Order) {
-    const { name: container, candidateDigest: digest } = one;
+    const { ownName: container, engine, candidateDigest: digest } = one;
+    const where = engine === '' ? {} : { engine };
     const until = untilMs === undefined ? {} : { until: new Date(untilMs).toISOString() };
     const reply = await ask('v1/decisions', {
       method: 'POST',
-      body: { container, decision: kind, digest, ...until },
+      body: { container, ...where, decision: kind, digest, ...until },
     });
     refresh();
     const decision = reply.kind === 'ok' ? readDecision(reply.document) : undefined;
@@ -130,7 +131,7 @@ function refusedWords(one: Watched, kind: DecisionKind, why: string): string {
   return `Cannot ${kind} ${newVersionOf(one)} of ${one.name}: ${why}`;
 }
 
-/** 409: the version that was shown is not the one that the container waits for. */
+/** The service answers 409 where the container waits for another version than the page has shown. */
 function refusalOf({ name }: Watched, reply: Parameters<typeof reasonOf>[0]): string {
   return reply.kind === 'refused' && reply.status === 409
     ? `${name} waits for another version by now, or for none. Nothing was decided; look at it again`

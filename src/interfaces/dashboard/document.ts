@@ -12,7 +12,7 @@ export type DocumentParts = { readonly context: PageContext; readonly table: Tab
 const tickMs = 200;
 const minuteTickMs = 30_000;
 
-/** Listens to the controls of the document that are always there, and keeps times in words up to date. */
+/** Listens to the controls that the document always has, and repaints times in words every 30 s. */
 export function startDocument({ context, table, signOut }: DocumentParts): void {
   startThemeButton();
   for (const id of ['leave-button', 'leave-button-2']) byId(id).addEventListener('click', signOut);
@@ -34,7 +34,7 @@ export function startDocument({ context, table, signOut }: DocumentParts): void 
     paintBulk(context);
   });
   byId('skip').addEventListener('click', (event) => {
-    // The fragment of the URL is the page's address.
+    // The fragment of the URL holds the page's address, so the link must not replace it.
     event.preventDefault();
     byId('rows').focus();
   });

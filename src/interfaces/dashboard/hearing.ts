@@ -1,5 +1,6 @@
 import type { Reader } from './reader.ts';
 import { type Heard, readEvent } from './state/documents/events.ts';
+import { nameIn } from './state/documents/unique-name.ts';
 import { countOf, textOf } from './state/documents/reading.ts';
 import { listed } from './state/words/sentences.ts';
 import type { PageContext } from './view/context.ts';
@@ -21,7 +22,7 @@ export type HearingParts = {
 export type Hearing = {
   /** Takes an event of the stream as its text. */
   readonly hear: (text: string) => void;
-  /** Reads everything in a moment; many wishes are one reading. */
+  /** Reads all documents in a moment; several wishes make one reading. */
   readonly refresh: () => void;
   readonly readPages: () => Promise<void>;
 };
@@ -53,7 +54,7 @@ export function createHearing(parts: HearingParts): Hearing {
   }
 
   function follow({ kind, data }: Heard): void {
-    const name = textOf(data['container']);
+    const name = nameIn(data);
     switch (kind) {
       case 'scan_started':
         rolledBack = 0;
@@ -69,6 +70,9 @@ export function createHearing(parts: HearingParts): Hearing {
         if (isBack) rolledBack += 1;
         return announce(`${name} ${isBack ? 'was rolled back' : 'could not be updated'}: ${textOf(data['error'])}`);
       }
+      case 'engine_unreachable':
+      case 'engine_reachable':
+        return refresh();
       case 'scan_failed':
         notice(`The run failed: ${textOf(data['error'])}.`);
         return endRun();
@@ -80,7 +84,7 @@ export function createHearing(parts: HearingParts): Hearing {
     }
   }
 
-  /** Truth comes from the documents; the engine may tell of the last change a moment later. */
+  /** The documents are the truth. The engine may report the last change a moment later, so they are read twice. */
   function endRun(): void {
     refresh();
     setTimeout(refresh, settledMs);

@@ -1,3 +1,4 @@
+import { isReady } from './state/telling/versions.ts';
 import type { Watched } from './state/documents/container.ts';
 import { canUpdate, isLive, type PageContext } from './view/context.ts';
 import { closeDrawer } from './view/drawer/drawer.ts';
@@ -47,7 +48,7 @@ export function startKeyboard(context: PageContext, table: Table): void {
     const [only = ''] = names;
     if (names.length === 1 && context.isOn('decisions') && isLive(context) && waits(context.fleet.named(only)))
       return context.act.approve(only);
-    const ready = names.filter((name) => context.fleet.named(name)?.verdict === 'stale');
+    const ready = names.filter((name) => isReady(context.fleet.named(name)));
     if (ready.length > 0 && context.isOn('update') && canUpdate(context)) context.act.update(ready);
   }
 

@@ -27,7 +27,7 @@ import { endSkeleton, paintSkeleton } from './view/table/skeleton.ts';
 import { createTable } from './view/table/table.ts';
 import { paintEngines, paintTools } from './view/table/tools.ts';
 
-/** Puts the page together and starts it: from here on everything happens because of an answer, an event or a person. */
+/** Puts the page together and starts it. Afterwards only answers of the API, events and people change it. */
 export function startPage(): void {
   const isOn = readGroups();
   const tokens = createTokens();
@@ -51,6 +51,7 @@ export function startPage(): void {
     link: () => state,
     readAtMs: reader.readAtMs,
     engineError: reader.engineError,
+    enginesAway: reader.enginesAway,
     runs: reader.runs,
     options: reader.options,
     picked: new Set(),
@@ -118,7 +119,7 @@ export function startPage(): void {
   function signOut(): void {
     link?.stop();
     tokens.forget();
-    // A fresh document holds nothing of the old one.
+    // A reload drops everything that was read.
     location.reload();
   }
 
@@ -161,7 +162,7 @@ export function startPage(): void {
       : 'The group events is off: add it to http-api-endpoints for live updates';
   }
 
-  /** A run has begun or ended: every action is locked or free. */
+  /** A run has begun or ended, so actions are locked or free again. */
   function paintRun(): void {
     table.paintAll();
     table.filter();

@@ -2,13 +2,14 @@ import { type ShownOption, readOptions } from './state/documents/configuration.t
 import type { Decision } from './state/documents/decision.ts';
 import { readDecisions, withDecisions } from './state/documents/decisions.ts';
 import { readDetails } from './state/documents/details.ts';
+import { type EngineAway, readEnginesAway, withEnginesAway } from './state/documents/engines.ts';
 import { type PastRun, readHistory } from './state/documents/history.ts';
 import { readStatus } from './state/documents/status.ts';
 import type { Fleet, Taken } from './state/fleet/fleet.ts';
 import { span } from './state/words/numbers.ts';
 import type { Ask, Reply } from './transport/client.ts';
 
-/** The documents of the API, and when and how they were read. */
+/** Reads the documents of the API, and knows when that was and how it went. */
 export type Reader = {
   /** Reads containers and status. `away`: there is no answer, or none now. */
   readonly read: (signal?: AbortSignal) => Promise<'ok' | 'away' | 'refused'>;
@@ -16,6 +17,8 @@ export type Reader = {
   readonly readOptions: () => Promise<void>;
   readonly readAtMs: () => number;
   readonly engineError: () => string | undefined;
+  /** Of several engines, those that do not answer. */
+  readonly enginesAway: () => readonly EngineAway[];
   /** Why the last reading failed; a sentence. */
   readonly awayWhy: () => string;
   readonly runs: () => readonly PastRun[];
@@ -40,6 +43,7 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
   let runs: readonly PastRun[] = [];
   let options: readonly ShownOption[] = [];
   let decisions: readonly Decision[] = [];
+  let enginesAway: readonly EngineAway[] = [];
 
   async function read(signal?: AbortSignal): Promise<'ok' | 'away' | 'refused'> {
     const limits = signal === undefined ? {} : { signal };
@@ -58,7 +62,13 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
     const told = status.kind === 'ok' && isOn('metrics') ? readStatus(status.document) : undefined;
     engineError = details.kind === 'refused' ? details.why : engineWords(told?.engineError);
     if (decided.kind === 'ok') decisions = readDecisions(decided.document);
-    const containers = details.kind === 'ok' ? withDecisions(readDetails(details.document), decisions) : fleet.all();
+    const listed = details.kind === 'ok' ? withDecisions(readDetails(details.document), decisions) : fleet.all();
+    // Engines have names only where there are several.
+    if (listed.some(({ engine }) => engine !== '')) {
+      const engines = await ask('v1/engines', limits);
+      if (engines.kind === 'ok') enginesAway = readEnginesAway(engines.document);
+    }
+    const containers = withEnginesAway(listed, enginesAway);
     performance.mark('data');
     if (details.kind === 'ok' && told?.engineError === undefined) readAtMs = nowMs();
     onRead(
@@ -88,6 +98,7 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
     },
     readAtMs: () => readAtMs,
     engineError: () => engineError,
+    enginesAway: () => enginesAway,
     awayWhy: () => awayWhy,
     runs: () => runs,
     options: () => options,

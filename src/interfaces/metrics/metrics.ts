@@ -1,6 +1,8 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
+import type { EngineState } from '../../domain/fleet/engine-state.ts';
+import { addEngineMetrics } from './engine-metrics.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 
 export type Metrics = {
@@ -15,6 +17,8 @@ export type MetricsParts = {
   /** Containers for which something newer is known. */
   readonly updatesAvailable: () => number;
   readonly version: string;
+  /** Present where there are several engines. */
+  readonly engines?: () => readonly EngineState[];
 };
 
 /**
@@ -22,7 +26,7 @@ export type MetricsParts = {
  * both prefixes, without labels; all of them from the start, because a graph cannot tell "none yet"
  * from "gone".
  */
-export function createMetrics({ clock, updatesAvailable, version }: MetricsParts): Metrics {
+export function createMetrics({ clock, updatesAvailable, version, engines }: MetricsParts): Metrics {
   const registry = new Registry();
   const pair = familyIn(registry);
 
@@ -59,6 +63,7 @@ export function createMetrics({ clock, updatesAvailable, version }: MetricsParts
     'From the begin of a scan to the verdict on each of its containers',
     seconds,
   );
+  if (engines !== undefined) addEngineMetrics(registry, engines);
   addProcessMetrics(registry, { version, startedAtMs: clock.nowMs() });
 
   const questions = new Map<string, number>();
@@ -88,7 +93,7 @@ export function createMetrics({ clock, updatesAvailable, version }: MetricsParts
         break;
       }
       case 'phase_entered': {
-        const key = `${event.runId} ${event.container}`;
+        const key = `${event.runId} ${event.engine ?? ''} ${event.container}`;
         endPull(key);
         if (event.phase === 'pulling') pulls.set(key, clock.monotonicMs());
         break;
@@ -97,7 +102,7 @@ export function createMetrics({ clock, updatesAvailable, version }: MetricsParts
       case 'update_failed':
       case 'update_deferred': {
         const { name, downtimeMs, outcome, phases } = event.outcome;
-        endPull(`${event.runId} ${name}`);
+        endPull(`${event.runId} ${event.engine ?? ''} ${name}`);
         if (downtimeMs !== undefined) downtime.observe(downtimeMs / 1000);
         const healthMs = phases?.['checking health'];
         if (healthMs !== undefined) healthTime.observe(healthMs / 1000);
@@ -128,6 +133,8 @@ export function createMetrics({ clock, updatesAvailable, version }: MetricsParts
       case 'update_started':
       case 'image_cleanup':
       case 'earlier_updates_settled':
+      case 'engine_unreachable':
+      case 'engine_reachable':
         break;
     }
   }

@@ -109,7 +109,7 @@ type Line = {
   readonly name?: string;
   readonly outcome?: string;
   readonly reason?: string;
-  readonly downtimeMs?: number;
+  readonly downtime_ms?: number;
 };
 
 function readLog({ output }: Run): readonly Line[] {
@@ -124,7 +124,7 @@ function untruths(shape: Shape, run: Run): readonly string[] {
   const wrong = told.filter(({ outcome }) => outcome !== expected);
   const faults = wrong.map(({ name, outcome, reason }) => `it says ${outcome} of "${name}": ${reason}`);
   if (told.length !== Object.keys(shape.containers).length) faults.push(`it tells of ${told.length} containers`);
-  for (const { name, downtimeMs = -1 } of told)
+  for (const { name, downtime_ms: downtimeMs = -1 } of told)
     if (downtimeMs < 0 || downtimeMs > 120_000) faults.push(`it says that "${name}" was down for ${downtimeMs} ms`);
   return faults;
 }

@@ -38,7 +38,7 @@ export function createReach({ name, info }: Pick<Member, 'name' | 'info'>, parts
       const atMs = clock.nowMs();
       state = { failure, sinceMs: atMs };
       if (failure !== undefined)
-        return publish({ kind: 'engine_unreachable', engine: name, error: describeError(failure), atMs });
+        return publish({ kind: 'engine_unreachable', engine: name, error: sayAway(failure), atMs });
       learn();
       if (was === undefined) return;
       publish({ kind: 'engine_reachable', engine: name, atMs });
@@ -53,4 +53,9 @@ const away: ReadonlySet<ErrorCode> = new Set(['engine-unreachable', 'engine-deni
 /** Whether the error is that of an engine which cannot be worked on. */
 export function isAway(error: unknown): boolean {
   return error instanceof ServiceError && away.has(error.code);
+}
+
+/** The reason as it may be shown: the address in it without its user. */
+export function sayAway(failure: unknown): string {
+  return describeError(failure).replaceAll(/(\w:\/\/)[^\s/@"]*@/g, '$1');
 }

@@ -1,10 +1,10 @@
-import { describeError, ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/errors.ts';
 import type { EngineRun } from '../../../domain/fleet/engine-run.ts';
 import type { Slot } from '../../async/concurrency.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { EngineSlots } from './engine-slots.ts';
 import type { ReachedMember } from '../member/member.ts';
-import { isAway } from '../member/reach.ts';
+import { isAway, sayAway } from '../member/reach.ts';
 
 /** How one engine's part of a run ended. `result` is there where it came to its end. */
 export type Answer<Result> = {
@@ -39,7 +39,7 @@ export function createEachEngine({ clock, slots }: { readonly clock: Clock; read
     const { name, reach } = member;
     const beganMs = clock.monotonicMs();
     const end = (result: EngineRun['result'], rest: Omit<Answer<Result>, 'member' | 'run'>): Answer<Result> => {
-      const why = 'error' in rest ? { error: describeError(rest.error) } : {};
+      const why = 'error' in rest ? { error: sayAway(rest.error) } : {};
       const run = { name, result, durationMs: clock.monotonicMs() - beganMs, ...why };
       const answer = { member, run, ...rest };
       order.onEnd?.(answer);

@@ -21,6 +21,10 @@ export function registryOfRun(registry: Registry): Registry {
       (request, signal) => registry.describe(request, signal),
       ({ reference, digest, platform }) => `${formatReference(reference)} ${digest} ${formatPlatform(platform)}`,
     ),
+    platformsOf: once(
+      (reference, digest, signal) => registry.platformsOf(reference, digest, signal),
+      (reference, digest) => `${formatReference(reference)} ${digest}`,
+    ),
     signaturesOf: once(
       (reference, digest, signal) => registry.signaturesOf(reference, digest, signal),
       (reference, digest) => `${formatReference(reference)} ${digest}`,

@@ -64,6 +64,7 @@ export function createRuns({ members, each, clock, newId, publish, registry }: R
     const meant = chooseEngines(members, request.engines);
     if (request.refuseUnmatched) refuseStrange(await ask(meant, request, signal), 'update');
     const run = announce('update', trigger);
+    const part = partOf(run.runId);
     const lastOnes = createLastOnes(meant.length);
     const { refuseUnmatched: _, onBegin, ...asked } = request;
     const begin = () => {
@@ -78,8 +79,10 @@ export function createRuns({ members, each, clock, newId, publish, registry }: R
         const filters = await filtersFor(member, request, signal);
         if (filters === undefined) return undefined;
         const beforeSelf = () => slot.pause(lastOnes.wait);
-        const part = { ...partOf(run.runId), beforeSelf };
-        return member.application.update({ ...asked, ...filters, part, onBegin: begin }, signal);
+        return member.application.update(
+          { ...asked, ...filters, part: { ...part, beforeSelf }, onBegin: begin },
+          signal,
+        );
       },
     });
     return conclude(answers, { run, request, verb: 'update' });

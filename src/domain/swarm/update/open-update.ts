@@ -24,7 +24,8 @@ export function openUpdate(service: SwarmService, nowMs: number): ServiceUpdate 
   return isOpen ? { id: previousId, serviceId, from: image, to: previous.image } : undefined;
 }
 
-const openForMs = 3_600_000;
+/** Milliseconds in which a start looks after what the swarm calls ended. */
+export const openForMs = 3_600_000;
 
 /**
  * All wanted tasks run the version, and have for longer than the window: the proof that nobody was there to watch. By

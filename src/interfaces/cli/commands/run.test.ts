@@ -157,7 +157,7 @@ describe('run()', () => {
   test('says what is scheduled: an interval, a calendar', async () => {
     expect(await firstWords([])).toEqual(['Updates every 1d', 'Next update in 1d']);
     expect(await firstWords(['--schedule', 'TZ=UTC 0 4 * * *'])).toEqual([
-      'Updates on the schedule "0 4 * * *" in UTC',
+      'Updates every day at 04:00 (UTC)',
       'Next update in 4h',
     ]);
   });

@@ -3,6 +3,7 @@ import type { ServiceEvent } from '../../../domain/run/event.ts';
 import type { LogFields } from '../../../domain/outside/outside.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { sayDowntime } from '../words/downtime.ts';
+import { sayTasks } from '../words/say-tasks.ts';
 import { shownName } from '../words/shown-name.ts';
 import { outcomeWording, wordingOfStatus } from '../words/wording.ts';
 
@@ -42,7 +43,7 @@ function say(event: ServiceEvent): readonly [Level, string] | undefined {
     case 'update_started':
       return ['info', `${shownName({ name: event.container, engine: event.engine })}: updating ${sayChange(event)}`];
     case 'phase_entered':
-      return ['debug', `${shownName({ name: event.container, engine: event.engine })}: ${event.phase}`];
+      return ['debug', `${shownName({ name: event.container, engine: event.engine })}: ${sayPhase(event)}`];
     case 'update_completed':
     case 'update_deferred':
       return ['info', sayOutcome(event)];
@@ -80,6 +81,10 @@ function sayOutcome({
   const what = outcomeWording[outcome].text;
   const name = shownName({ name: bare, engine });
   return `${name}: ${withReason(down === '' ? what : `${what} (${down})`, reason)}`;
+}
+
+function sayPhase({ phase, tasks }: Extract<ServiceEvent, { kind: 'phase_entered' }>): string {
+  return tasks === undefined ? phase : `${phase}, ${sayTasks(tasks)}`;
 }
 
 function sayCounts({ scanned, updated, failed, purpose }: ServiceEvent & { kind: 'scan_completed' }): string {

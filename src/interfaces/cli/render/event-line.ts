@@ -2,6 +2,7 @@ import { shortDigest } from '../../../domain/reference/digest.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/run/running-service.ts';
 import { outcomeWording } from '../words/wording.ts';
+import { shownName } from '../words/shown-name.ts';
 import { sayDowntime } from '../words/downtime.ts';
 import { numberOf, textOf } from '../context/fields.ts';
 import type { Style, StyleName } from '../terminal/style.ts';
@@ -27,15 +28,19 @@ const tellings: Readonly<Record<string, Telling>> = {
   scan_failed: { say: (data) => `The update failed: ${textOf(data, 'error', longestWhy)}`, colour: 'red' },
   update_started: { say: sayStarted, colour: 'plain' },
   update_completed: {
-    say: (data) => `${textOf(data, 'container')}: ${outcomeWording.updated.text}${downOf(data)}`,
+    say: (data) => `${containerOf(data)}: ${outcomeWording.updated.text}${downOf(data)}`,
     colour: 'green',
   },
   update_deferred: {
-    say: (data) =>
-      `${textOf(data, 'container')}: ${outcomeWording.deferred.text}: ${textOf(data, 'reason', longestWhy)}`,
+    say: (data) => `${containerOf(data)}: ${outcomeWording.deferred.text}: ${textOf(data, 'reason', longestWhy)}`,
     colour: 'cyan',
   },
   update_failed: { say: sayFailed, colour: 'red' },
+  engine_unreachable: {
+    say: (data) => `${textOf(data, 'engine')} cannot be reached: ${textOf(data, 'error', longestWhy)}`,
+    colour: 'red',
+  },
+  engine_reachable: { say: (data) => `${textOf(data, 'engine')} can be reached again`, colour: 'green' },
   image_cleanup: {
     say: ({ images }) => `Old images removed: ${Array.isArray(images) ? images.length : 0}`,
     colour: 'plain',
@@ -50,16 +55,21 @@ const other: Telling = {
 
 const longestWhy = 2000;
 
+function containerOf(data: JsonObject): string {
+  const engine = textOf(data, 'engine', 100);
+  return shownName({ name: textOf(data, 'container'), engine: engine === '' ? undefined : engine });
+}
+
 function sayStarted(data: JsonObject): string {
   const [former, next] = [textOf(data, 'from_image'), textOf(data, 'to_image')];
-  if (former !== '' && next !== '') return `${textOf(data, 'container')}: updating ${former} to ${next}`;
+  if (former !== '' && next !== '') return `${containerOf(data)}: updating ${former} to ${next}`;
   const to = textOf(data, 'to');
-  return `${textOf(data, 'container')}: updating ${textOf(data, 'image')}${to === '' ? '' : ` to ${shortDigest(to)}`}`;
+  return `${containerOf(data)}: updating ${textOf(data, 'image')}${to === '' ? '' : ` to ${shortDigest(to)}`}`;
 }
 
 function sayFailed(data: JsonObject): string {
   const outcome = outcomeWording[data['rolled_back'] === true ? 'rolled_back' : 'failed'];
-  return `${textOf(data, 'container')}: ${outcome.text}${downOf(data)}: ${textOf(data, 'error', longestWhy)}`;
+  return `${containerOf(data)}: ${outcome.text}${downOf(data)}: ${textOf(data, 'error', longestWhy)}`;
 }
 
 function downOf(data: JsonObject): string {

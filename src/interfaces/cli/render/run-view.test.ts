@@ -43,6 +43,10 @@ describe('createRunView()', () => {
     expect(hear({ kind: 'phase_entered', runId, container, phase: 'checking health' })?.[1]).toBe('checking health');
     await clock.advance(7400);
     expect(hear({ kind: 'phase_entered', runId, container, phase: 'checking health' })?.[1]).toBe('checking health 7s');
+    const tasks = { running: 2, wanted: 4 };
+    expect(hear({ kind: 'phase_entered', runId, container, phase: 'starting', tasks })?.[1]).toBe(
+      'starting 2 of 4 tasks',
+    );
     expect(hear({ kind: 'update_completed', runId, outcome, atMs: 0 })?.[1]).toBe('updated');
   });
 

@@ -3,8 +3,10 @@ import { formatDuration } from '../../../domain/text/duration.ts';
 import type { ServiceEvent, PullProgress } from '../../../domain/run/event.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { OutcomeKind, UpdatePhase } from '../../../domain/run/session.ts';
+import type { TaskProgress } from '../../../domain/swarm/swarm-service.ts';
 import { shownName } from '../words/shown-name.ts';
 import { rowOf } from './container-table.ts';
+import { sayTasks } from '../words/say-tasks.ts';
 import { imageChange } from '../words/version-cell.ts';
 import { outcomeWording, wordingOfStatus } from '../words/wording.ts';
 
@@ -25,10 +27,10 @@ export type ViewRow = {
 export function createRunView(clock: Clock): RunView {
   const rows = new Map<string, Row>();
   const change = (name: string, parts: Partial<Row>) => rows.set(name, { ...(rows.get(name) ?? newRow), ...parts });
-  const enter = (name: string, phase: UpdatePhase, progress?: PullProgress) => {
+  const enter = (name: string, phase: UpdatePhase, { progress, tasks }: Progress = {}) => {
     const state = rows.get(name)?.state;
     const sinceMs = state?.kind === 'busy' && state.phase === phase ? state.sinceMs : clock.monotonicMs();
-    change(name, { state: { kind: 'busy', phase, sinceMs, progress } });
+    change(name, { state: { kind: 'busy', phase, sinceMs, progress, tasks } });
   };
   return {
     hear: (event) => {
@@ -44,8 +46,8 @@ export function createRunView(clock: Clock): RunView {
         change(nameOf(event.container), { image, reason: '' });
         enter(nameOf(event.container), 'preparing');
       }
-      if (event.kind === 'pull_progress') enter(nameOf(event.container), 'pulling', event.progress);
-      if (event.kind === 'phase_entered') enter(nameOf(event.container), event.phase);
+      if (event.kind === 'pull_progress') enter(nameOf(event.container), 'pulling', { progress: event.progress });
+      if (event.kind === 'phase_entered') enter(nameOf(event.container), event.phase, event);
       if ('outcome' in event) {
         const { name, reason, outcome, tagChange } = event.outcome;
         const image = imageChange(tagChange?.from ?? event.outcome.image, tagChange?.to);
@@ -55,6 +57,8 @@ export function createRunView(clock: Clock): RunView {
     rows: () => [...rows].map(([name, row]) => viewOf(name, row, clock.monotonicMs())),
   };
 }
+
+type Progress = { readonly progress?: PullProgress; readonly tasks?: TaskProgress };
 
 type Row = { readonly image: string; readonly state: RowState; readonly reason: string };
 
@@ -66,6 +70,7 @@ type RowState =
       readonly phase: UpdatePhase;
       readonly sinceMs: number;
       readonly progress: PullProgress | undefined;
+      readonly tasks: TaskProgress | undefined;
     }
   | { readonly kind: 'done'; readonly outcome: OutcomeKind };
 
@@ -95,9 +100,10 @@ function stateCell(state: RowState, nowMs: number): Cell {
   }
 }
 
-/** How far a pull is; of other phases how long they last, once that is worth a word. */
-function detailOf({ sinceMs, progress }: RowState & { kind: 'busy' }, nowMs: number): string {
+/** How far a pull is, or the tasks of a service; of other phases how long they last, once that is worth a word. */
+function detailOf({ sinceMs, progress, tasks }: RowState & { kind: 'busy' }, nowMs: number): string {
   if (progress !== undefined && progress.layers > 0) return ` ${progressText(progress)}`;
+  if (tasks !== undefined) return ` ${sayTasks(tasks)}`;
   const seconds = Math.floor((nowMs - sinceMs) / 1000);
   return seconds < 2 ? '' : ` ${formatDuration(seconds * 1000)}`;
 }

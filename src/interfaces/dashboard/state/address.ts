@@ -1,4 +1,4 @@
-/** All that a reload must bring back: `#/c/NAME?show=ready&group=project&q=text&engine=name`. */
+/** Everything that a reload must bring back: `#/c/NAME?show=ready&group=project&q=text&engine=name`. */
 export type Address = {
   readonly page: 'containers' | 'history' | 'settings';
   /** Name of the container in the drawer; empty: none. */
@@ -40,7 +40,7 @@ export function writeAddress({ page, open, show, group, q, engine }: Address): s
   return `#/${open === '' ? '' : `c/${encodedPart(open)}`}${query}`;
 }
 
-/** A part of a URL; half a surrogate pair, which has no bytes, becomes the sign for what is lost. */
+/** A text as part of a URL. A lone surrogate cannot be encoded, so it becomes U+FFFD. */
 export function encodedPart(text: string): string {
   return encodeURIComponent(text.replaceAll(/\p{Surrogate}/gu, '\uFFFD'));
 }

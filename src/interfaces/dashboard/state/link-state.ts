@@ -1,4 +1,4 @@
-/** How the page hears of news. */
+/** How the page hears of changes. */
 export type LinkState = 'connecting' | 'live' | 'polling' | 'reconnecting' | 'offline';
 
 /** What the top bar calls it; before the first answer nothing. */

@@ -1,6 +1,6 @@
 import type { Tokens } from './tokens.ts';
 
-/** A reply of the API; `document` is undefined where there is none. */
+/** A reply of the API; `document` is undefined where the reply has no body. */
 export type Reply =
   | { readonly kind: 'ok'; readonly document: unknown }
   | {
@@ -52,7 +52,7 @@ export function createAsk(tokens: Tokens): Ask {
   };
 }
 
-/** The error of a reply; a proxy's page has none. */
+/** The error that the API names; an error page of a proxy has none. */
 function errorIn(text: string): string {
   try {
     const { error } = JSON.parse(text) as { readonly error?: unknown };

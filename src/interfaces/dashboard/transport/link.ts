@@ -4,7 +4,7 @@ import type { Tokens } from './tokens.ts';
 
 export type LinkParts = {
   readonly tokens: Tokens;
-  /** Whether the events may be followed, as far as the last reading tells: a refusal would be an error in the console. */
+  /** Whether the service would let this page follow the events: a refusal would leave an error in the console. */
   readonly mayFollow: () => boolean;
   /** Reads everything anew. `refused`: nobody is signed in any more. */
   readonly read: (signal: AbortSignal) => Promise<'ok' | 'away' | 'refused'>;
@@ -77,7 +77,7 @@ export function startLink(parts: LinkParts): Link {
     await fail('reconnecting');
   }
 
-  /** States of containers change without an event, too. */
+  /** A container may start or stop by itself, without an event. */
   async function readWhileLive(over: AbortController): Promise<void> {
     if (document.hidden) return;
     const answer = await parts.read(over.signal);
@@ -91,7 +91,7 @@ export function startLink(parts: LinkParts): Link {
     await pause(waitMs);
   }
 
-  /** Ends early when somebody is in a hurry. */
+  /** Ends early at `tryNow`. */
   async function pause(ms: number): Promise<void> {
     const { signal: inHurry } = hurry;
     await new Promise<void>((resolve) => {
@@ -111,5 +111,5 @@ export function startLink(parts: LinkParts): Link {
 const waitsMs = [1000, 2000, 5000, 10_000, 30_000];
 const pollMs = 10_000;
 const refreshMs = 30_000;
-/** A stream that lasted so long is no failed attempt. */
+/** A stream that lasted this long was no failed attempt, so the waits begin anew. */
 const steadyMs = 20_000;

@@ -12,7 +12,7 @@ export type StreamParts = {
 };
 
 /**
- * Follows `GET /v1/events` until it ends, with the token in the header. The service sends a sign of life every
+ * Follows `GET /v1/events`, the steps too, until it ends, with the token in the header. The service sends a sign of life every
  * 15 s; a stream that is silent for three of them is taken for dead.
  */
 export async function followEvents({ tokens, signal, onOpen, onEvent }: StreamParts): Promise<StreamEnd> {
@@ -23,7 +23,7 @@ export async function followEvents({ tokens, signal, onOpen, onEvent }: StreamPa
     timer = setTimeout(() => silence.abort(), longestSilenceMs);
   };
   try {
-    const response = await fetch('v1/events', {
+    const response = await fetch('v1/events?extra=true', {
       headers: { Authorization: `Bearer ${tokens.events()}`, Accept: 'text/event-stream' },
       cache: 'no-store',
       credentials: 'omit',
@@ -49,7 +49,7 @@ export async function followEvents({ tokens, signal, onOpen, onEvent }: StreamPa
 
 const longestSilenceMs = 45_000;
 
-/** No such token, no such group. */
+/** No such token or no such group: another attempt would end alike. */
 function isFinal(status: number): boolean {
   return status === 401 || status === 403 || status === 404;
 }

@@ -2,7 +2,7 @@
 export type Tokens = {
   /** Empty: nobody is signed in. */
   readonly api: () => string;
-  /** For the events; the API token where no other was given. */
+  /** The token for the events: the API token where no other was given. */
   readonly events: () => string;
   /** Whether another one was given for the events. */
   readonly hasOwnEvents: () => boolean;
@@ -13,7 +13,7 @@ export type Tokens = {
 const apiKey = 'upkeep-token';
 const eventsKey = 'upkeep-events-token';
 
-/** Kept in the storage of the tab; where a browser refuses that, for as long as the page is open. */
+/** Kept in the storage of the tab; where the browser refuses that, in memory for as long as the page is open. */
 export function createTokens(): Tokens {
   const memory = new Map<string, string>();
   const read = (key: string): string => {

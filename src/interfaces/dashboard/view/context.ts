@@ -1,5 +1,6 @@
 import type { Address } from '../state/address.ts';
 import type { ShownOption } from '../state/documents/configuration.ts';
+import type { EngineAway } from '../state/documents/engines.ts';
 import type { PastRun } from '../state/documents/history.ts';
 import type { Fleet } from '../state/fleet/fleet.ts';
 import type { LinkState } from '../state/link-state.ts';
@@ -16,6 +17,8 @@ export type PageContext = {
   readonly readAtMs: () => number;
   /** Why the engine does not answer; undefined while it does. */
   readonly engineError: () => string | undefined;
+  /** Of several engines, those that do not answer. */
+  readonly enginesAway: () => readonly EngineAway[];
   /** Whether a group of endpoints is on. */
   readonly isOn: (group: string) => boolean;
   readonly runs: () => readonly PastRun[];

@@ -1,6 +1,7 @@
 import type { RunOptions } from '../service/parts.ts';
 import { payloadOf } from './event-payload.ts';
-import type { LoggedEvent } from '../service/service.ts';
+import { stepEntry } from './step-payload.ts';
+import type { LoggedEvent, StepEvent } from '../service/service.ts';
 import { toTimestamp } from '../../json/timestamps.ts';
 
 /**
@@ -10,9 +11,17 @@ import { toTimestamp } from '../../json/timestamps.ts';
  */
 export function frameOf({ id, event, atMs }: LoggedEvent, epoch: string, options: RunOptions): string | undefined {
   const data = payloadOf(event, options);
-  if (data === undefined) return undefined;
-  const json = JSON.stringify({ type: event.kind, timestamp: toTimestamp(atMs), data });
-  return `id: ${epoch}-${id}\nevent: ${event.kind}\ndata: ${json.replace(otherLineEnds, escaped)}\n\n`;
+  return data === undefined ? undefined : `id: ${epoch}-${id}\n${contentOf(event.kind, atMs, data)}`;
+}
+
+/** A step has no id: a client that resumes after the event before it gets what happened, not each step again. */
+export function stepFrameOf(event: StepEvent, atMs: number): string {
+  return contentOf(event.kind, atMs, stepEntry(event));
+}
+
+function contentOf(kind: string, atMs: number, data: object): string {
+  const json = JSON.stringify({ type: kind, timestamp: toTimestamp(atMs), data });
+  return `event: ${kind}\ndata: ${json.replace(otherLineEnds, escaped)}\n\n`;
 }
 
 /** JSON leaves them as they are, and some clients end a line there: https://docs.python.org/3/library/stdtypes.html#str.splitlines */

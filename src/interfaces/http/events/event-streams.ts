@@ -1,23 +1,27 @@
 import type { ServerResponse } from 'node:http';
-import type { Log } from '../../../domain/outside/outside.ts';
-import { frameOf, numberOf } from './event-frame.ts';
+import type { Clock, Log } from '../../../domain/outside/outside.ts';
+import { frameOf, numberOf, stepFrameOf } from './event-frame.ts';
+import { createPullPace } from './pull-pace.ts';
 import type { HttpLimits, RunOptions } from '../service/parts.ts';
-import type { EventLog, LoggedEvent } from '../service/service.ts';
+import type { EventLog } from '../service/service.ts';
 
 /** The open streams of events. */
 export type EventStreams = {
   readonly hasRoom: () => boolean;
-  /** Sends what came after the id, if there is one, and from then on everything. */
-  readonly open: (response: ServerResponse, lastEventId: string | undefined) => void;
+  /** Sends what came after the id, if there is one, and from then on everything; with `extra` the steps too. */
+  readonly open: (response: ServerResponse, wish: StreamWish) => void;
   readonly count: () => number;
   /** Ends them all, and takes no more. */
   readonly close: () => void;
 };
 
+export type StreamWish = { readonly lastEventId: string | undefined; readonly extra: boolean };
+
 export type EventStreamsParts = {
   readonly eventLog: EventLog;
   readonly runOptions: RunOptions;
   readonly limits: Pick<HttpLimits, 'mostStreams' | 'streamBufferBytes' | 'heartbeatMs'>;
+  readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
   readonly log: Log;
   /** Letters and digits that no other process has had. */
   readonly epoch: string;
@@ -28,34 +32,45 @@ export type EventStreamsParts = {
  * batch of them at a time. A reader too slow for its buffer is disconnected, and resumes by the id of
  * the last event that it has.
  */
-export function createEventStreams({ eventLog, runOptions, limits, log, epoch }: EventStreamsParts): EventStreams {
+export function createEventStreams(parts: EventStreamsParts): EventStreams {
+  const { eventLog, runOptions, limits, clock, log, epoch } = parts;
   const streams = new Set<Stream>();
-  let pending: LoggedEvent[] = [];
+  const isTold = createPullPace(clock);
+  let pending: Frame[] = [];
+  let lastPlace = 0;
   let isPumping = false;
   let isClosed = false;
 
-  const unsubscribe = eventLog.subscribe((logged) => {
-    pending.push(logged);
-    if (!isPumping) void pump();
+  const unsubscribe = eventLog.subscribe((logged) =>
+    put({ extra: false, text: () => frameOf(logged, epoch, runOptions) ?? '' }),
+  );
+  const unsubscribeFromSteps = eventLog.subscribeToSteps((step) => {
+    if (![...streams].some(({ extra }) => extra) || !isTold(step)) return;
+    const atMs = clock.nowMs();
+    put({ extra: true, text: () => stepFrameOf(step, atMs) });
   });
   const heartbeat = setInterval(() => void writeToAll(() => ': still here\n\n'), limits.heartbeatMs);
   heartbeat.unref();
+
+  function put(frame: Omit<Frame, 'place'>): void {
+    pending.push({ ...frame, place: (lastPlace += 1) });
+    if (!isPumping) void pump();
+  }
 
   async function pump(): Promise<void> {
     isPumping = true;
     await nextTurn();
     // Closing empties the set of those to be written to.
     while (pending.length > 0) {
-      const events = pending;
+      const frames = pending.map(({ place, extra, text }) => ({ place, extra, text: text() }));
       pending = [];
-      const frames = events.map((logged) => ({ id: logged.id, text: frameOf(logged, epoch, runOptions) ?? '' }));
-      const lastId = frames.at(-1)?.id ?? 0;
-      const all = Buffer.from(textAfter(0, frames));
-      const first = frames[0]?.id ?? 0;
+      const first = frames[0]?.place ?? 0;
+      const last = frames.at(-1)?.place ?? 0;
+      const whole = { extra: Buffer.from(textFor(0, true, frames)), plain: Buffer.from(textFor(0, false, frames)) };
       await writeToAll((stream) => {
-        const chunk = stream.lastId < first ? all : textAfter(stream.lastId, frames);
-        stream.lastId = Math.max(stream.lastId, lastId);
-        return chunk;
+        const { extra, lastPlace: known } = stream;
+        stream.lastPlace = Math.max(known, last);
+        return known < first ? whole[extra ? 'extra' : 'plain'] : textFor(known, extra, frames);
       });
     }
     isPumping = false;
@@ -80,8 +95,8 @@ export function createEventStreams({ eventLog, runOptions, limits, log, epoch }:
 
   return {
     hasRoom: () => !isClosed && streams.size < limits.mostStreams,
-    open(response, lastEventId) {
-      const stream: Stream = { response, lastId: eventLog.lastId() };
+    open(response, { lastEventId, extra }) {
+      const stream: Stream = { response, extra, lastPlace };
       streams.add(stream);
       response.once('close', () => streams.delete(stream));
       response.on('error', () => undefined);
@@ -92,6 +107,7 @@ export function createEventStreams({ eventLog, runOptions, limits, log, epoch }:
     close() {
       isClosed = true;
       unsubscribe();
+      unsubscribeFromSteps();
       clearInterval(heartbeat);
       for (const { response } of streams) response.end();
       streams.clear();
@@ -110,17 +126,26 @@ export function createEventStreams({ eventLog, runOptions, limits, log, epoch }:
 
 type Stream = {
   readonly response: ServerResponse;
-  /** Id of the last event sent to it, or published before it connected. */ lastId: number;
+  /** Whether it wants the steps. */
+  readonly extra: boolean;
+  /** Place of the last event sent to it, or published before it connected. */ lastPlace: number;
 };
 
-type Frame = { readonly id: number; readonly text: string };
+type Frame = {
+  /** 1 for the first of this process, and one more each time. */
+  readonly place: number;
+  readonly extra: boolean;
+  readonly text: () => string;
+};
 
 /** About 5 ms of writing. */
 const streamsAtOnce = 500;
 
-function textAfter(id: number, frames: readonly Frame[]): string {
+type WrittenFrame = Pick<Frame, 'place' | 'extra'> & { readonly text: string };
+
+function textFor(place: number, extra: boolean, frames: readonly WrittenFrame[]): string {
   return frames
-    .filter((frame) => frame.id > id)
+    .filter((frame) => frame.place > place && (extra || !frame.extra))
     .map(({ text }) => text)
     .join('');
 }

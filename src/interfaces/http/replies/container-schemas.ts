@@ -1,5 +1,5 @@
 import { holds } from '../../../domain/decision/hold-code.ts';
-import { choice, integer, type JsonSchema, map, object, text, time } from './schemas.ts';
+import { array, choice, integer, type JsonSchema, map, object, text, time } from './schemas.ts';
 
 type Fields = Readonly<Record<string, JsonSchema>>;
 
@@ -29,6 +29,9 @@ export const versionFields: Fields = {
 export const kindField: Fields = {
   kind: choice(['container', 'service'], 'With --swarm: a container, or a service of the swarm'),
 };
+
+/** Present where there are several engines. */
+export const engineField: Fields = { engine: text('Of several engines, the one that it is on') };
 
 /** Why something waits or is not known; all may be absent. */
 export const holdFields: Fields = {
@@ -65,6 +68,7 @@ export const outcomeFields: Fields = {
   to: text('Version after it, or the one that was to come, when known'),
   from_image: text('Reference before an update to another tag; absent where the tag stays'),
   to_image: text('Reference after it, or the one that was to come; absent where the tag stays'),
+  ...engineField,
   ...kindField,
 };
 
@@ -82,3 +86,17 @@ export const outcomeSchema = object(
   },
   outcomeFields,
 );
+
+/** Of a run, where there are several engines. */
+export const enginesField: Fields = {
+  engines: array(
+    object(
+      {
+        name: text('Name of the engine'),
+        result: choice(['ran', 'busy', 'unreachable', 'failed'], 'Whether it was worked on, or why not'),
+        duration_ms: integer('How long it took, in milliseconds'),
+      },
+      { error: text('Why it was not worked on') },
+    ),
+  ),
+};

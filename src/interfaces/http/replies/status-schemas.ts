@@ -19,7 +19,13 @@ export const runSchema = object({
   containers: array(
     object(
       { name: text('Name of a container whose update has begun'), phase: choice(phases, 'What is done to it now') },
-      { percent: integer('How much of its image has been pulled, from 0 to 100') },
+      {
+        percent: integer('How much of its image has been pulled, from 0 to 100'),
+        tasks: object({
+          running: integer('How many tasks of a service run the version that this phase brings'),
+          wanted: integer('How many are to'),
+        }),
+      },
     ),
   ),
 });

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../../domain/text/duration.ts';
 import { type Session, summarise } from '../../../domain/run/session.ts';
-import { outcomeEntry } from '../../json/entries.ts';
-import { outcomeSchema } from './container-schemas.ts';
+import { enginesField as enginesEntry, outcomeEntry } from '../../json/entries.ts';
+import { engineField, enginesField, outcomeSchema } from './container-schemas.ts';
 import { array, choice, integer, object, stamped, summarySchema, text, truth } from './schemas.ts';
 
 /** The reply to one that goes on in the background. */
@@ -20,7 +20,7 @@ const resultFields = {
   containers: array(outcomeSchema),
 };
 
-export const resultSchema = stamped(resultFields);
+export const resultSchema = stamped(resultFields, enginesField);
 
 const plannedSchema = object(
   {
@@ -35,6 +35,7 @@ const plannedSchema = object(
     from: text('Version that runs, when known'),
     to: text('Version after the update, when known'),
     to_image: text('Reference after an update to another tag; absent where the tag stays'),
+    ...engineField,
   },
 );
 
@@ -43,6 +44,7 @@ export const resultOrPlanSchema = stamped(
   {},
   {
     ...resultFields,
+    ...enginesField,
     dry_run: truth('Always true, with dry_run=true only'),
     plan: array(plannedSchema),
   },
@@ -54,5 +56,6 @@ export function resultOf(session: Session) {
     timing: { duration_ms: Math.round(session.durationMs), duration: formatDuration(session.durationMs) },
     run_id: session.runId,
     containers: session.containers.map(outcomeEntry),
+    ...enginesEntry(session),
   };
 }

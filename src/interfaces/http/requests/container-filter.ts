@@ -7,16 +7,21 @@ export const containerParameters = {
   image: text('Only containers of this image; without a tag, any tag'),
 } as const;
 
-type Wanted = { readonly name: string | undefined; readonly image: string | undefined };
+type Wanted = {
+  readonly name: string | undefined;
+  readonly image: string | undefined;
+  readonly engines?: readonly string[];
+};
+
+type Shown = { readonly name: string; readonly image: string; readonly engine?: string };
 
 /** Undefined when all of them are. */
-export function containerFilter({
-  name,
-  image,
-}: Wanted): ((container: { readonly name: string; readonly image: string }) => boolean) | undefined {
-  if (name === undefined && image === undefined) return undefined;
+export function containerFilter({ name, image, engines }: Wanted): ((container: Shown) => boolean) | undefined {
+  if (name === undefined && image === undefined && engines === undefined) return undefined;
   return (container) =>
-    (name === undefined || container.name === name) && (image === undefined || isOfImage(container.image, image));
+    (engines === undefined || (container.engine !== undefined && engines.includes(container.engine))) &&
+    (name === undefined || container.name === name) &&
+    (image === undefined || isOfImage(container.image, image));
 }
 
 /** Whether a person's filter means the image reference that is shown; a malformed one means none. */

@@ -1,8 +1,16 @@
 import { createCachedList } from '../service/cached-list.ts';
 import { containerFilter, containerParameters } from '../requests/container-filter.ts';
+import { engineParameter, enginesIn } from '../requests/engines.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
-import { holdFields, kindField, outcomeFields, outcomeKinds, versionFields } from '../replies/container-schemas.ts';
+import {
+  engineField,
+  holdFields,
+  kindField,
+  outcomeFields,
+  outcomeKinds,
+  versionFields,
+} from '../replies/container-schemas.ts';
 import { array, choice, integer, map, object, stamped, text, time, truth } from '../replies/schemas.ts';
 import { unfinishedField } from '../../json/entries.ts';
 import { detailsEntry } from '../../json/container-details.ts';
@@ -25,12 +33,12 @@ export function containerDetailsRoute({ service, clock }: HttpParts): Route {
     access: 'api token',
     summary: 'List watched containers in detail',
     description: 'Lists the watched containers with their state and what is in force for them, from memory.',
-    query: containerParameters,
+    query: { ...containerParameters, ...engineParameter },
     replies: {
       200: { description: 'The watched containers', schema: listSchema },
       500: { description: 'The engine cannot be reached, and its events have ended' },
     },
-    answer: ({ query }, reply) => list(reply, containerFilter(query)),
+    answer: ({ query }, reply) => list(reply, containerFilter({ ...query, ...enginesIn(query, service) })),
   });
 }
 
@@ -97,6 +105,7 @@ const entrySchema = object(
     verdict: choice(verdicts, 'What the last check found; absent before the first'),
     ...versionFields,
     ...holdFields,
+    ...engineField,
     ...kindField,
     mode: choice(modes, 'Of a service: its mode'),
     replicas: object({ wanted: integer('Tasks that should run'), running: integer('Tasks that run') }),

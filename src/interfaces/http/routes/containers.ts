@@ -1,7 +1,8 @@
 import { known } from '../../json/known.ts';
-import { kindField } from '../replies/container-schemas.ts';
+import { engineField, kindField } from '../replies/container-schemas.ts';
 import { createCachedList } from '../service/cached-list.ts';
 import { containerFilter, containerParameters } from '../requests/container-filter.ts';
+import { engineParameter, enginesIn } from '../requests/engines.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 import { array, integer, object, stamped, text } from '../replies/schemas.ts';
@@ -12,8 +13,9 @@ export function containersRoute({ service, clock }: HttpParts): Route {
     {
       name: 'containers',
       items: ({ containers }) => containers,
-      entry: ({ name, image, imageId, digest, kind }) => ({
+      entry: ({ name, engine, image, imageId, digest, kind }) => ({
         ...{ name, image, image_id: imageId, digest },
+        ...known(engine, () => ({ engine })),
         ...known(kind, () => ({ kind })),
       }),
     },
@@ -26,12 +28,12 @@ export function containersRoute({ service, clock }: HttpParts): Route {
     access: 'api token',
     summary: 'List watched containers',
     description: 'Lists the watched containers, from memory.',
-    query: containerParameters,
+    query: { ...containerParameters, ...engineParameter },
     replies: {
       200: { description: 'The watched containers', schema: listSchema },
       500: { description: 'The engine cannot be reached, and its events have ended' },
     },
-    answer: ({ query }, reply) => list(reply, containerFilter(query)),
+    answer: ({ query }, reply) => list(reply, containerFilter({ ...query, ...enginesIn(query, service) })),
   });
 }
 
@@ -44,7 +46,7 @@ const listSchema = stamped({
         image_id: text('Local image config id'),
         digest: text('Registry digest of the image; empty for a locally built image'),
       },
-      kindField,
+      { ...engineField, ...kindField },
     ),
   ),
   count: integer('Number of entries'),

@@ -6,6 +6,8 @@ import { HttpError } from '../replies/errors.ts';
 import { array, choice, integer, object, stamped, text, time, truth } from '../replies/schemas.ts';
 import { stamp } from '../replies/stamp.ts';
 import { keptObject } from '../requests/kept-body.ts';
+import { engineField } from '../replies/container-schemas.ts';
+import { enginesIn } from '../requests/engines.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 
@@ -21,6 +23,7 @@ const fields = {
 };
 
 const optionalFields = {
+  ...engineField,
   tag: text('Tag of that version, where it has one'),
   until: time('When it ends; absent: with its version'),
 };
@@ -62,7 +65,7 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
         decision: choice(kinds, 'What to do with the version'),
         digest: text('The version that was seen'),
       },
-      { until: time('When the decision ends; needed for snooze') },
+      { until: time('When the decision ends; needed for snooze'), ...engineField },
     ),
     replies: {
       201: { description: 'The decision', schema: stamped({ ...fields, ...keptField }, optionalFields) },
@@ -75,7 +78,8 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
       const container = textIn(body, 'container').replace(/^\//, '');
       const kind = kinds.find((each) => each === body['decision']);
       if (kind === undefined) throw invalid('decision', `expected one of ${kinds.join(', ')}`);
-      const order = { kind, container, digest: textIn(body, 'digest'), untilMs: timeIn(body, 'until') };
+      const engine = engineIn(body, service);
+      const order = { kind, container, ...engine, digest: textIn(body, 'digest'), untilMs: timeIn(body, 'until') };
       const taken = await service.decisions.take({ ...order, by: 'API token' });
       if ('fault' in taken) throw refusal(taken, kind, isKnown(container));
       reply.code(201);
@@ -105,6 +109,13 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
 function refusal({ kind, fault }: DecisionFault, what: DecisionKind, isKnown: boolean): HttpError {
   if (kind === 'conflict' && !isKnown) return new HttpError(404, 'no watched container has that name');
   return new HttpError(kind === 'conflict' ? 409 : 400, `cannot ${what} the new version: ${fault}`);
+}
+
+function engineIn(body: JsonObject, service: Pick<HttpParts['service'], 'engines'>) {
+  if (body['engine'] === undefined) return {};
+  const engine = textIn(body, 'engine');
+  enginesIn({ engine: [engine] }, service);
+  return { engine };
 }
 
 function textIn(body: JsonObject, name: string): string {

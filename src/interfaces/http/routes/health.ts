@@ -4,7 +4,7 @@ import { HttpError, internalError, problemOf } from '../replies/errors.ts';
 import { limitsOf } from '../guards/limits.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
-import { choice, object, truth } from '../replies/schemas.ts';
+import { array, choice, object, text, truth } from '../replies/schemas.ts';
 
 /** `/livez`, `/startupz` and `/readyz`: an orchestrator's probes. */
 export function healthRoutes({ service, clock, log, ...parts }: HttpParts): readonly Route[] {
@@ -35,7 +35,11 @@ export function healthRoutes({ service, clock, log, ...parts }: HttpParts): read
         const deadline = startDeadline(clock, readinessTimeoutMs, 'reach the container engine');
         try {
           await Promise.race([service.ready(deadline.signal), deadline.passed]);
-          return service.status().repairing ? okAndRepairing : ok;
+          const away = (service.engines?.() ?? []).filter(({ reachable }) => reachable === false);
+          return {
+            ...(service.status().repairing ? okAndRepairing : ok),
+            ...(away.length > 0 && { unreachable: away.map(({ name }) => name) }),
+          };
         } catch (error) {
           log.warn('Not ready', { error: describeError(error) });
           throw new HttpError(503, (problemOf(error) ?? internalError).message);
@@ -64,5 +68,8 @@ const okSchema = object({ status: choice(['ok'], 'Always "ok"') });
 
 const readySchema = object(
   { status: choice(['ok'], 'Always "ok"') },
-  { repairing: truth('Present while an interrupted update is being finished or undone') },
+  {
+    repairing: truth('Present while an interrupted update is being finished or undone'),
+    unreachable: array(text('Of several engines, one that does not answer')),
+  },
 );

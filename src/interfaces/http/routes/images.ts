@@ -1,4 +1,7 @@
 import type { TrackedImage } from '../../../domain/inventory/inventory.ts';
+import { known } from '../../json/known.ts';
+import { engineField } from '../replies/container-schemas.ts';
+import { engineParameter, enginesIn } from '../requests/engines.ts';
 import { createCachedList } from '../service/cached-list.ts';
 import { isOfImage } from '../requests/container-filter.ts';
 import type { HttpParts } from '../service/parts.ts';
@@ -18,17 +21,21 @@ export function imagesRoute({ service, clock }: HttpParts): Route {
     query: {
       name: textParameter('Only images of this reference; without a tag, any tag'),
       id: textParameter('Only the image with this id, or the one whose id begins so'),
+      ...engineParameter,
     },
     replies: {
       200: { description: 'The tracked images', schema: listSchema },
       500: { description: 'The engine cannot be reached, and its events have ended' },
     },
-    answer: ({ query: { name, id } }, reply) => {
-      if (name === undefined && id === undefined) return list(reply);
+    answer: ({ query }, reply) => {
+      const { name, id } = query;
+      const { engines } = enginesIn(query, service);
+      if (name === undefined && id === undefined && engines === undefined) return list(reply);
       const wanted = id === undefined ? undefined : imageIdMeant(id, service.inventory().images);
       return list(
         reply,
         (image) =>
+          (engines === undefined || (image.engine !== undefined && engines.includes(image.engine))) &&
           (name === undefined || image.name === name || isOfImage(image.name, name)) &&
           (id === undefined || image.imageId === wanted),
       );
@@ -38,18 +45,21 @@ export function imagesRoute({ service, clock }: HttpParts): Route {
 
 const listSchema = stamped({
   images: array(
-    object({
-      name: text('Image reference'),
-      image_id: text('Local image id'),
-      digest: text('Registry digest; empty for a locally built image'),
-      containers: integer('Watched containers that run it'),
-    }),
+    object(
+      {
+        name: text('Image reference'),
+        image_id: text('Local image id'),
+        digest: text('Registry digest; empty for a locally built image'),
+        containers: integer('Watched containers that run it'),
+      },
+      engineField,
+    ),
   ),
   count: integer('Number of entries'),
 });
 
-function entryOf({ name, imageId, digest, containers }: TrackedImage) {
-  return { name, image_id: imageId, digest, containers };
+function entryOf({ name, engine, imageId, digest, containers }: TrackedImage) {
+  return { name, image_id: imageId, digest, containers, ...known(engine, () => ({ engine })) };
 }
 
 function imagesByName({ images }: { readonly images: readonly TrackedImage[] }): readonly TrackedImage[] {

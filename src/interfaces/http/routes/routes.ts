@@ -8,6 +8,7 @@ import { containerDetailsRoute } from './container-details.ts';
 import { containersRoute } from './containers.ts';
 import { dashboardRoutes } from '../pages/dashboard.ts';
 import { decisionRoutes } from './decisions.ts';
+import { enginesRoutes } from './engines.ts';
 import { eventsRoute } from './events.ts';
 import { healthRoutes } from './health.ts';
 import { historyRoute } from './history.ts';
@@ -30,6 +31,7 @@ export function enabledRoutes(parts: RouteParts): readonly Route[] {
     checkRoute(parts),
     containersRoute(parts),
     containerDetailsRoute(parts),
+    ...enginesRoutes(parts),
     historyRoute(parts),
     imagesRoute(parts),
     ...decisionRoutes(parts),

@@ -33,6 +33,7 @@ export function createHttpServer(parts: HttpParts): HttpServer {
     eventLog: service.eventLog,
     runOptions: parts.runOptions,
     limits,
+    clock,
     log,
     epoch: randomBytes(6).toString('hex'),
   });

@@ -14,6 +14,7 @@ export type Service = Pick<
   | 'inventoryFailure'
   | 'history'
   | 'status'
+  | 'engines'
   | 'eventLog'
   | 'ready'
 >;
@@ -21,3 +22,4 @@ export type Service = Pick<
 export type HistoryEntry = ReturnType<Service['history']>[number];
 export type EventLog = Service['eventLog'];
 export type LoggedEvent = ReturnType<EventLog['since']>[number];
+export type StepEvent = Parameters<Parameters<EventLog['subscribeToSteps']>[0]>[0];

@@ -2,16 +2,24 @@ import type { Decision } from './decision.ts';
 
 /** A watched container as `GET /v1/containers/details` tells of it. Empty texts and absent values: not known. */
 export type Watched = {
+  /** Unique among all containers: where there are several engines, the engine's name precedes it. */
   readonly name: string;
+  /** Its name within its engine. */
+  readonly ownName: string;
   readonly image: string;
   readonly project: string;
+  /** Name of its engine; empty where there is only one. */
   readonly engine: string;
+  /** Whether its engine does not answer, so that everything known about it is past. */
+  readonly isAway: boolean;
   readonly id: string;
   readonly digest: string;
   readonly latestDigest: string;
+  /** Reference of the newer image where it has another tag; else empty. */
+  readonly candidate: string;
   /** The version that an update would apply; a decision is about it. */
   readonly candidateDigest: string;
-  /** A person's decision about that version; undefined: there is none, or none that may be seen. */
+  /** A person's decision about that version; undefined: there is none, or the page may not know. */
   readonly decision: Decision | undefined;
   readonly version: string;
   readonly latestVersion: string;
@@ -31,6 +39,7 @@ export type Watched = {
   readonly releasedAtMs: number | undefined;
   readonly downloadBytes: number | undefined;
   readonly sourceUrl: string;
+  /** Unique names. */
   readonly dependsOn: readonly string[];
   /** What labels of this container change. */
   readonly settings: readonly OwnSetting[];
@@ -66,6 +75,7 @@ export type OutcomeKind = (typeof outcomeKinds)[number];
 
 /** One container in a run; `from` and `to` are versions. */
 export type PastOutcome = {
+  /** Unique. */
   readonly name: string;
   readonly outcome: OutcomeKind;
   readonly atMs: number | undefined;

@@ -1,9 +1,11 @@
+import { nameIn } from './unique-name.ts';
 import { objectOf, oneOf, textOf, timeOf } from './reading.ts';
 
 /** What a person has decided about one new version of one container: an entry of `GET /v1/decisions`. */
 export type Decision = {
   readonly id: string;
   readonly kind: DecisionKind;
+  /** Its unique name. */
   readonly container: string;
   /** The new version that it is about. */
   readonly digest: string;
@@ -24,7 +26,7 @@ export function readDecision(document: unknown): Decision | undefined {
   return {
     id: textOf(entry['id']),
     kind,
-    container: textOf(entry['container']),
+    container: nameIn(entry),
     digest: textOf(entry['digest']),
     by: textOf(entry['by']),
     atMs: timeOf(entry['at']),

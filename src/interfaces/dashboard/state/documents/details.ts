@@ -1,13 +1,15 @@
 import { changes, type Verdict, verdicts, type Watched } from './container.ts';
 import { type Json, linkOf, numberOf, objectOf, objectsOf, oneOf, textOf, textsOf, timeOf } from './reading.ts';
+import { nameIn, uniqueName } from './unique-name.ts';
 import { readOutcome } from './read-outcome.ts';
 
 /** The containers of `GET /v1/containers/details`, with those whose update has not come to its end. */
 export function readDetails(document: unknown): readonly Watched[] {
   const { containers, unfinished } = objectOf(document);
-  const byName = new Map(objectsOf(containers).map((entry) => [textOf(entry['name']), afterFailure(readEntry(entry))]));
-  for (const { name, image, state, reason } of objectsOf(unfinished)) {
-    const known = byName.get(textOf(name)) ?? readEntry({ name, image, status: '' });
+  const byName = new Map(objectsOf(containers).map((entry) => [nameIn(entry), afterFailure(readEntry(entry))]));
+  for (const entry of objectsOf(unfinished)) {
+    const { name, engine, image, state, reason } = entry;
+    const known = byName.get(nameIn(entry)) ?? readEntry({ name, engine, image, status: '' });
     const kind = oneOf(['in progress', 'repair pending'], state) ?? 'repair pending';
     byName.set(known.name, { ...known, unfinished: kind, reason: textOf(reason) || known.reason });
   }
@@ -25,14 +27,18 @@ function afterFailure(one: Watched): Watched {
 
 function readEntry(entry: Json): Watched {
   const { last } = entry;
+  const engine = textOf(entry['engine']);
   return {
-    name: textOf(entry['name']),
+    name: nameIn(entry),
+    ownName: textOf(entry['name']),
     image: textOf(entry['image']),
     project: textOf(entry['project']),
-    engine: textOf(entry['engine']),
+    engine,
+    isAway: false,
     id: textOf(entry['id']),
     digest: textOf(entry['digest']),
     latestDigest: textOf(entry['latest_digest']),
+    candidate: textOf(entry['candidate_kind']) === 'digest' ? '' : textOf(entry['candidate']),
     candidateDigest: textOf(entry['candidate_digest']) || textOf(entry['latest_digest']),
     decision: undefined,
     ...readVersions(entry),
@@ -49,7 +55,7 @@ function readEntry(entry: Json): Watched {
     releasedAtMs: timeOf(entry['released_at']),
     downloadBytes: numberOf(entry['download_bytes']),
     sourceUrl: linkOf(entry['source_url']),
-    dependsOn: textsOf(entry['depends_on']),
+    dependsOn: textsOf(entry['depends_on']).map((name) => uniqueName(name, engine)),
     settings: objectsOf(entry['settings']).map(({ name, value, source }) => ({
       name: textOf(name),
       value: textOf(value),
@@ -62,7 +68,7 @@ function readEntry(entry: Json): Watched {
   };
 }
 
-/** The newer version only where there is a newer image. */
+/** `latest_version` counts only where there is a newer image. */
 function readVersions(entry: Json): Pick<Watched, 'version' | 'latestVersion'> {
   const version = textOf(entry['version']);
   const isNewer = entry['update_available'] !== false;

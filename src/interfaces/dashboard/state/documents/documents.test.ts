@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readOptions } from './configuration.ts';
+import { readDecisions, withDecisions } from './decisions.ts';
 import { readDetails } from './details.ts';
 import { percentOf, readEvent } from './events.ts';
 import { readHistory } from './history.ts';
@@ -8,7 +9,7 @@ import { readPlan } from './plan.ts';
 import { readStatus } from './status.ts';
 
 describe('any JSON is read', () => {
-  const readers = { readDetails, readStatus, readHistory, readOptions, readPlan };
+  const readers = { readDetails, readStatus, readHistory, readOptions, readPlan, readDecisions };
   const shaped = fc.record({
     containers: fc.anything(),
     unfinished: fc.array(fc.anything()),
@@ -18,6 +19,7 @@ describe('any JSON is read', () => {
     engine: fc.anything(),
     plan: fc.array(fc.anything()),
     dry_run: fc.boolean(),
+    decisions: fc.array(fc.anything()),
   });
 
   test.each(Object.entries(readers))('by %s', (_, read) => {
@@ -130,3 +132,36 @@ test.each([
   [{ current_bytes: 1, total_bytes: 0 }, undefined],
   [{}, undefined],
 ])('percentOf(%j) is %j', (data, percent) => expect(percentOf(data)).toBe(percent));
+
+describe('several engines', () => {
+  const entry = { name: 'web', verdict: 'stale', latest_digest: 'sha256:new', depends_on: ['db'] };
+  const containers = [
+    { ...entry, engine: 'nas' },
+    { ...entry, engine: 'pi' },
+  ];
+
+  test('containers of one name are two, and need the containers of their own engine', () => {
+    const read = readDetails({ containers, unfinished: [{ name: 'web', engine: 'pi', state: 'in progress' }] });
+    expect(
+      read.map(({ name, ownName, engine, dependsOn, unfinished }) => [name, ownName, engine, dependsOn, unfinished]),
+    ).toEqual([
+      ['nas/web', 'web', 'nas', ['nas/db'], undefined],
+      ['pi/web', 'web', 'pi', ['pi/db'], 'in progress'],
+    ]);
+  });
+
+  test('a decision is about the container of its engine, and about the version that this waits for', () => {
+    const decision = { id: '1', decision: 'skip', container: 'web', digest: 'sha256:new', by: 'API token' };
+    const decisions = readDecisions({
+      decisions: [
+        { ...decision, engine: 'pi' },
+        { ...decision, engine: 'nas', digest: 'sha256:old' },
+      ],
+    });
+    const read = withDecisions(readDetails({ containers }), decisions);
+    expect(read.map(({ name, decision: one }) => [name, one?.kind])).toEqual([
+      ['nas/web', undefined],
+      ['pi/web', 'skip'],
+    ]);
+  });
+});

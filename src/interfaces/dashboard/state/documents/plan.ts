@@ -1,3 +1,4 @@
+import { nameIn, uniqueName } from './unique-name.ts';
 import { objectOf, objectsOf, oneOf, textOf, textsOf } from './reading.ts';
 
 /** One container of the plan that `POST /v1/update?dry_run=true` answers with, in the order of the work. */
@@ -16,12 +17,12 @@ export function readPlan(document: unknown): readonly PlannedStep[] | undefined 
   const { dry_run: isDry, plan } = objectOf(document);
   if (isDry !== true || !Array.isArray(plan)) return undefined;
   return objectsOf(plan).map((step) => ({
-    name: textOf(step['name']),
+    name: nameIn(step),
     from: textOf(step['from']),
     to: textOf(step['to']),
     action: oneOf(['update', 'restart', 'skip'], step['action']) ?? 'skip',
     because: textOf(step['because']),
-    dependsOn: textsOf(step['depends_on']),
+    dependsOn: textsOf(step['depends_on']).map((name) => uniqueName(name, textOf(step['engine']))),
     reason: textOf(step['reason']),
   }));
 }

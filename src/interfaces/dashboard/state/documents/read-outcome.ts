@@ -1,10 +1,11 @@
+import { nameIn } from './unique-name.ts';
 import { outcomeKinds, type PastOutcome } from './container.ts';
 import { type Json, numberOf, numbersOf, oneOf, textOf, timeOf } from './reading.ts';
 
 /** An outcome of a container from history or details; an unknown kind is no success, so it reads as `unknown`. */
 export function readOutcome(json: Json): PastOutcome {
   return {
-    name: textOf(json['name']),
+    name: nameIn(json),
     outcome: oneOf(outcomeKinds, json['outcome']) ?? 'unknown',
     atMs: timeOf(json['at']),
     from: textOf(json['from']),

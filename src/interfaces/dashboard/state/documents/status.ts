@@ -1,3 +1,4 @@
+import { nameIn } from './unique-name.ts';
 import { countOf, type Json, numberOf, objectOf, objectsOf, textOf, timeOf } from './reading.ts';
 
 /** What `GET /v1/status?extra=true` tells; absent values are not known. */
@@ -71,8 +72,8 @@ function readRun({ run_id: runId, trigger, containers }: Json): RunUnderWay | un
   return {
     runId: textOf(runId),
     trigger: textOf(trigger),
-    containers: objectsOf(containers).map(({ name, phase, percent }) => ({
-      name: textOf(name),
+    containers: objectsOf(containers).map(({ phase, percent, ...entry }) => ({
+      name: nameIn(entry),
       phase: textOf(phase).replaceAll('_', ' '),
       percent: numberOf(percent),
     })),

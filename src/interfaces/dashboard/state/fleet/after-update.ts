@@ -10,6 +10,7 @@ export function updated(one: Watched, data: Json, atMs: number): Watched {
     latestVersion: '',
     digest: one.latestDigest || one.digest,
     latestDigest: '',
+    candidate: '',
     candidateDigest: '',
     decision: undefined,
     change: undefined,

@@ -1,12 +1,13 @@
 import type { Watched } from '../documents/container.ts';
 import { type Heard, percentOf } from '../documents/events.ts';
 import { textOf } from '../documents/reading.ts';
+import { nameIn } from '../documents/unique-name.ts';
 import { noStatus, type Status } from '../documents/status.ts';
 import { failed, updated } from './after-update.ts';
 import { checked } from './checked.ts';
 import { entered, phaseNamed, type UnderWay, waiting } from './under-way.ts';
 
-/** All that the page knows of the containers: read at first, then changed by events, and read again now and then. */
+/** Everything that the page knows about the containers: read at first, changed by events, and read again now and then. */
 export type Fleet = {
   readonly all: () => readonly Watched[];
   readonly named: (name: string) => Watched | undefined;
@@ -59,7 +60,7 @@ export function createFleet(): Fleet {
     return [name];
   }
 
-  /** A run that events did not tell of, or whose end they did not tell of. */
+  /** Takes the run of a status, of whose begin or end no event has told. */
   function takeRun({ run, running }: Status, nowMs: number): readonly string[] {
     if (run === undefined) return running ? [] : end();
     const touched: string[] = [];
@@ -114,7 +115,7 @@ export function createFleet(): Fleet {
       return { changed: [...changed].filter((name) => containers.has(name)), added, removed: [...gone] };
     },
     hear({ kind, data, atMs }, nowMs) {
-      const name = textOf(data['container']);
+      const name = nameIn(data);
       const at = atMs ?? nowMs;
       switch (kind) {
         case 'update_started':

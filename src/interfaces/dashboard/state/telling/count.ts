@@ -3,7 +3,7 @@ import { type Group, groups, tell, type Told } from './tell.ts';
 
 /** How many containers are in which state. */
 export type Counts = Readonly<
-  Record<Group | 'all' | 'bad' | 'rolledBack' | 'unknown' | 'approval' | 'interrupted' | 'running', number>
+  Record<Group | 'all' | 'bad' | 'rolledBack' | 'unknown' | 'approval' | 'interrupted' | 'running' | 'away', number>
 > & {
   /** Names of those that an update would replace. */
   readonly updatable: readonly string[];
@@ -29,6 +29,7 @@ export function countFleet(fleet: Fleet, nowMs: number): Counts {
     approval: 0,
     interrupted: 0,
     running: 0,
+    away: 0,
   };
   const updatable: string[] = [];
   const down: string[] = [];
@@ -39,10 +40,11 @@ export function countFleet(fleet: Fleet, nowMs: number): Counts {
     count[told.group] += 1;
     inMarks[told.tone === 'bad' ? 'bad' : told.group] += 1;
     if (told.tone === 'bad') count.bad += 1;
-    if (one.status === 'running') count.running += 1;
+    if (one.isAway) count.away += 1;
+    else if (one.status === 'running') count.running += 1;
     else if (told.tone === 'bad') down.push(one.name);
     countIcon(told, count);
-    if (told.action === 'update') updatable.push(one.name);
+    if (told.action === 'update' && !one.isAway) updatable.push(one.name);
   }
   const marks = markKinds.flatMap((kind) => Array.from({ length: inMarks[kind] }, () => kind));
   return { ...count, updatable, down, marks };

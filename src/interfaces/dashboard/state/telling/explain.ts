@@ -87,7 +87,7 @@ const underWay = {
 
 const pastOf = { approve: 'Approved', skip: 'Skipped', snooze: 'Snoozed' } as const;
 
-/** Who has decided, and when; `otherwise` where that may not be seen. */
+/** Who has decided, and when; `otherwise` where the page may not know. */
 function decided({ decision }: Watched, nowMs: number, otherwise = ''): readonly string[] {
   if (decision === undefined) return otherwise === '' ? [] : [otherwise];
   const at = decision.atMs === undefined ? '' : ` ${when(decision.atMs, nowMs)}`;
@@ -103,7 +103,7 @@ function rolledBack({ last, latestVersion, reason }: Watched, nowMs: number): re
   return [glued(story), `${down}${capital(to)} is not tried again on its own; a newer version is.`];
 }
 
-/** By a person. */
+/** The paragraphs about a version that a person has rolled back. */
 function takenBack({ latestVersion }: Watched, { from, to, atMs }: PastOutcome, nowMs: number): readonly string[] {
   const version = latestVersion || from || 'the version before';
   const at = atMs === undefined ? 'Lately' : capital(when(atMs, nowMs));

@@ -28,7 +28,7 @@ export function headlineOf(fleet: Fleet, counts: Counts, { pastMs }: Situation):
   if (fleet.isRunning() && fleet.inRun().length > 0 && pastMs === undefined) return busy(fleet);
   const title = titleOf(counts, pastMs !== undefined);
   const parts = news(counts);
-  const tone = counts.down.length > 0 ? 'bad' : pastMs === undefined ? 'fine' : 'past';
+  const tone = counts.down.length > 0 ? 'bad' : pastMs === undefined && counts.away === 0 ? 'fine' : 'past';
   return {
     tone,
     title: pastMs === undefined ? title : `At ${clock(pastMs)}, ${uncapital(title, counts)}`,
@@ -39,11 +39,12 @@ export function headlineOf(fleet: Fleet, counts: Counts, { pastMs }: Situation):
 
 const nothing: Part = { text: 'Upkeep runs and reaches the engine, but none of its containers is for it.' };
 
-function titleOf({ down, wrong, ready, running, all, unchecked }: Counts, isPast: boolean): string {
+function titleOf({ down, wrong, ready, running, all, unchecked, away }: Counts, isPast: boolean): string {
   const be = (count: number) => (isPast ? (count === 1 ? 'was' : 'were') : count === 1 ? 'is' : 'are');
   const shown = down.slice(0, mostNames);
   const more = down.length - shown.length;
   if (down.length > 0) return `${listed(more > 0 ? [...shown, `${more} more`] : shown)} ${be(down.length)} down`;
+  if (away > 0) return `${plural(running, 'container')} ${be(running)} running, ${away} cannot be seen`;
   if (wrong + ready + unchecked === 0 && running === all)
     return isPast ? 'Everything was up to date' : 'Everything is up to date';
   if (running < all) return `${running} of ${plural(all, 'container')} ${be(running)} running`;

@@ -5,7 +5,7 @@ import { when } from '../words/moments.ts';
 import { age, precise } from '../words/numbers.ts';
 import { tell, type Told } from './tell.ts';
 
-/** Everything of a row that changes with time and news. */
+/** The parts of a row that change with time and events. */
 export type RowContent = {
   readonly told: Told;
   /** Undefined unless an update is at work on it. */

@@ -31,6 +31,11 @@ export function didWords(run: {
   return counts.flatMap(([count, word]) => (count > 0 ? [`${count} ${word}`] : []));
 }
 
+/** `Updates every day at 04:00 (Europe/Berlin).`; empty where nothing is scheduled, or the service does not say. */
+export function scheduleWords({ schedule }: Pick<Status, 'schedule'>): string {
+  return schedule === '' ? '' : `Updates ${schedule}.`;
+}
+
 /** `Next run tomorrow 04:00, in 13 h.` */
 export function nextRunWords({ nextRunAtMs, scheduleOff }: Status, nowMs: number): string {
   if (nextRunAtMs === undefined)

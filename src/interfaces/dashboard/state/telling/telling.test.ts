@@ -9,6 +9,7 @@ import { headlineOf } from './headline.ts';
 import { orderFleet } from './order.ts';
 import { startAddress } from '../address.ts';
 import { tell } from './tell.ts';
+import { scheduleWords } from './runs.ts';
 import { pullReference, shortImage, versionsOf } from './versions.ts';
 
 const now = new Date(2026, 10, 20, 14, 52).getTime();
@@ -170,6 +171,13 @@ describe('orderFleet()', () => {
   test('by project: the one with the worst member first', () => {
     expect(orderFleet(fleetOf(entries), 'project', now).map(({ title }) => title)).toEqual(['y', 'x']);
   });
+});
+
+test('scheduleWords() says the schedule, and nothing where there is none', () => {
+  expect(scheduleWords(readStatus({ schedule: 'every day at 04:00 (Europe/Berlin)' }))).toBe(
+    'Updates every day at 04:00 (Europe/Berlin).',
+  );
+  expect(scheduleWords(readStatus({}))).toBe('');
 });
 
 test('a filter wants every word, in any order, of name, image or project', () => {

@@ -18,6 +18,11 @@ export function newVersionOf({ latestVersion }: Watched): string {
   return latestVersion || 'the new version';
 }
 
+/** Whether an update would replace it now. */
+export function isReady(one: Watched | undefined): boolean {
+  return one?.verdict === 'stale' && !one.isAway;
+}
+
 /** Without algorithm, eight digits. */
 export function shortDigest(digest: string): string {
   return digest.replace(/^[a-z0-9]+:/, '').slice(0, 8);

@@ -1,4 +1,4 @@
-/** Between a number and its unit no line may end. */
+/** A no-break space: no line may end between a number and its unit. */
 const space = '\u00A0';
 
 const minuteMs = 60_000;
@@ -13,7 +13,7 @@ export function span(ms: number): string {
   return `${Math.round(ms / dayMs)}${space}d`;
 }
 
-/** The same, and never less than a minute: seconds would make every row differ at every look. */
+/** Like `span`, but at least a minute: seconds would change every row at every look. */
 export function age(ms: number): string {
   return span(Math.max(minuteMs, ms));
 }

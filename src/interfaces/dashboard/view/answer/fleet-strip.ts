@@ -3,7 +3,7 @@ import { svg } from '../parts/icon.ts';
 import { byId } from '../parts/node.ts';
 import { repaint } from '../parts/repaint.ts';
 
-/** Up to here the marks have gaps. */
+/** With more containers there are no gaps between the marks. */
 const mostGaps = 120;
 
 /** One mark for each container, in the order of the groups. */

@@ -1,10 +1,11 @@
 import { linkWords } from '../../state/link-state.ts';
+import type { EngineAway } from '../../state/documents/engines.ts';
 import { clock } from '../../state/words/moments.ts';
 import { glued } from '../../state/words/numbers.ts';
 import { capital, ended } from '../../state/words/sentences.ts';
 import { isLive, type PageContext } from '../context.ts';
 import { button } from '../parts/button.ts';
-import { byId, h, say } from '../parts/node.ts';
+import { byId, type Child, h, say } from '../parts/node.ts';
 import { repaint } from '../parts/repaint.ts';
 
 /** The link's state in the top bar, and the banner where what is shown is past. */
@@ -21,10 +22,11 @@ export function paintLink(
   const banner = byId('banner');
   const error = context.engineError();
   const isOffline = state === 'offline';
-  banner.hidden = !isOffline && error === undefined;
+  const away = error === undefined ? context.enginesAway() : [];
+  banner.hidden = !isOffline && error === undefined && away.length === 0;
   banner.classList.toggle('bad', !isOffline && error !== undefined);
   const readAt = context.readAtMs();
-  repaint(banner, [isOffline, error, readAt, awayWhy], () => {
+  repaint(banner, [isOffline, error, away, readAt, awayWhy], () => {
     if (isOffline) {
       const from =
         readAt === 0
@@ -35,7 +37,7 @@ export function paintLink(
         button({ class: 'text-button' }, context.act.tryNow, 'Try now'),
       ];
     }
-    if (error === undefined) return [];
+    if (error === undefined) return away.length === 0 ? [] : [awayNode(away)];
     const words = ended(capital(error));
     return [
       h(
@@ -46,4 +48,17 @@ export function paintLink(
       ),
     ];
   });
+}
+
+/** The banner about some of several engines. */
+function awayNode(away: readonly EngineAway[]): Child {
+  const [first] = away;
+  const what = away.length === 1 ? `${first?.name} cannot be reached` : `${away.length} engines cannot be reached`;
+  const why = away.map(({ name, error }) => (away.length === 1 ? error : `${name}: ${error}`)).join('; ');
+  return h(
+    'span',
+    {},
+    h('strong', {}, ended(`${what}: ${why}`)),
+    ` ${away.length === 1 ? 'Its' : 'Their'} containers go on running; what you see of them is from before.`,
+  );
 }

@@ -6,7 +6,7 @@ export type Confirmation = {
   readonly body: readonly Child[];
   /** Undefined: there is nothing to confirm. */
   readonly action?: { readonly label: string; readonly tone: 'primary' | 'danger'; readonly run: () => void };
-  /** The milder choice. */
+  /** A second, milder choice. */
   readonly other?: { readonly label: string; readonly run: () => void } | undefined;
 };
 

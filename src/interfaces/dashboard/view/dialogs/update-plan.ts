@@ -18,7 +18,7 @@ export function planNodes(context: PageContext, plan: readonly PlannedStep[]): r
     h(
       'p',
       { class: 'intro' },
-      `${updates.length === 1 ? 'It is' : 'One after the other, each is'} stopped for a few seconds, and then watched until it has proven itself.`,
+      `${updates.length === 1 ? 'It' : 'Each'} is stopped for a few seconds, and then watched until it has proven itself.`,
     ),
     h(
       'ol',
@@ -46,7 +46,7 @@ export function planNodes(context: PageContext, plan: readonly PlannedStep[]): r
   ];
 }
 
-/** In place of a plan in which nothing is to be done. */
+/** Shown in place of a plan without work. */
 export function nothingNodes(plan: readonly PlannedStep[]): readonly Child[] {
   const none = h('p', { class: 'intro' }, 'Nothing is to be done: no newer image may be applied now.');
   return plan.length === 0 ? [none] : [none, leftOut(plan)];

@@ -9,14 +9,14 @@ import { decisionNodes } from './decisions.ts';
 /** What can be done with a container now; what its group does not serve is not shown. */
 export function actionNodes(context: PageContext, one: Watched, told: Told): readonly Child[] {
   const { act } = context;
-  const isOff = !canUpdate(context);
+  const isOff = !canUpdate(context) || one.isAway;
   const canChange = context.isOn('update');
   const { approve, others } = decisionNodes(context, one);
   return [
     approve,
     canChange && hasNewer(one) && updateButton(),
     context.isOn('check') &&
-      button({ class: 'button', disabled: !isLive(context) }, () => act.check([one.name]), 'Check'),
+      button({ class: 'button', disabled: !isLive(context) || one.isAway }, () => act.check([one.name]), 'Check'),
     ...others,
     canChange &&
       one.canRollBack &&
@@ -30,7 +30,7 @@ export function actionNodes(context: PageContext, one: Watched, told: Told): rea
     }
     if (one.hold === 'window')
       return button({ class: 'button', disabled: isOff }, () => act.update([one.name], 'now'), 'Update now…');
-    // What else holds it back counts for everybody who asks.
+    // Any other hold counts whoever asks, so there is no button.
     if (one.verdict !== 'stale') return undefined;
     const look = told.tone === 'held' ? 'button' : 'button primary';
     return button({ class: look, disabled: isOff }, () => act.update([one.name]), 'Update…');

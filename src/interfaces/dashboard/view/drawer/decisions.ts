@@ -13,7 +13,7 @@ export function decisionNodes(
   const isOpen = verdict === 'stale' || (verdict === 'held' && open.has(hold));
   if (!context.isOn('decisions') || candidateDigest === '' || !isOpen) return { approve: undefined, others: [] };
   const make = (label: string, run: (name: string) => void, look = 'button'): Child =>
-    button({ class: look, disabled: !isLive(context) }, () => run(name), label);
+    button({ class: look, disabled: !isLive(context) || one.isAway }, () => run(name), label);
   return {
     approve: hold === 'approval' && make('Approve…', act.approve, 'button primary'),
     others: [

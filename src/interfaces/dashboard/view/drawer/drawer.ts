@@ -14,7 +14,7 @@ import { pastSection } from './past.ts';
 import { settingsSection } from './settings.ts';
 import { versionSection } from './version.ts';
 
-/** Everything about the container that the address names, over the table; the table stays usable. */
+/** Paints the drawer with everything about the container in the address. The table beside it stays usable. */
 export function paintDrawer(context: PageContext, wantsFocus: boolean): void {
   const drawer = byId('drawer');
   const { open, page } = context.address();
@@ -101,7 +101,7 @@ function stateNodes(context: PageContext, one: Watched, told: Told, words: reado
   );
 }
 
-/** The last step that took time before it went back. */
+/** The last step that took time before the rollback. */
 function failedPhase({ last }: Watched) {
   const order = ['checking health', 'starting', 'stopping', 'preparing', 'pulling'] as const;
   return order.find((phase) => last?.phasesMs[phase.replace(' ', '_')] !== undefined) ?? 'pulling';

@@ -25,6 +25,7 @@ export function versionSection(one: Watched): Child {
     h('h3', {}, 'Version', link),
     line('Runs', [h('span', {}, one.version || '–')], one.digest, 'the digest'),
     isNewer && line('Available', newer, one.latestDigest, 'the new digest'),
+    isNewer && one.candidate !== '' && tagLine(one),
     reference !== '' &&
       h(
         'div',
@@ -33,6 +34,12 @@ export function versionSection(one: Watched): Child {
         copyButton(command, 'the pull command'),
       ),
   );
+}
+
+/** The tag that an update goes to. The update does not change a compose file. */
+function tagLine({ candidate, project }: Watched): HTMLElement {
+  const remark = project !== '' && h('span', { class: 'sub-size word is-held' }, 'A compose file keeps its old tag');
+  return line('Tag', [h('span', {}, candidate), remark], '', '');
 }
 
 function line(term: string, value: readonly Child[], digest: string, what: string): HTMLElement {

@@ -1,7 +1,7 @@
 import { button } from '../parts/button.ts';
 import { repaint } from '../parts/repaint.ts';
 
-/** Choices of which one is pressed. */
+/** Buttons of which one is pressed. */
 export function chips<Kind extends string>(
   node: Element,
   choices: readonly (readonly [kind: Kind, label: string])[],

@@ -1,7 +1,7 @@
 import { icon } from '../parts/icon.ts';
 import { byId, fill, h } from '../parts/node.ts';
 
-/** In place of everything where the service does not serve its containers. */
+/** Shown in place of the containers where the group `containers` is off. */
 export function paintGroupOff(): void {
   const title = byId('verdict');
   title.className = 'is-past';

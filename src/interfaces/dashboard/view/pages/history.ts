@@ -1,7 +1,7 @@
 import { startAddress, writeAddress } from '../../state/address.ts';
 import type { PastOutcome } from '../../state/documents/container.ts';
 import type { PastRun } from '../../state/documents/history.ts';
-import { triggerWords } from '../../state/telling/runs.ts';
+import { scheduleWords, triggerWords } from '../../state/telling/runs.ts';
 import { clock, dayOf, when } from '../../state/words/moments.ts';
 import { glued, precise } from '../../state/words/numbers.ts';
 import { capital, plural } from '../../state/words/sentences.ts';
@@ -19,7 +19,7 @@ const kinds = [
 ] as const;
 
 let kind: (typeof kinds)[number][0] = 'all';
-/** Painted at once; the others when they are asked for. */
+/** Runs that are painted at first; a button shows the others. */
 const page = 100;
 let most = page;
 
@@ -35,7 +35,9 @@ export function paintHistory(context: PageContext): void {
   const shown = fitting.slice(0, most);
   const nowMs = context.nowMs();
   const isOn = context.isOn('history');
-  const { nextRunAtMs } = context.fleet.status();
+  const status = context.fleet.status();
+  const { nextRunAtMs } = status;
+  const schedule = scheduleWords(status);
   repaint(
     byId('runs-list'),
     [
@@ -45,8 +47,10 @@ export function paintHistory(context: PageContext): void {
       new Date(nowMs).getDate(),
       isOn,
       nextRunAtMs,
+      schedule,
     ],
     () => [
+      isOn && schedule !== '' && h('p', { class: 'hint' }, schedule),
       ...shown.map((run, place) =>
         runNode(run, { isSameDay: isSameDay(shown[place - 1], run), isOpen: run === runs[0], nowMs }),
       ),

@@ -1,11 +1,11 @@
 import { byId } from '../parts/node.ts';
 
 export type SignInParts = {
-  /** Resolves to why it was refused; empty: it was not. */
+  /** Resolves to the reason of a refusal; empty where the token was accepted. */
   readonly signIn: (api: string, events: string) => Promise<string>;
 };
 
-/** The form that stands before everything until a token is accepted. */
+/** The sign-in form. Nothing behind it can be reached before a token is accepted. */
 export function startSignIn({ signIn }: SignInParts): void {
   const form = byId('signin-form', HTMLFormElement);
   const token = byId('token', HTMLInputElement);

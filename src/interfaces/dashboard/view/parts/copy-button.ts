@@ -22,7 +22,7 @@ export function copyButton(text: string, what: string): HTMLButtonElement {
   }
 }
 
-/** Browsers have no clipboard over plain HTTP, but from this machine: https://w3c.github.io/clipboard-apis/ */
+/** Over plain HTTP browsers offer the clipboard on localhost only: https://w3c.github.io/clipboard-apis/ */
 async function written(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -33,7 +33,7 @@ async function written(text: string): Promise<boolean> {
     area.value = text;
     document.body.append(area);
     area.select();
-    // The only other way.
+    // This older way works over plain HTTP, too.
     const isDone = document.execCommand('copy');
     area.remove();
     return isDone;

@@ -1,4 +1,5 @@
 import { canUpdate, isLive, type PageContext } from '../context.ts';
+import { isReady } from '../../state/telling/versions.ts';
 import { button } from '../parts/button.ts';
 import { icon } from '../parts/icon.ts';
 import { byId, h } from '../parts/node.ts';
@@ -11,7 +12,7 @@ export function paintBulk(context: PageContext): void {
   node.hidden = names.length === 0;
   const isSelecting = byId('select-toggle').getAttribute('aria-pressed') === 'true';
   byId('table').classList.toggle('picking', names.length > 0 || isSelecting);
-  const ready = names.filter((name) => context.fleet.named(name)?.verdict === 'stale');
+  const ready = names.filter((name) => isReady(context.fleet.named(name)));
   repaint(node, [names, ready, canUpdate(context), isLive(context)], () => [
     h('b', {}, `${names.length} selected`),
     context.isOn('check') &&

@@ -16,10 +16,10 @@ const columns = [
 
 export const columnNames: readonly string[] = columns.map(([name]) => name);
 
-/** Those that a sighted person needs no word for. */
+/** Columns that need no visible title. */
 const silent: readonly string[] = ['pick', 'mark', 'act'];
 
-/** The head of the table; roles are said aloud, because a grid display drops them. */
+/** The head of the table. Roles are explicit, because CSS grids drop those of table elements. */
 export function paintHead(): void {
   repaint(byId('head-row'), 'head', () =>
     columns.map(([name, label]) =>

@@ -12,7 +12,7 @@ const nothing = {
   fine: 'Nothing is up to date yet.',
 } as const;
 
-/** In place of a table whose rows are all hidden. */
+/** Shown in place of a table whose rows are all hidden. */
 export function paintNoMatch(context: PageContext, isEmpty: boolean): void {
   const state = byId('state');
   if (context.fleet.all().length === 0) return;

@@ -36,7 +36,8 @@ export function rowCells({ one, content, href, isPicked, action, down }: CellPar
     cell('c-mark', icon(told.icon, told.turning === true ? 'turning' : '')),
     cell(
       'c-name',
-      h('a', { href, title: one.name }, one.name),
+      one.engine !== '' && h('span', { class: 'on-engine' }, one.engine),
+      h('a', { href, title: one.name }, one.ownName),
       one.self && h('span', { class: 'self' }, 'itself'),
       one.project !== '' && h('span', { class: 'project' }, one.project),
     ),

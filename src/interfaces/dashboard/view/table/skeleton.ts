@@ -3,7 +3,7 @@ import { columnNames, paintHead } from './head.ts';
 
 const rows = 14;
 
-/** The shape of the table until the first answer. */
+/** The outline of the table, shown until the first answer. */
 export function paintSkeleton(): void {
   const table = byId('table');
   table.hidden = false;

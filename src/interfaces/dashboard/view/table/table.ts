@@ -18,7 +18,7 @@ import type { Watched } from '../../state/documents/container.ts';
 export type Table = {
   /** Makes all rows anew, in their order. */
   readonly build: () => void;
-  /** Whether all have been checked since a group of unchecked ones was made: the one reason to make the order anew. */
+  /** Whether all containers of the group of unchecked ones have been checked: the one reason to sort the rows anew. */
   readonly isOutOfDate: () => boolean;
   /** Hides and shows rows for the address; builds nothing. */
   readonly filter: () => void;
@@ -29,7 +29,7 @@ export type Table = {
   readonly remove: (names: readonly string[]) => void;
   /** Moves the bar of a pull, and nothing else; false where none is shown. */
   readonly movePull: (name: string) => boolean;
-  /** Counts the seconds of those that are down. */
+  /** Repaints the seconds for which containers have been down. */
   readonly tick: () => void;
   readonly rowOf: (name: string) => HTMLTableRowElement | undefined;
   readonly visibleRows: () => readonly HTMLTableRowElement[];
@@ -81,10 +81,10 @@ export function createTable(context: PageContext): Table {
     const content = rowContent(one, update, nowMs);
     const { told } = content;
     facts.set(one.name, factsOf(one, told.group));
-    const look = `row is-${told.tone}${told.why ? ' has-why' : ''}${opened === one.name ? ' open' : ''}${picked.has(one.name) ? ' picked' : ''}`;
+    const look = `row is-${told.tone}${one.isAway ? ' away' : ''}${told.why ? ' has-why' : ''}${opened === one.name ? ' open' : ''}${picked.has(one.name) ? ' picked' : ''}`;
     if (row.className !== look) row.className = look;
     const href = writeAddress({ ...startAddress, open: one.name });
-    const action = actionOf(told);
+    const action = actionOf(told, one.isAway);
     const down = update === undefined ? undefined : downWords(update, nowMs);
     const parts: CellParts = {
       one,
@@ -98,11 +98,14 @@ export function createTable(context: PageContext): Table {
   }
 
   /** The next sensible thing, where its group is on. */
-  function actionOf({ action }: Told): { readonly kind: RowAction; readonly isOff: boolean } | undefined {
+  function actionOf(
+    { action }: Told,
+    isAway: boolean,
+  ): { readonly kind: RowAction; readonly isOff: boolean } | undefined {
     if (action === undefined) return undefined;
     if (action === 'look') return { kind: action, isOff: false };
     if (!context.isOn(action === 'approve' ? 'decisions' : action)) return undefined;
-    return { kind: action, isOff: action === 'update' ? !canUpdate(context) : !isLive(context) };
+    return { kind: action, isOff: isAway || (action === 'update' ? !canUpdate(context) : !isLive(context)) };
   }
 
   function paint(names: readonly string[]): void {
@@ -160,7 +163,7 @@ export function createTable(context: PageContext): Table {
     if (act === 'check') return context.act.check([name]);
     if (act === 'look') return context.go({ open: name }, true);
     if (target.closest('.c-name a') !== null && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
-      // The link itself has no filters, so that they do not have to be written into every row.
+      // The link of a row names no filters: otherwise each change of a filter would touch every row.
       event.preventDefault();
       return context.go({ open: name }, true);
     }

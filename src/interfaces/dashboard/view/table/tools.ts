@@ -2,7 +2,7 @@ import type { PageContext } from '../context.ts';
 import { byId, h } from '../parts/node.ts';
 import { repaint } from '../parts/repaint.ts';
 
-/** Puts the address into the controls over the table. */
+/** Shows the address in the controls above the table. */
 export function paintTools(context: PageContext): void {
   const { q, group, engine } = context.address();
   const search = byId('search', HTMLInputElement);

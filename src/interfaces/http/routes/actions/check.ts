@@ -1,11 +1,12 @@
 import { ServiceError } from '../../../../domain/errors.ts';
-import { checkedEntry } from '../../../json/entries.ts';
+import { checkedEntry, enginesField as enginesEntry } from '../../../json/entries.ts';
 import { startDeadline } from '../../requests/deadline.ts';
 import { HttpError } from '../../replies/errors.ts';
 import type { HttpParts } from '../../service/parts.ts';
 import { defineRoute, type Route } from '../../service/route.ts';
-import { holdFields, kindField, versionFields } from '../../replies/container-schemas.ts';
+import { engineField, enginesField, holdFields, kindField, versionFields } from '../../replies/container-schemas.ts';
 import { array, choice, integer, object, stamped, text, time, truth } from '../../replies/schemas.ts';
+import { engineParameter, enginesIn } from '../../requests/engines.ts';
 import { selectionParameters, timeoutUpTo } from '../../requests/selection.ts';
 import { stamp } from '../../replies/stamp.ts';
 
@@ -19,7 +20,7 @@ export function checkRoute({ settings, service, clock }: HttpParts): Route {
     summary: 'Check for newer images',
     description:
       'Asks the registries for the newest digests, without a pull. A container that could not be checked says so in its own entry.',
-    query: { ...selectionParameters, timeout: timeoutUpTo(settings.checkTimeoutMs) },
+    query: { ...selectionParameters, ...engineParameter, timeout: timeoutUpTo(settings.checkTimeoutMs) },
     replies: {
       200: { description: 'Result of the check, by container', schema: resultSchema },
       408: { description: 'The engine did not list the containers in time' },
@@ -27,12 +28,13 @@ export function checkRoute({ settings, service, clock }: HttpParts): Route {
     },
     answer: async ({ query }, reply) => {
       const { image: images, container: containers, timeout: timeoutMs } = query;
+      const chosen = enginesIn(query, service);
       const deadline = startDeadline(clock, timeoutMs, 'check');
       reply.raw.once('close', () => deadline.abort(new ServiceError('cancelled', 'Cannot check: the client has gone')));
       try {
-        const report = await service.check({ images, containers, trigger: 'http' }, deadline.signal);
+        const report = await service.check({ images, containers, ...chosen, trigger: 'http' }, deadline.signal);
         const entries = report.containers.map((container) => checkedEntry(container, clock.nowMs()));
-        return { containers: entries, count: entries.length, ...stamp(clock) };
+        return { containers: entries, count: entries.length, ...enginesEntry(report), ...stamp(clock) };
       } catch (error) {
         throw deadline.hasPassed() ? new HttpError(408, 'the check timed out') : error;
       } finally {
@@ -59,8 +61,9 @@ const entrySchema = object(
     error: text('Why the container could not be checked; absent when it could'),
     ...versionFields,
     ...holdFields,
+    ...engineField,
     ...kindField,
   },
 );
 
-const resultSchema = stamped({ containers: array(entrySchema), count: integer('Number of entries') });
+const resultSchema = stamped({ containers: array(entrySchema), count: integer('Number of entries') }, enginesField);

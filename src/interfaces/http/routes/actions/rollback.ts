@@ -4,6 +4,7 @@ import { HttpError } from '../../replies/errors.ts';
 import { acceptedSchema, resultOf, resultSchema } from '../../replies/update-result.ts';
 import { stamp } from '../../replies/stamp.ts';
 import { flag, text } from '../../requests/query.ts';
+import { engineParameter, enginesIn } from '../../requests/engines.ts';
 import { timeoutUpTo } from '../../requests/selection.ts';
 import type { HttpParts } from '../../service/parts.ts';
 import { defineRoute, type Route } from '../../service/route.ts';
@@ -22,6 +23,7 @@ export function rollbackRoute({ settings, service, clock }: HttpParts, runs: Upd
       'Puts a container back to the image from before its last update, with those that moved together with it, and waits for its turn. The version that it leaves is not applied again on its own.',
     query: {
       container: text('Name of the container'),
+      ...engineParameter,
       async: flag('Answer at once, and roll back in the background'),
       timeout: timeoutUpTo(settings.updateTimeoutMs),
     },
@@ -39,12 +41,14 @@ export function rollbackRoute({ settings, service, clock }: HttpParts, runs: Upd
           'The client closed its connection while the rollback was queued, the queue is full, or the service is stopping',
       },
     },
-    answer: async ({ query: { container, async: inBackground, timeout: timeoutMs } }, reply) => {
+    answer: async ({ query }, reply) => {
+      const { container, async: inBackground, timeout: timeoutMs } = query;
       const name = container?.replace(/^\//, '') ?? '';
       if (name === '')
         throw new HttpError(400, 'invalid query parameter "container": the name of a container is needed');
+      const chosen = enginesIn(query, service);
       const run = runs.start({
-        begin: (onBegin, signal) => service.rollBack([name], signal, { trigger: 'http', onBegin }),
+        begin: (onBegin, signal) => service.rollBack([name], signal, { trigger: 'http', onBegin, ...chosen }),
         waitsForItsTurn: true,
         timeoutMs,
         response: reply.raw,
@@ -67,6 +71,7 @@ async function problemWith(
   service: Pick<Service, 'containerNames'>,
   clock: Clock,
 ): Promise<unknown> {
+  if (error instanceof ServiceError && error.code === 'invalid-input') return new HttpError(400, error.message);
   if (!(error instanceof ServiceError) || error.code !== 'not-found') return error;
   const deadline = new AbortController();
   const late = clock.sleep(namesTimeoutMs, deadline.signal).then(() => deadline.abort());

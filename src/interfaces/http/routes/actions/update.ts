@@ -8,6 +8,7 @@ import type { Service } from '../../service/service.ts';
 import type { HttpParts } from '../../service/parts.ts';
 import { flag, unlisted } from '../../requests/query.ts';
 import { defineRoute, type Route } from '../../service/route.ts';
+import { engineParameter, enginesIn } from '../../requests/engines.ts';
 import { selectionParameters, timeoutUpTo } from '../../requests/selection.ts';
 import { stamp } from '../../replies/stamp.ts';
 import type { UpdateRuns } from '../../service/update-runs.ts';
@@ -38,6 +39,7 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
       'Updates all watched containers, or those of the given images and names. One update runs at a time: a full update is refused while another runs, a targeted one waits for its turn. With dry_run=true it changes nothing and answers with the plan: {dry_run, plan: [{name, image, from, to, action, because, depends_on, reason}]}. With retry_failed=true versions that failed before are tried again. With dry_run=true and approved=true the plan is that after an approval. With now=true the windows of the given containers do not count; approvals do.',
     query: {
       ...selectionParameters,
+      ...engineParameter,
       async: flag('Answer at once, and update in the background'),
       timeout: timeoutUpTo(settings.updateTimeoutMs, { hidden: true }),
       dry_run: unlisted(flag('Answer with the plan, and change nothing')),
@@ -69,7 +71,8 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
           400,
           'invalid query parameter "approved": it is for dry_run=true; POST /v1/decisions takes approvals',
         );
-      const request = { images, containers, retryFailed, ...(now && { ignoreWindows: true }) };
+      const chosen = enginesIn(query, service);
+      const request = { images, containers, ...chosen, retryFailed, ...(now && { ignoreWindows: true }) };
       if (isRehearsed)
         return {
           dry_run: true,

@@ -1,0 +1,45 @@
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import type { ContainerOutcome } from '../../domain/run/session.ts';
+
+/** The event for those who tell containers apart by name alone, as messages do: `nas/web` where there are several engines. */
+export function namedByEngine(event: ServiceEvent): ServiceEvent {
+  if (event.kind === 'scan_completed')
+    return event.session === undefined
+      ? event
+      : { ...event, session: { ...event.session, containers: event.session.containers.map(named) } };
+  const { engine } = event;
+  if (engine === undefined) return event;
+  const nameOf = (name: string) => `${engine}/${name}`;
+  switch (event.kind) {
+    case 'containers_selected': {
+      const { recipients = {} } = event;
+      const renamed = Object.entries(recipients).map(([name, targets]) => [nameOf(name), targets]);
+      return { ...event, names: event.names.map(nameOf), recipients: Object.fromEntries(renamed) };
+    }
+    case 'container_checked':
+    case 'pull_progress':
+    case 'update_started':
+    case 'phase_entered':
+      return { ...event, container: nameOf(event.container) };
+    case 'update_completed':
+    case 'update_failed':
+    case 'update_deferred':
+      return { ...event, outcome: named(event.outcome) };
+    case 'image_cleanup':
+      return {
+        ...event,
+        images: event.images.map((image) => ({ ...image, containerName: nameOf(image.containerName) })),
+      };
+    case 'earlier_updates_settled':
+      return {
+        ...event,
+        transactions: event.transactions.map((one) => ({ ...one, containers: one.containers.map(nameOf) })),
+      };
+    default:
+      return event;
+  }
+}
+
+function named(outcome: ContainerOutcome): ContainerOutcome {
+  return outcome.engine === undefined ? outcome : { ...outcome, name: `${outcome.engine}/${outcome.name}` };
+}

@@ -1,0 +1,20 @@
+import type { ContainerSummary } from '../../domain/container/container.ts';
+import type { ImageLabelsOf } from '../../domain/container/image-index.ts';
+import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import { readLabels } from '../../domain/settings/labels.ts';
+import { plainName } from '../../domain/transaction/transaction-names.ts';
+
+/** The transaction with the notification targets that labels of its containers name, for a message about it. */
+export function withRecipients(
+  transaction: RecoveredTransaction,
+  listed: readonly ContainerSummary[],
+  imageLabelsOf: ImageLabelsOf,
+): RecoveredTransaction {
+  const labelled = transaction.containers.flatMap((name) => {
+    // Of an old container and its successor the older one is what somebody has labelled.
+    const container = listed.findLast((one) => plainName(one.name) === name);
+    const notify = container && readLabels(container.labels, imageLabelsOf(container)).wishes.notify;
+    return notify === undefined ? [] : [[name, notify] as const];
+  });
+  return labelled.length === 0 ? transaction : { ...transaction, recipients: Object.fromEntries(labelled) };
+}

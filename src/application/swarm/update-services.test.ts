@@ -1,0 +1,131 @@
+import { expect, test } from 'vitest';
+import { behaviours, type Behaviour } from '../../../sandbox/base/behaviour.ts';
+import { amd64 } from '../../../sandbox/registry/release.ts';
+import type { SandboxServiceSpec } from '../../../sandbox/swarm/swarm-world.ts';
+import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
+import { createApplication } from '../create-application.ts';
+
+/** Services of a swarm of three nodes, in the sandbox engine; beyond it test/swarm has a real one. */
+
+type Wish = {
+  readonly next?: Behaviour;
+  readonly nextPlatforms?: readonly (typeof amd64)[];
+  readonly replicas?: number;
+  readonly edit?: (spec: SandboxServiceSpec) => void;
+};
+
+const arm64 = { ...amd64, architecture: 'arm64' };
+const bothPlatforms = [amd64, arm64].map(({ os, architecture }) => ({ OS: os, Architecture: architecture }));
+
+async function deploy(scene: SandboxScene, name: string, wish: Wish = {}): Promise<string> {
+  const { next = behaviours.good, nextPlatforms, replicas = 2, edit = () => {} } = wish;
+  const { store } = scene.registry;
+  const { digest } = store.publish(`swarm/${name}:1`, { version: '1', behaviour: behaviours.good });
+  const spec: SandboxServiceSpec = {
+    Name: name,
+    Mode: { Replicated: { Replicas: replicas } },
+    UpdateConfig: { Parallelism: 1, Monitor: 1e9, FailureAction: 'rollback', Order: 'stop-first' },
+    TaskTemplate: { ContainerSpec: { Image: `swarm/${name}:1@${digest}` }, RestartPolicy: { Condition: 'any' } },
+  };
+  edit(spec);
+  const id = scene.sandbox.swarmControl.create(spec);
+  await scene.clock.sleep(10_000);
+  store.publish(`swarm/${name}:1`, {
+    version: '2',
+    behaviour: next,
+    ...(nextPlatforms && { platforms: nextPlatforms }),
+  });
+  return id;
+}
+
+async function update(scene: SandboxScene, settings: Partial<ServiceSettings> = {}) {
+  const process = scene.startProcess();
+  const events: ServiceEvent[] = [];
+  const application = createApplication(process.outside, { ...defaultSettings, swarm: true, ...settings });
+  application.subscribe((event) => events.push(event));
+  const session = await application.update({ trigger: 'command', images: [], containers: [] });
+  const outcomes = Object.fromEntries(session.containers.map(({ name, outcome }) => [name, outcome]));
+  return { session, events, outcomes, complaints: process.complaints };
+}
+
+/** `begin web`, `end web`, in their order. */
+function turns(events: readonly ServiceEvent[]): readonly string[] {
+  return events.flatMap((event) => {
+    if (event.kind === 'update_started') return [`begin ${event.container}`];
+    return event.kind === 'update_completed' ? [`end ${event.outcome.name}`] : [];
+  });
+}
+
+async function withContainer(): Promise<SandboxScene> {
+  const scene = createSandboxScene({ swarmNodes: 3 });
+  scene.registry.store.publish('plain:1', { version: '1' });
+  await scene.sandbox.engine.pullImage({ reference: 'plain:1' });
+  await scene.sandbox.control.runContainer('plain', { Image: 'plain:1' });
+  scene.registry.store.publish('plain:1', { version: '2' });
+  await deploy(scene, 'web');
+  return scene;
+}
+
+test('services are updated beside containers', async () => {
+  const { events, outcomes } = await update(await withContainer());
+  expect(outcomes).toEqual({ plain: 'updated', web: 'updated' });
+  expect(turns(events).slice(0, 2).toSorted()).toEqual(['begin plain', 'begin web']);
+});
+
+test('services are updated after containers where all is one by one', async () => {
+  const { events, outcomes } = await update(await withContainer(), { rollingRestart: true });
+  expect(outcomes).toEqual({ plain: 'updated', web: 'updated' });
+  expect(turns(events)).toEqual(['begin plain', 'end plain', 'begin web', 'end web']);
+});
+
+test('the tasks that run the new version are counted while it starts', async () => {
+  const scene = createSandboxScene({ swarmNodes: 3 });
+  const slowly = (spec: SandboxServiceSpec) => (spec.UpdateConfig = { ...spec.UpdateConfig, Delay: 5e9 });
+  await deploy(scene, 'web', { replicas: 4, edit: slowly });
+  const { events } = await update(scene);
+  const counts = events.flatMap((event) => (event.kind === 'phase_entered' ? [event.tasks?.running] : []));
+  expect(counts).toEqual(expect.arrayContaining([1, 2, 3, 4]));
+  expect(counts).toEqual(counts.toSorted());
+});
+
+test('the platforms of a spec follow those of the new index', async () => {
+  const scene = createSandboxScene({ swarmNodes: 3 });
+  const write = (spec: SandboxServiceSpec) => (spec.TaskTemplate.Placement = { Platforms: bothPlatforms });
+  const id = await deploy(scene, 'web', { nextPlatforms: [amd64], edit: write });
+  const { outcomes } = await update(scene);
+  expect(outcomes).toEqual({ web: 'updated' });
+  expect((await scene.sandbox.swarm.service(id))?.platforms).toEqual([amd64]);
+});
+
+test('a spec without platforms stays without', async () => {
+  const scene = createSandboxScene({ swarmNodes: 3 });
+  const id = await deploy(scene, 'web', { nextPlatforms: [amd64, arm64] });
+  await update(scene);
+  expect((await scene.sandbox.swarm.service(id))?.platforms).toBeUndefined();
+});
+
+test('a version that crashed is held by the next run, also where the swarm keeps no history', async () => {
+  const scene = createSandboxScene({ swarmNodes: 3 });
+  scene.sandbox.swarmControl.keepHistory(0);
+  await deploy(scene, 'web', { next: behaviours.crashesAtStart });
+  expect((await update(scene)).outcomes).toEqual({ web: 'rolled_back' });
+  expect((await update(scene)).outcomes).toEqual({ web: 'skipped' });
+});
+
+test('a version that the swarm took back with nobody there is remembered, until the tag moves on', async () => {
+  const scene = createSandboxScene({ swarmNodes: 3 });
+  const id = await deploy(scene, 'web', { next: behaviours.crashesAtStart });
+  const { swarm, swarmControl } = scene.sandbox;
+  const { store } = scene.registry;
+  const { digest: crashing } = store.publish('swarm/web:1', { version: '2', behaviour: behaviours.crashesAtStart });
+  swarmControl.update(id, (spec) => (spec.TaskTemplate.ContainerSpec.Image = `swarm/web:1@${crashing}`));
+  await scene.clock.sleep(60_000);
+  expect((await swarm.service(id))?.update?.state).toBe('rollback_completed');
+  expect((await update(scene)).outcomes).toEqual({ web: 'skipped' });
+  expect((await swarm.failures()).map(({ digest }) => digest)).toEqual([crashing]);
+  store.publish('swarm/web:1', { version: '3', behaviour: behaviours.good });
+  expect((await update(scene)).outcomes).toEqual({ web: 'updated' });
+  expect(await swarm.failures()).toEqual([]);
+});

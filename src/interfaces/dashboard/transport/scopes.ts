@@ -1,0 +1,20 @@
+import { encodedPart } from '../state/address.ts';
+import type { Watched } from '../state/documents/container.ts';
+
+/**
+ * The parameters of requests about these containers, one text for each engine: the names in a request count on all
+ * engines that it names.
+ */
+export function scopesOf(containers: readonly Pick<Watched, 'ownName' | 'engine'>[]): readonly string[] {
+  const scopes = new Map<string, string>();
+  for (const { ownName, engine } of containers) {
+    const before = scopes.get(engine) ?? (engine === '' ? '' : `&engine=${encodedPart(engine)}`);
+    scopes.set(engine, `${before}&container=${namePattern(ownName)}`);
+  }
+  return [...scopes.values()];
+}
+
+/** The API takes patterns, so what means more than itself is escaped: https://github.com/google/re2/wiki/Syntax */
+function namePattern(name: string): string {
+  return encodedPart(name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
+}

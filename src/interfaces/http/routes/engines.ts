@@ -1,0 +1,62 @@
+import type { EngineState } from '../../../domain/fleet/engine-state.ts';
+import { known } from '../../json/known.ts';
+import { toTimestamp } from '../../json/timestamps.ts';
+import { array, integer, object, stamped, text, time, truth } from '../replies/schemas.ts';
+import { stamp } from '../replies/stamp.ts';
+import type { HttpParts } from '../service/parts.ts';
+import { defineRoute, type Route } from '../service/route.ts';
+
+/** `GET /v1/engines`: the engines and whether they answer, from memory; where there is one, there is no such route. */
+export function enginesRoutes({ service: { engines }, clock }: HttpParts): readonly Route[] {
+  if (engines === undefined) return [];
+  const route = defineRoute({
+    group: 'containers',
+    path: '/v1/engines',
+    access: 'api token',
+    summary: 'List container engines',
+    description: 'Lists the engines in configured order, and whether they answer, from memory.',
+    query: {},
+    replies: { 200: { description: 'The engines', schema: listSchema } },
+    answer: () => {
+      const entries = engines().map(entryOf);
+      return { engines: entries, count: entries.length, ...stamp(clock) };
+    },
+  });
+  return [route];
+}
+
+function entryOf({ name, address, kind, version, reachable, sinceMs, error, lastRunAtMs, ...counts }: EngineState) {
+  return {
+    ...{ name, address },
+    ...known(kind, (it) => ({ kind: it })),
+    ...known(version, (it) => ({ version: it })),
+    reachable: reachable === true,
+    ...known(sinceMs, (ms) => ({ since: toTimestamp(ms) })),
+    ...known(error, (why) => ({ error: why })),
+    containers: counts.containers,
+    updates_available: counts.updatesAvailable,
+    ...known(lastRunAtMs, (ms) => ({ last_run: toTimestamp(ms) })),
+  };
+}
+
+const listSchema = stamped({
+  engines: array(
+    object(
+      {
+        name: text('Name of the engine'),
+        address: text('Its address, without a user'),
+        reachable: truth('Whether it answers'),
+        containers: integer('Its watched containers, as they were last listed'),
+        updates_available: integer('Those of them for which something newer is known'),
+      },
+      {
+        kind: text('docker or podman; absent before it has answered'),
+        version: text('Its version; absent before it has answered'),
+        since: time('Since when it answers, or does not; absent before it was tried'),
+        error: text('Why it does not answer'),
+        last_run: time('When the last update on it ended; absent before the first'),
+      },
+    ),
+  ),
+  count: integer('Number of entries'),
+});

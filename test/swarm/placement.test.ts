@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { catalogue } from '../lab/catalogue.ts';
+import { pushIndex } from '../lab/push.ts';
+import { describeInSwarm } from '../lab/swarm/describe-in-swarm.ts';
+import { runningTasks } from '../lab/swarm/service-spec.ts';
+import { deploy, update } from './rig/deployed.ts';
+import { untruth } from './rig/truth.ts';
+
+const platform = (architecture: string) => ({ Architecture: architecture, OS: 'linux' });
+
+describeInSwarm('an update of a service that only some nodes can run', {}, (swarm) => {
+  test('is taken back where no node has room for a new task, and tried again later', async () => {
+    const { MemTotal } = await swarm().must<{ MemTotal: number }>('GET', '/info');
+    const web = await deploy(swarm(), 'web', catalogue['plain-v1'], {
+      replicas: 3,
+      update: { Order: 'start-first' },
+      task: { Resources: { Reservations: { MemoryBytes: Math.floor(MemTotal * 0.6) } } },
+    });
+    const next = await web.publish(catalogue['plain-v2']);
+    const entry = (await update(swarm(), '--pull-timeout', '15s')).of('web');
+    expect(entry, JSON.stringify(entry)).toMatchObject({ outcome: 'rolled_back' });
+    expect(entry.reason).toMatch(/No task has moved for 15s.*insufficient resources/);
+    expect(await untruth(swarm(), web, next, entry)).toBeUndefined();
+    expect(await swarm().must<unknown[]>('GET', '/configs')).toEqual([]);
+    await swarm().change(web.id, (spec) => (spec.UpdateConfig = { ...spec.UpdateConfig, Order: 'stop-first' }));
+    const again = (await update(swarm())).of('web');
+    expect(again, JSON.stringify(again)).toMatchObject({ outcome: 'updated' });
+  });
+
+  test('writes the platforms of the next index where the spec names some', async () => {
+    const web = await deploy(swarm(), 'web', catalogue['plain-v1'], {
+      task: { Placement: { Platforms: [platform('amd64'), platform('arm64')] } },
+    });
+    const platforms = async () => (await swarm().service(web.id)).Spec.TaskTemplate['Placement'];
+    await web.publish(catalogue['plain-v2']);
+    expect((await update(swarm())).of('web').outcome).toBe('updated');
+    expect(await platforms()).toEqual({ Platforms: [platform('amd64')] });
+    const { digest } = await pushIndex(swarm().registry, 'swarm/web', 'stable', catalogue['plain-v1']);
+    expect((await update(swarm())).of('web').outcome).toBe('updated');
+    expect(await platforms()).toEqual({ Platforms: [platform('amd64'), platform('arm64')] });
+    expect(runningTasks(await swarm().tasks(web.id), digest)).toHaveLength(2);
+  });
+});
+
+describeInSwarm('a swarm that keeps no history of its tasks', { taskHistory: 0 }, (swarm) => {
+  test('is told of a version that failed by us alone, also after its manager was killed', async () => {
+    for (const action of ['rollback', 'pause', 'continue']) {
+      const name = `web-${action}`;
+      const web = await deploy(swarm(), name, catalogue.v1, { update: { FailureAction: action } });
+      const next = await web.publish(catalogue.crash);
+      const entry = (await update(swarm(), name)).of(name);
+      expect(entry, JSON.stringify(entry)).toMatchObject({ outcome: 'rolled_back' });
+      expect(await untruth(swarm(), web, next, entry)).toBeUndefined();
+    }
+    await swarm().node(1).lose();
+    await swarm().node(1).back();
+    await swarm().allReady(3);
+    const again = await update(swarm());
+    expect(again.entries.map(({ outcome }) => outcome)).toEqual(['skipped', 'skipped', 'skipped']);
+  });
+});
