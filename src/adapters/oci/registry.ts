@@ -46,15 +46,8 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
   const describing = createSingleFlight<RemoteImage>();
   const inTurn = createTurns(requestsInTurn);
 
-<<<<<<< HEAD
-  return { foresee, resolve, listTags, describe, signaturesOf, credentialsFor, close: closeAll };
-
-  async function closeAll(): Promise<void> {
-    await Promise.all([close(), listings.settled()]);
-  }
-=======
-  return { foresee, resolve, listTags, describe, platformsOf, signaturesOf, credentialsFor, close };
->>>>>>> main
+  const closeAll = () => Promise.all([close(), listings.settled()]).then(() => undefined);
+  return { foresee, resolve, listTags, describe, platformsOf, signaturesOf, credentialsFor, close: closeAll };
 
   /** Each list takes the place of the one before. */
   async function foresee(references: readonly ImageReference[], signal?: AbortSignal): Promise<void> {
