@@ -98,7 +98,7 @@ function mutationTable(rows) {
 
 function swarmTable(rows) {
   if (rows.length === 0) return '';
-  const words = [...new Set(rows.flatMap(({ outcomes }) => Object.keys(outcomes)))].toSorted();
+  const words = [...new Set(rows.flatMap(({ outcomes }) => Object.keys(outcomes)))];
   const lines = rows.map(({ engine, cases, untrue, outcomes }) => [
     ...[engine, cases, untrue],
     ...words.map((word) => outcomes[word] ?? 0),

@@ -79,6 +79,8 @@ export type Application = {
   readonly inventory: () => Inventory;
   /** The other containers of the engine, from the same memory. */
   readonly unwatched: () => readonly UnwatchedTracked[];
+  /** The version of the engine, as it told at the last connection; undefined until then, and with several engines. */
+  readonly engineVersion: () => string | undefined;
   /** Why the inventory cannot be believed now: its engine cannot be reached, and tells of no changes; undefined when it can. */
   readonly inventoryFailure: () => ServiceError | undefined;
   /** The update runs of this process, oldest first, at most 500. */

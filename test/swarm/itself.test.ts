@@ -55,7 +55,9 @@ describeInSwarm('the service that Upkeep runs in', {}, (swarm) => {
     );
     expect(service.Spec.TaskTemplate.ContainerSpec.Image).toContain(next);
     expect(service.Spec.Labels?.['upkeep.tx.from']).toBe(self.image);
-    await expect.poll(self.logs, { timeout: 30_000 }).toMatch(/earlier update.*upkeep.*finished/);
+    await expect
+      .poll(self.logs, { timeout: 30_000 })
+      .toMatch(/Finished an interrupted update of upkeep|earlier update.*upkeep.*finished/);
   });
 
   test('comes back from a bad version, which it does not try again', async () => {
@@ -66,7 +68,9 @@ describeInSwarm('the service that Upkeep runs in', {}, (swarm) => {
       ({ UpdateStatus }, tasks) =>
         UpdateStatus?.State === 'rollback_completed' && runningTasks(tasks, self.digest).length === 1,
     );
-    await expect.poll(self.logs, { timeout: 30_000 }).toMatch(/earlier update.*upkeep.*undone/);
+    await expect
+      .poll(self.logs, { timeout: 30_000 })
+      .toMatch(/Undid an interrupted update of upkeep|earlier update.*upkeep.*undone/);
     const notes = await swarm().must<{ Spec: { Labels: Record<string, string> } }[]>('GET', '/configs');
     expect(notes.map(({ Spec }) => Object.values(Spec.Labels))).toEqual([expect.arrayContaining([next])]);
     const { Version } = await swarm().service(self.id);

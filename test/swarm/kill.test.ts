@@ -35,7 +35,7 @@ describeInSwarm('a service whose updater is killed', {}, (swarm) => {
       onStart: (child) => onPid(() => child.kill('SIGKILL')),
     });
 
-  test.each(points.filter((_, number) => isDrawn(number, points.length / 4)).map((one) => [one.title, one] as const))(
+  test.each(points.filter((_, number) => isDrawn(number, points.length / 2)).map((one) => [one.title, one] as const))(
     'is brought to an end by the next start, and left alone by the one after (%s)',
     async (_, { version, change, when }) => {
       const { engine } = swarm().node(1);

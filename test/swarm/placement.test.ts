@@ -44,11 +44,14 @@ describeInSwarm('an update of a service that only some nodes can run', {}, (swar
 
 describeInSwarm('a swarm that keeps no history of its tasks', { taskHistory: 0 }, (swarm) => {
   test('is told of a version that failed by us alone, also after its manager was killed', async () => {
+    const services = [];
     for (const action of ['rollback', 'pause', 'continue']) {
-      const name = `web-${action}`;
-      const web = await deploy(swarm(), name, catalogue.v1, { update: { FailureAction: action } });
-      const next = await web.publish(catalogue.crash);
-      const entry = (await update(swarm(), name)).of(name);
+      const web = await deploy(swarm(), `web-${action}`, catalogue.v1, { update: { FailureAction: action } });
+      services.push({ web, next: await web.publish(catalogue.crash) });
+    }
+    const first = await update(swarm());
+    for (const { web, next } of services) {
+      const entry = first.of(web.name);
       expect(entry, JSON.stringify(entry)).toMatchObject({ outcome: 'rolled_back' });
       expect(await untruth(swarm(), web, next, entry)).toBeUndefined();
     }

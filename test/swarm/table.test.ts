@@ -41,7 +41,7 @@ const cases = manners.flatMap((manner) =>
 
 /** Each test updates a service with a good version and four with bad ones, all in one run. */
 describeInSwarm('an update of services', {}, (swarm) => {
-  test.each(cases.filter((_, number) => isDrawn(number, cases.length / 3)).map((one) => [one.title, one] as const))(
+  test.each(cases.filter((_, number) => isDrawn(number, cases.length)).map((one) => [one.title, one] as const))(
     'is proven or taken back, and told as it is (%s)',
     async (_, { manner, action }) => {
       const services = [];

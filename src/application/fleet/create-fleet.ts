@@ -95,6 +95,7 @@ export function createFleet({ open, history: kept, enginesAtOnce, waves, ...outs
     },
     inventory,
     unwatched,
+    engineVersion: () => undefined,
     inventoryFailure() {
       const failures = members.map(({ application }) => application.inventoryFailure());
       return failures.every((failure) => failure !== undefined) ? failures[0] : undefined;
