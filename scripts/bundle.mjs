@@ -24,7 +24,7 @@ const sharedChunks = [
       'src/adapters/process/own-container.ts',
       'src/application/create-application.ts',
       'src/composition/run-command.ts',
-      'src/config/read/engine-host.ts',
+      'src/config/engines/engine-host.ts',
       'src/interfaces/cli/cli.ts',
       'src/interfaces/cli/terminal/interrupt.ts',
       'src/interfaces/cli/terminal/terminal.ts',

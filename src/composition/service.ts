@@ -102,7 +102,7 @@ async function reachEngineAndRegistries(
   { clock, log, program }: Omit<Surroundings, 'terminal'>,
   listings: KeptListings['listings'],
 ): Promise<Pick<Outside, 'registry'> & { readonly engine: DockerEngine }> {
-  const { findEngineHost } = await import('../config/read/engine-host.ts');
+  const { findEngineHost } = await import('../config/engines/engine-host.ts');
   const { createDockerEngine } = await import('../adapters/docker/engine.ts');
   const { createOciRegistry } = await import('../adapters/oci/registry.ts');
   const { tlsOf } = await import('./open-engine.ts');

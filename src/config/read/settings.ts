@@ -9,12 +9,13 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { Fault } from '../declaration/fault.ts';
 import { makeHttpSettings } from './http-settings.ts';
 import { makeNotificationSettings } from '../notifications/settings.ts';
-import { readEngines, strangeWaves } from './engines.ts';
+import { engineTls } from '../engines/engine-tls.ts';
+import { readEngines, strangeWaves } from '../engines/engines.ts';
 import type { WaveStep } from '../../domain/wave/wave-grammar.ts';
 import { remoteSettings, type RemoteSettings } from './remote-settings.ts';
 import type { OptionValues } from '../table/options.ts';
 import { intervalSchedule, readSchedule } from '../schedule/schedule.ts';
-import { readEngineCertificates, readNamedFile, type EngineCertificates } from '../given/secrets.ts';
+import { readNamedFile, type EngineCertificates } from '../given/secrets.ts';
 import { serviceSettings, timeZoneOf } from './service-settings.ts';
 
 /** All that the process is told from outside, ready to use. */
@@ -249,31 +250,6 @@ function scheduleOf({ values, sourceOf }: Given, faults: Fault[]): Schedule {
     faults.push({ kind: 'value', message });
   }
   return readSchedule(values.schedule, timeZoneOf(values)) ?? interval;
-}
-
-/**
- * The rules of Docker's own client: a folder of certificates means TLS; with `--tlsverify` the engine's certificate is
- * checked.
- */
-function engineTls(
-  { values, sourceOf }: Given,
-  engines: readonly EngineAddress[],
-  faults: Fault[],
-): EngineSettings['tls'] {
-  const { engineCertPath, engineTlsVerify } = values;
-  const wanted = engines.some(
-    ({ host, tls }) =>
-      tls === undefined &&
-      (host.startsWith('https://') || (host.startsWith('tcp://') && (engineTlsVerify || engineCertPath))),
-  );
-  if (!wanted) return undefined;
-  if (engineCertPath === undefined) return { verify: true };
-  const certificates = readEngineCertificates(sourceOf('engineCertPath'), engineCertPath);
-  if ('kind' in certificates) {
-    faults.push(certificates);
-    return undefined;
-  }
-  return { ...certificates, verify: engineTlsVerify };
 }
 
 /** Where the Watchtower family and Docker's own client look; `DOCKER_CONFIG` may also name the file itself. */

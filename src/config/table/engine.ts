@@ -34,7 +34,7 @@ export const engineOptions = {
     default: [],
     defaultMeaning: "Docker's socket, else Podman's",
     accepts: {
-      // A fault of a name is told with its remedy: config/read/engines.ts.
+      // A fault of a name is told with its remedy: config/engines/engines.ts.
       test: (text) => {
         const read = parseEngineAddress(text);
         return !('fault' in read) || read.of === 'name';

@@ -1,16 +1,12 @@
 import { statSync } from 'node:fs';
 import { ServiceError } from '../../domain/errors.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import type { EngineSettings } from './settings.ts';
 
 /**
  * The address of the engine to work on: the one that was given, else the first of the usual sockets
  * that is there. Throws `engine-unreachable` when none is.
  */
-export function findEngineHost(
-  { host, userRuntimeFolder }: Pick<EngineSettings, 'host' | 'userRuntimeFolder'>,
-  isSocket = isSocketFile,
-): string {
+export function findEngineHost({ host, userRuntimeFolder }: EngineWhere, isSocket = isSocketFile): string {
   if (host !== undefined) return host;
   const candidates = usualSockets(userRuntimeFolder);
   const found = candidates.find(isSocket);
@@ -38,3 +34,9 @@ function isSocketFile(path: string): boolean {
     return false;
   }
 }
+
+type EngineWhere = {
+  /** Undefined: to be found. */
+  readonly host: string | undefined;
+  readonly userRuntimeFolder: string | undefined;
+};

@@ -1,0 +1,29 @@
+import type { EngineAddress } from '../../domain/fleet/engine-address.ts';
+import type { Fault } from '../declaration/fault.ts';
+import type { Given } from '../given/given.ts';
+import { type EngineCertificates, readEngineCertificates } from '../given/secrets.ts';
+
+/**
+ * The rules of Docker's own client: a folder of certificates means TLS; with `--tlsverify` the engine's certificate is
+ * checked.
+ */
+export function engineTls(
+  { values, sourceOf }: Given,
+  engines: readonly EngineAddress[],
+  faults: Fault[],
+): (EngineCertificates & { readonly verify: boolean }) | undefined {
+  const { engineCertPath, engineTlsVerify } = values;
+  const wanted = engines.some(
+    ({ host, tls }) =>
+      tls === undefined &&
+      (host.startsWith('https://') || (host.startsWith('tcp://') && (engineTlsVerify || engineCertPath))),
+  );
+  if (!wanted) return undefined;
+  if (engineCertPath === undefined) return { verify: true };
+  const certificates = readEngineCertificates(sourceOf('engineCertPath'), engineCertPath);
+  if ('kind' in certificates) {
+    faults.push(certificates);
+    return undefined;
+  }
+  return { ...certificates, verify: engineTlsVerify };
+}
