@@ -4,7 +4,8 @@ import { type Request, type CheckRequest, type UpdateRequest } from '../domain/r
 import type { RecoveryReport } from '../domain/run/recovery-report.ts';
 import type { EngineState } from '../domain/fleet/engine-state.ts';
 import type { CheckReport } from './check/check.ts';
-import type { InRun } from './engine/part-of-run.ts';
+import type { InRun, PartOfRun } from './check/part-of-run.ts';
+import type { EngineProof } from './engine/proof.ts';
 import type { EventLog } from './events/event-log.ts';
 import type { HistoryEntry } from './events/history.ts';
 import type { DecidedCandidate } from '../domain/decision/decision.ts';
@@ -32,7 +33,7 @@ export type Application = {
    * then takes it back. Images are pulled, and stay. Waits for its turn.
    */
   readonly rehearse: (
-    request: Request & Pick<UpdateRequest, 'retryFailed' | 'ignoreWindows'>,
+    request: Request & Pick<UpdateRequest, 'retryFailed' | 'ignoreWindows' | 'ignoreWaves'>,
     signal?: AbortSignal,
   ) => Promise<{
     readonly report: CheckReport;
@@ -78,6 +79,8 @@ export type Application = {
   readonly inventory: () => Inventory;
   /** The other containers of the engine, from the same memory. */
   readonly unwatched: () => readonly UnwatchedTracked[];
+  /** The version of the engine, as it told at the last connection; undefined until then, and with several engines. */
+  readonly engineVersion: () => string | undefined;
   /** Why the inventory cannot be believed now: its engine cannot be reached, and tells of no changes; undefined when it can. */
   readonly inventoryFailure: () => ServiceError | undefined;
   /** The update runs of this process, oldest first, at most 500. */
@@ -100,7 +103,7 @@ export type Application = {
 };
 
 export type PlanRequest = Request &
-  Pick<UpdateRequest, 'retryFailed' | 'ignoreWindows'> & {
+  Pick<UpdateRequest, 'retryFailed' | 'ignoreWindows' | 'ignoreWaves'> & {
     /** As if a person had approved the new versions. */
     readonly asApproved?: boolean;
   };
@@ -118,6 +121,8 @@ export type EngineApplication = Omit<Application, 'check' | 'plan' | 'rehearse' 
   ) => Promise<Session>;
   /** The filters of a request that mean no watched container of it. */
   readonly unmatched: (request: Request, signal?: AbortSignal) => Promise<readonly UnmatchedFilter[]>;
+  /** What its containers prove about the versions that they run. */
+  readonly prove: (part: Pick<PartOfRun, 'registry'>, signal?: AbortSignal) => Promise<EngineProof>;
   /** When a window first opens after a time that containers wait for, by the wall clock, and which do. */
   readonly opensAfter: (ms: number) => { readonly atMs: number; readonly names: readonly string[] } | undefined;
 };

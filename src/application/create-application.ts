@@ -10,8 +10,9 @@ import type { EngineApplication, PlanRequest } from './application.ts';
 import { recoverWithHelper, watchHelper } from './self-update/await-helper.ts';
 import { type CheckReport, checkWith, createJudge, type Judge } from './check/check.ts';
 import { createSelectContainers } from './check/select-containers.ts';
-import type { InRun } from './engine/part-of-run.ts';
+import type { InRun } from './check/part-of-run.ts';
 import { listAll } from './engine/list-all.ts';
+import { readProof } from './engine/proof.ts';
 import { createDecisionDesk } from './hold/decide.ts';
 import { createDecisionBook } from './check/decision-book.ts';
 import { createHoldBack } from './check/hold-back.ts';
@@ -59,6 +60,7 @@ export function createApplication(
   const warnAboutUpdaters = createUpdaterWarnings(outside, settings);
   const select = createSelectContainers(outside, settings, warnAboutUpdaters);
   const selectInSilence = createSelectContainers({ ...outside, publish: () => {} }, settings, () => {});
+  const judgeInSilence = createJudge({ ...outside, publish: () => {} }, settings);
   const book = createDecisionBook(memory.decisions);
   const holdBack = createHoldBack(settings);
   const judge = notingChecks(createJudge(outside, settings, { holdBack, decisions: book }));
@@ -143,6 +145,7 @@ export function createApplication(
     },
     inventory,
     unwatched,
+    engineVersion: mirror.engineVersion,
     inventoryFailure: mirror.failure,
     history: history.entries,
     status: status.read,
@@ -156,6 +159,16 @@ export function createApplication(
       const order = { ...filtersOf(request), runId: '' };
       return (await selectInSilence(await listAll(outside, signal), order, signal)).unmatched;
     },
+    async prove({ registry }, signal) {
+      const everything = { images: [], containers: [], runId: '' };
+      const selected = await selectInSilence(await listAll(outside, signal), everything, signal);
+      const report = await judgeInSilence(selected, { runId: '', applyCooldown: false, registry }, signal);
+      // What nobody updates cannot be waited for.
+      const proving = report.containers.filter(
+        ({ kind, hold }) => kind !== 'service' && hold !== 'monitor-only' && hold !== 'no-pull',
+      );
+      return readProof(outside, proving, signal);
+    },
     opensAfter: checks.opensAfter,
     ready: createReadiness(outside),
     close: async () => {
@@ -168,7 +181,7 @@ export function createApplication(
     const { retryFailed = false, ignoreWindows = false, asApproved = false } = request;
     const listing = await listAll(outside, signal);
     const selected = await select(listing, { ...filtersOf(request), runId }, signal);
-    const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, asApproved, ...registryOf(request) };
+    const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, asApproved, ...answersOf(request) };
     const report = await judge(selected, order, signal);
     const { plan: made } = await planner(staleIn(report, settings), listing, signal);
     const services = planServices(report, listing, world.instance);
@@ -193,7 +206,7 @@ export function createApplication(
     const scan = { runId: runIdOf(request), purpose: 'check' } as const;
     publish({ kind: 'scan_started', ...scan, trigger: request.trigger ?? 'command', atMs: clock.nowMs() });
     try {
-      const order = { ...filtersOf(request), runId: scan.runId, applyCooldown: false, ...registryOf(request) };
+      const order = { ...filtersOf(request), runId: scan.runId, applyCooldown: false, ...answersOf(request) };
       const report = await check(order, signal);
       const failed = report.containers.filter(({ error }) => error !== undefined).length;
       const counts = { scanned: report.containers.length, updated: 0, failed, restarted: 0, skipped: 0 };
@@ -230,6 +243,6 @@ function filtersOf({ images, containers }: Request): Request {
   return { images, containers };
 }
 
-function registryOf({ part }: InRun<object>) {
-  return part && { registry: part.registry };
+function answersOf({ part }: InRun<object>) {
+  return part && { registry: part.registry, ...(part.hold && { hold: part.hold }) };
 }

@@ -16,7 +16,7 @@ type OpenedFleet = {
 
 /** Several engines as one service. */
 export async function openFleet(command: string, settings: Settings, surroundings: Surroundings): Promise<OpenedFleet> {
-  const { engines, enginesAtOnce } = settings.engine;
+  const { engines, enginesAtOnce, waves } = settings.engine;
   const { clock, log, program } = surroundings;
   const { createFleet } = await import('../application/fleet/create-fleet.ts');
   const { createApplication } = await import('../application/create-application.ts');
@@ -46,6 +46,7 @@ export async function openFleet(command: string, settings: Settings, surrounding
   const application = createFleet({
     ...{ clock, log, newId: identity.newId, registry, enginesAtOnce },
     ...(history && { history }),
+    ...(waves && { waves }),
     open: (onAnswer) =>
       opened.map(({ address, engine }): Member => {
         const { name } = address;

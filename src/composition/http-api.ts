@@ -4,7 +4,7 @@ import type { HttpSettings, TokenSource } from '../domain/settings/http-settings
 import type { CommandContext } from '../interfaces/cli/context/context.ts';
 import type { Command } from './command.ts';
 import type { Surroundings } from './surroundings.ts';
-import { textOf } from './token-text.ts';
+import { tokensOf } from './token-text.ts';
 
 /** The HTTP API and the metrics it shows, loaded when they are served. */
 export function apiOf(
@@ -59,7 +59,7 @@ export function apiOf(
     return {
       address,
       page: pageOf(address, http.groups),
-      tokens: { api: textOf(http.token) ?? '', events: textOf(http.eventsToken) ?? '' },
+      tokens: { api: tokensOf(http.token)[0] ?? '', events: tokensOf(http.eventsToken)[0] ?? '' },
       stop: async () => {
         await stop();
         await application.close();

@@ -33,7 +33,8 @@ export function shownAddress({ host }: EngineAddress): string {
   return `${protocol}//${where}`;
 }
 
-function tlsOf(
+/** Its own TLS files, or those for all. */
+export function tlsOf(
   { host, name, tls }: EngineAddress,
   { tls: forAll, tlsForTcp }: Settings['engine'],
 ): TlsFiles | undefined {

@@ -95,14 +95,18 @@ async function createService(
 }
 
 async function reachEngineAndRegistries(
-  { engine: { apiVersion, tls, ...where }, registry: registries, service }: Settings,
+  { engine: settings, registry: registries, service }: Settings,
   { clock, log, program }: Omit<Surroundings, 'terminal'>,
 ): Promise<Pick<Outside, 'registry'> & { readonly engine: DockerEngine }> {
   const { findEngineHost } = await import('../config/read/engine-host.ts');
   const { createDockerEngine } = await import('../adapters/docker/engine.ts');
   const { createOciRegistry } = await import('../adapters/oci/registry.ts');
+  const { tlsOf } = await import('./open-engine.ts');
+  const { apiVersion, engines } = settings;
+  const [only] = engines;
+  const tls = only?.tls === undefined ? settings.tls : tlsOf(only, settings);
   const engine = createDockerEngine({
-    host: findEngineHost(where),
+    host: findEngineHost(settings),
     clock,
     log,
     ...(apiVersion === undefined ? {} : { apiVersion }),

@@ -3,7 +3,7 @@ import type { Clock, Log } from '../domain/outside/outside.ts';
 import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
 import type { Terminal } from '../interfaces/cli/terminal/terminal.ts';
 import type { createUnderWay } from '../interfaces/cli/terminal/under-way.ts';
-import { textOf } from './token-text.ts';
+import { tokensOf } from './token-text.ts';
 
 /** Facts about the program that the build knows. */
 export type Program = {
@@ -35,8 +35,8 @@ export async function openSurroundings(settings: Settings, program: Program): Pr
     stream: { write: terminal.err.write, isTTY: terminal.err.isTerminal },
     secrets: [
       settings.registry.repoPass,
-      textOf(settings.http.token),
-      textOf(settings.http.eventsToken),
+      ...tokensOf(settings.http.token),
+      ...tokensOf(settings.http.eventsToken),
       settings.remote.token,
       ...settings.notifications.urls.map((url) => url.replace(/^[^:/]*=/, '')),
       ...settings.notifications.legacySecrets,

@@ -172,6 +172,7 @@ export async function startHome(
 ): Promise<WholeService> {
   const service = await startWholeService({ service: { gateWindowMs: 300, gateTimeoutMs: 3000 }, ...options });
   const { store } = service.registry;
+  const published = new Map<string, string>();
   for (const one of containers) {
     const { name, image, version, project, labels = {}, plain, from } = one;
     const all = {
@@ -187,7 +188,8 @@ export async function startHome(
     let reference = image;
     if (from === 'build') service.sandbox.control.addImage(image, release);
     else {
-      const { digest } = store.publish(image, release);
+      const digest = published.get(image) ?? store.publish(image, release).digest;
+      published.set(image, digest);
       if (from === 'digest') reference = `${image}@${digest}`;
       await service.sandbox.engine.pullImage({ reference });
     }

@@ -2,8 +2,9 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, test } from 'vitest';
+import { readSchedule } from '../../src/config/schedule/schedule.ts';
 import { describeInBrowser } from './browser.ts';
-import { home, type HomeContainer } from './home.ts';
+import { home, type HomeContainer, publishNewer } from './home.ts';
 import { type OpenOptions, type OpenPage, row, type Stage, startStage } from './stage.ts';
 
 /** `npm run screenshots`: every scene of the page, from the whole service, into docs/screenshots. */
@@ -17,16 +18,22 @@ async function shoot(page: OpenPage, name: string): Promise<void> {
 
 describeInBrowser('the home server', () => {
   let stage: Stage;
+  const closing = new AbortController();
   beforeAll(async () => {
     mkdirSync(folder, { recursive: true });
-    stage = await startStage(home);
+    stage = await startStage(home, { service: { gateWindowMs: 2500, gateTimeoutMs: 5000 } });
     const { store } = stage.service.registry;
     store.misbehave('lscr.io/linuxserver/prowlarr', { kind: 'rate-limited', max: 0, windowMs: 720_000 });
     await stage.service.ask('/v1/check', { method: 'POST' });
     await stage.service.ask('/v1/update?container=grafana', { method: 'POST' });
     await skip(stage, 'sonarr');
+    const schedule = readSchedule('0 4 * * *', 'UTC');
+    void stage.service.application.keepUpdating({ schedule, updateOnStart: false }, closing.signal);
   });
-  afterAll(() => stage.close());
+  afterAll(() => {
+    closing.abort();
+    return stage.close();
+  });
 
   const scenes: readonly (readonly [string, OpenOptions])[] = [
     ['desktop-light', {}],
@@ -85,7 +92,10 @@ describeInBrowser('the home server', () => {
     await page.locator('#live[data-state="live"]').waitFor();
     const names = 'immich-machine-learning,traefik,home-assistant,vaultwarden,immich-server';
     const done = stage.service.ask(`/v1/update?container=${names}`, { method: 'POST' });
-    await page.locator('.steps').first().waitFor();
+    await row(page, 'home-assistant').locator('.steps li.now', { hasText: 'health' }).waitFor();
+    // Sorted anew, as for somebody who comes now.
+    await page.locator('#group-by').selectOption('project');
+    await page.locator('#group-by').selectOption('status');
     await shoot(page, 'running');
     await done;
   });
@@ -151,7 +161,12 @@ describeInBrowser('other fleets', () => {
   ];
   test.each(fleets)('%s', async (name, containers) => {
     const stage = await startStage(containers);
-    if (name === 'many') stage.service.publish('registry.example.net/api:stable', '8.15.0');
+    const api = many.slice(0, 2).filter(({ image }) => image.includes('/api:'));
+    if (name === 'many')
+      publishNewer(
+        stage.service,
+        api.map((one) => ({ ...one, newer: '8.15.0' })),
+      );
     await stage.service.ask('/v1/check', { method: 'POST' });
     await shoot(await stage.open({ colorScheme: 'light' }), name);
     await stage.close();

@@ -159,6 +159,18 @@ describe('a token from a file', () => {
     await stop();
   });
 
+  test('may hold a token for each of several people, with a name before it', async () => {
+    const path = join(folder, 'people');
+    writeFileSync(path, 'anna: first-token\n\nJosé at home: second:token\nthird-token\n');
+    const { ask, stop } = await startHttp(createScriptedService(), { settings: { token: { kind: 'file', path } } });
+    const statusWith = async (token: string) => (await ask('/v1/containers', { token })).status;
+    for (const token of ['first-token', 'second:token', 'third-token']) expect(await statusWith(token)).toBe(200);
+    for (const token of ['anna', 'anna: first-token', 'third', '']) expect(await statusWith(token)).toBe(401);
+    writeFileSync(path, 'anna: first-token\n');
+    expect([await statusWith('first-token'), await statusWith('third-token')]).toEqual([200, 401]);
+    await stop();
+  });
+
   test('follows a link that is turned, as Kubernetes does it', async () => {
     for (const version of ['v1', 'v2']) writeFileSync(join(folder, version), version);
     const path = join(folder, 'link');

@@ -1,5 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { HttpScene } from '../support/http-scene.ts';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type HttpScene, startHttp } from '../support/http-scene.ts';
 import { startWholeService, type WholeService } from '../support/whole-service.ts';
 import { describedAsk } from './described.ts';
 
@@ -42,6 +45,26 @@ describe('decisions', () => {
     expect(await details()).toMatchObject({ verdict: 'held', hold: 'approval' });
     expect((await remove(reply.json().id)).status).toBe(404);
     expect((await list()).count).toBe(0);
+  });
+
+  test('say the name of the token that they came with', async () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'upkeep-names-')), 'tokens');
+    onTestFinished(() => rmSync(dirname(path), { recursive: true }));
+    writeFileSync(path, 'anna: token-of-anna\ntoken-of-nobody\n');
+    const { ask: askByName, stop } = await startHttp(service.application, {
+      settings: { token: { kind: 'file', path } },
+    });
+    onTestFinished(stop);
+    const digest = await release('two');
+    for (const [token, by] of [
+      ['token-of-anna', 'anna'],
+      ['token-of-nobody', 'API token'],
+    ] as const) {
+      const body = JSON.stringify({ container: 'web', decision: 'skip', digest });
+      await askByName('/v1/decisions', { method: 'POST', body, token });
+      expect(await list()).toMatchObject({ decisions: [{ decision: 'skip', by }] });
+      expect((await details()).reason).toMatch(`Skipped by "${by}"`);
+    }
   });
 
   test('let an approved version be applied, and no other', async () => {

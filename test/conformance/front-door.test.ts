@@ -154,7 +154,7 @@ describe('the status', () => {
         running: false,
         watched: 1,
         unwatched: [],
-        engine: { name: 'local', reachable: true },
+        engine: { name: 'local', version: expect.stringMatching(/^\d/), reachable: true },
       },
     ]);
     expect(reply.json()).not.toHaveProperty('last_run');

@@ -9,6 +9,25 @@ import { withClockAt } from '../support/shifted-clock.ts';
 import { upkeepScene } from '../support/upkeep-scene.ts';
 import { effectsScene } from './effects/scene.ts';
 
+/**
+ * Windows that open right at or after a change of the clocks; the services begin 25 s before:
+ * https://www.iana.org/time-zones. Lord Howe changes them by half an hour; Newfoundland is half an hour off.
+ */
+const spring = [
+  { zone: 'Europe/Berlin', opensAt: '2026-03-29T01:00:00Z', window: '03:00-03:30' },
+  { zone: 'America/New_York', opensAt: '2026-03-08T07:00:00Z', window: '03:00-03:30' },
+  { zone: 'America/St_Johns', opensAt: '2026-03-08T05:30:00Z', window: '03:00-03:30' },
+  { zone: 'Australia/Lord_Howe', opensAt: '2026-10-03T15:30:00Z', window: '02:30-02:45' },
+  { zone: 'Pacific/Auckland', opensAt: '2026-09-26T14:00:00Z', window: '03:00-03:30' },
+];
+const autumn = [
+  { zone: 'Europe/Berlin', opensAt: '2026-10-25T01:30:00Z', window: '02:30-02:45' },
+  { zone: 'America/New_York', opensAt: '2026-11-01T06:30:00Z', window: '01:30-01:45' },
+  { zone: 'America/St_Johns', opensAt: '2026-11-01T05:00:00Z', window: '01:30-01:45' },
+  { zone: 'Australia/Lord_Howe', opensAt: '2026-04-04T15:15:00Z', window: '01:45-01:55' },
+  { zone: 'Pacific/Auckland', opensAt: '2026-04-04T14:30:00Z', window: '02:30-02:45' },
+];
+
 describeInLab('a newer version that is held back', (lab) => {
   const { engine } = lab;
   const { stale, inspect } = effectsScene(lab, 'holding-back');
@@ -113,20 +132,44 @@ describeInLab('a newer version that is held back', (lab) => {
     expect(readFileSync(join(folder, 'decisions.jsonl'), 'utf8')).not.toContain(apiToken);
   });
 
+  test('the history of a service outlasts its restart and its kill', { timeout: 120_000 }, async () => {
+    await stale('web');
+    let service = await serve();
+    const { run_id } = (await ask(service.url, '/v1/update', { method: 'POST' })).json();
+    const history = async () => (await ask(service.url, '/v1/history')).json().entries;
+    const told = await history();
+    expect(told).toMatchObject([{ run_id, updated: 1, containers: [{ name: 'web', outcome: 'updated' }] }]);
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      service.process.child.kill(signal);
+      await service.process.ended;
+      started.length = 0;
+      service = await serve();
+      expect(await history()).toEqual(told);
+    }
+    await ask(service.url, '/v1/update', { method: 'POST' });
+    expect(await history()).toHaveLength(2);
+  });
+
   test.each([
-    ['in spring, where the clocks skip the hour before it', '2026-03-29T00:59:57Z', '03:00-03:30'],
-    ['in autumn, where the clocks show its hour twice', '2026-10-25T01:29:57Z', '02:30-02:45'],
-  ])('by a window is updated when that opens %s', { timeout: 60_000 }, async (_, startsAt, window) => {
-    const { Id } = await stale('web');
-    const args = ['run', '--interval', '7d', '--update-on-start', '--window', window];
-    const env = { TZ: 'Europe/Berlin', NODE_OPTIONS: withClockAt(Date.parse(startsAt)) };
-    const service = startUpkeep([...args, '--health-window', '1s', '--log-level', 'debug'], {
-      ...{ socket: engine.socket, env },
+    ['in spring, where the clocks skip the hour before it', spring],
+    ['in autumn, where the clocks show its hour twice', autumn],
+  ])('by a window is updated when that opens %s', { timeout: 120_000 }, async (_, changes) => {
+    const before = new Map<string, string>();
+    for (const { zone } of changes) before.set(zone, (await stale(nameOf(zone))).Id);
+    const services = changes.map(({ zone, opensAt, window }) => {
+      const args = ['run', '--interval', '7d', '--update-on-start', '--window', window, '--timezone', zone];
+      const env = { NODE_OPTIONS: withClockAt(Date.parse(opensAt) - 25_000) };
+      return startUpkeep([...args, '--health-window', '1s', '--log-level', 'debug', nameOf(zone)], {
+        ...{ socket: engine.socket, env },
+      });
     });
-    started.push(service);
-    await service.seen('Its window opens at');
-    expect((await inspect('web')).Id).toBe(Id);
-    await vi.waitFor(async () => expect((await inspect('web')).Id).not.toBe(Id), { timeout: 30_000, interval: 200 });
+    started.push(...services);
+    await Promise.all(services.map((service, each) => service.seen(`Its window opens at ${changes[each]?.opensAt}`)));
+    for (const { zone } of changes) expect((await inspect(nameOf(zone))).Id).toBe(before.get(zone));
+    for (const { zone } of changes) {
+      const isUpdated = async () => expect((await inspect(nameOf(zone))).Id).not.toBe(before.get(zone));
+      await vi.waitFor(isUpdated, { timeout: 60_000, interval: 200 });
+    }
   });
 
   async function serve() {
@@ -146,4 +189,9 @@ describeInLab('a newer version that is held back', (lab) => {
 function dayInTwo(): string {
   const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
   return days[(new Date().getUTCDay() + 3) % 7] ?? 'Sun';
+}
+
+/** A container of its own for each zone. */
+function nameOf(zone: string): string {
+  return zone.toLowerCase().replace(/[^a-z]/g, '-');
 }

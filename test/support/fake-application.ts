@@ -75,6 +75,7 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
       images: [],
       updatesAvailable: 0,
     }),
+    engineVersion: () => undefined,
     inventoryFailure: () => undefined,
     history: () => [],
     status: () => ({

@@ -2,7 +2,7 @@ import { createSandboxEngine, type SandboxEngine } from '../../sandbox/engine/en
 import { createSandboxRegistry, type SandboxRegistry } from '../../sandbox/registry/registry.ts';
 import type { Application } from '../../src/application/application.ts';
 import { createApplication } from '../../src/application/create-application.ts';
-import { createFleet } from '../../src/application/fleet/create-fleet.ts';
+import { createFleet, type FleetParts } from '../../src/application/fleet/create-fleet.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { Engine } from '../../src/domain/outside/engine.ts';
 import type { Clock, Log } from '../../src/domain/outside/outside.ts';
@@ -35,11 +35,18 @@ export type FleetSceneOptions = {
   readonly clock: Clock;
   readonly settings?: Partial<ServiceSettings>;
   readonly enginesAtOnce?: number;
+  readonly waves?: FleetParts['waves'];
   /** The engine with our own container, which is named so. */
   readonly self?: { readonly engine: string; readonly container: string };
 };
 
-export function createFleetScene({ names, clock, settings = {}, enginesAtOnce = 10 }: FleetSceneOptions): FleetScene {
+export function createFleetScene({
+  names,
+  clock,
+  settings = {},
+  enginesAtOnce = 10,
+  waves,
+}: FleetSceneOptions): FleetScene {
   const registry = createSandboxRegistry({ clock });
   const asked: string[] = [];
   const events: ServiceEvent[] = [];
@@ -64,7 +71,7 @@ export function createFleetScene({ names, clock, settings = {}, enginesAtOnce = 
     ownerState: (other: string) => (other === 'test' ? ('self' as const) : ('unknown' as const)),
   };
   const application = createFleet({
-    ...{ clock, log: silent, newId, registry: counted, enginesAtOnce },
+    ...{ clock, log: silent, newId, registry: counted, enginesAtOnce, ...(waves && { waves }) },
     open: (onAnswer) =>
       Object.entries(engines).map(([name, { engine, sandbox }]) => ({
         name,

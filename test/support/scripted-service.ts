@@ -132,6 +132,7 @@ export function createScriptedService(): ScriptedService {
     },
     inventory: () => ({ ...emptyInventory, ...script.inventory }),
     unwatched: () => [],
+    engineVersion: () => '27.3.1',
     inventoryFailure: () => script.inventoryFailure,
     history: () => script.history,
     status: () => script.status,

@@ -18,6 +18,7 @@ import { createDecisionBook, type DecisionBook } from './decision-book.ts';
 import { createHoldBack, type HoldBack } from './hold-back.ts';
 import { type Listing, listAll } from '../engine/list-all.ts';
 import { type CheckedContainer, checkedFacts, describeChecked, imageIn } from './checked-container.ts';
+import type { HoldChecked } from './part-of-run.ts';
 import { refuseUnproven } from './newer/require-signature.ts';
 import { createTagWatch } from './newer/tag-watch.ts';
 import { stopCode } from '../async/stopped.ts';
@@ -61,6 +62,8 @@ export type JudgeOrder = {
   readonly asApproved?: boolean;
   /** Asked in place of the registries of the outside. */
   readonly registry?: Registry;
+  /** Holds verdicts on newer versions back, before people and windows do. */
+  readonly hold?: HoldChecked;
 };
 
 /** A failure for one container is its verdict. After an abort the containers without an answer are `unknown`. */
@@ -126,9 +129,10 @@ export function createJudge(
         approval: asApproved ? ('never' as const) : approval,
         window: ignoreWindows ? undefined : window,
       };
-      const checked = holdBack.judge(judged, lifted, decided, nowMs);
+      const inWave = (one: CheckedContainer) => (isService ? one : (order.hold?.(one) ?? one));
+      const checked = holdBack.judge(inWave(judged), lifted, decided, nowMs);
       verdicts.set(checked.id, checked);
-      const usual = { ...judged, ...heldOtherwise(verdict) };
+      const usual = inWave({ ...judged, ...heldOtherwise(verdict) });
       standing.set(checked.id, holdBack.judge(usual, { approval, window }, decided, nowMs));
       const { name: container, image, status, reason, error } = checked;
       publish({

@@ -19,20 +19,25 @@ import { createLastRuns, ofEngine } from './events.ts';
 import type { Member, ReachedMember } from './member/member.ts';
 import { createPlans } from './run/plans.ts';
 import { createReach, sayAway } from './member/reach.ts';
-import { createRuns, failureOfAll, hasRun } from './run/runs.ts';
+import { planWaves, type WaveOptions } from './run/wave-plan.ts';
+import { failureOfAll, hasRun } from './run/merge.ts';
+import { createRollBack } from './run/roll-back.ts';
+import { createRuns } from './run/runs.ts';
 
 export type FleetParts = Pick<Outside, 'clock' | 'log' | 'newId' | 'registry'> & {
   /** In configured order. `onAnswer` is to hear the result of each reading of the engine. */
   readonly open: (onAnswer: (name: string, failure: unknown) => void) => readonly Member[];
   readonly history?: Memory['history'];
   readonly enginesAtOnce: number;
+  /** Absent: all engines are one wave. */
+  readonly waves?: WaveOptions;
 };
 
 /**
  * Many engines as one application: each member has its own lock, mirror, recovery, memory and hooks, and a run is one
  * run of all of them. No member waits for another, but for the bound on how many work at once.
  */
-export function createFleet({ open, history: kept, enginesAtOnce, ...outside }: FleetParts): Application {
+export function createFleet({ open, history: kept, enginesAtOnce, waves, ...outside }: FleetParts): Application {
   const { clock, log } = outside;
   const { publish, subscribe } = createPublisher<ServiceEvent>(log);
   const closing = new AbortController();
@@ -50,8 +55,13 @@ export function createFleet({ open, history: kept, enginesAtOnce, ...outside }: 
   });
   const each = createEachEngine({ clock, slots: createEngineSlots(enginesAtOnce) });
   const recovery = createFleetRecovery(members, { each, log });
-  const parts = { ...outside, members, each, publish };
-  const { check, update, rollBack } = createRuns(parts);
+  const plan = planWaves(
+    members.map(({ name }) => name),
+    waves,
+  );
+  const parts = { ...outside, members, each, publish, plan };
+  const runs = createRuns(parts);
+  const { check, update } = runs;
   const scheduler = createScheduler({
     ...{ clock, log },
     opensAfter: (ms) => firstOpening(members, ms),
@@ -71,7 +81,7 @@ export function createFleet({ open, history: kept, enginesAtOnce, ...outside }: 
     check,
     ...createPlans(parts),
     update,
-    rollBack,
+    rollBack: createRollBack(parts, runs),
     recover: recovery.recover,
     finishUpdate: () => Promise.reject(new ServiceError('invalid-input', 'Cannot finish an update on several engines')),
     updatesItself: () => members.some(({ application }) => application.updatesItself()),
@@ -85,6 +95,7 @@ export function createFleet({ open, history: kept, enginesAtOnce, ...outside }: 
     },
     inventory,
     unwatched,
+    engineVersion: () => undefined,
     inventoryFailure() {
       const failures = members.map(({ application }) => application.inventoryFailure());
       return failures.every((failure) => failure !== undefined) ? failures[0] : undefined;

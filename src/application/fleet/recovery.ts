@@ -3,7 +3,7 @@ import type { Log } from '../../domain/outside/outside.ts';
 import type { Application } from '../application.ts';
 import type { EachEngine } from './run/each-engine.ts';
 import type { ReachedMember } from './member/member.ts';
-import { failureOfAll, hasRun } from './run/runs.ts';
+import { failureOfAll, hasRun } from './run/merge.ts';
 
 export type FleetRecovery = {
   readonly recover: Application['recover'];

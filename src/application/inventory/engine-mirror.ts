@@ -21,6 +21,8 @@ export type EngineMirror = {
   readonly follow: (signal?: AbortSignal) => Promise<void>;
   /** Undefined until the engine has been listed; the same object as long as nothing has changed. */
   readonly listing: () => EngineListing | undefined;
+  /** The product's version, e.g. `27.3.1`, read at each connection; undefined until the engine has told it. */
+  readonly engineVersion: () => string | undefined;
   /** Why the listing may be untrue: the engine tells of no changes any more, and cannot be listed; undefined when it is believed. */
   readonly failure: () => ServiceError | undefined;
   readonly close: () => Promise<void>;
@@ -43,6 +45,7 @@ export function createEngineMirror(
   const trust = createTrust(clock, changes.addAll);
   const reader = createListingReader(outside);
   let listing: EngineListing | undefined;
+  let engineVersion: string | undefined;
   let following: Promise<unknown> | undefined;
   let finding: Promise<void> | undefined;
   let firstListed = () => {};
@@ -64,9 +67,18 @@ export function createEngineMirror(
       if (event.kind === 'connected') {
         trust.noteConnected();
         connected.abort();
+        void readVersion();
       }
       changes.hear(event);
     }
+  }
+
+  /** An engine may come back as a newer one. What it keeps to itself stays unknown. */
+  async function readVersion(): Promise<void> {
+    engineVersion = await engine.info(signal).then(
+      ({ version }) => version,
+      () => engineVersion,
+    );
   }
 
   async function resync(): Promise<void> {
@@ -129,6 +141,7 @@ export function createEngineMirror(
       await orStopped(listed, 'list containers', waiting);
     },
     listing: () => listing,
+    engineVersion: () => engineVersion,
     failure: trust.failure,
     close: async () => {
       closing.abort();

@@ -112,7 +112,9 @@ export function createLastChecks(): LastChecks {
         }
     },
     opensAfter(ms) {
-      const waiting = [...byName.values()].flatMap(({ checked }) => (checked?.hold === 'window' ? [checked] : []));
+      const waiting = [...byName.values()].flatMap(({ checked }) =>
+        checked?.hold === 'window' || checked?.hold === 'wave' ? [checked] : [],
+      );
       const times = waiting.flatMap(({ eligibleAtMs = ms }) => (eligibleAtMs > ms ? [eligibleAtMs] : []));
       if (times.length === 0) return undefined;
       const atMs = Math.min(...times);

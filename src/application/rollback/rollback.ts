@@ -14,7 +14,7 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { StaleContainer, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import { forgetFailures, rememberFailures } from '../transaction/failed-versions.ts';
 import { listAll } from '../engine/list-all.ts';
-import type { InRun } from '../engine/part-of-run.ts';
+import type { InRun } from '../check/part-of-run.ts';
 import type { Planner } from '../plan/make-plan.ts';
 import { findReturning, returnToKept } from './return-to-kept.ts';
 import { findServicesBack, rollBackServices } from '../swarm/roll-back-services.ts';

@@ -46,9 +46,10 @@ export function inListingOrder(
 }
 
 function withoutTransaction(container: CheckedContainer, plan: UpdatePlan): ContainerOutcome {
-  const { id, status, digest = '', latestDigest = '', eligibleAtMs, error } = container;
+  const { id, status, hold, digest = '', latestDigest = '', eligibleAtMs, error } = container;
   const refused = plan.refused.find((one) => one.id === id);
-  const isDeferred = (status === 'held' && eligibleAtMs !== undefined) || refused?.isDeferred === true;
+  const isDeferred =
+    (status === 'held' && (eligibleAtMs !== undefined || hold === 'wave')) || refused?.isDeferred === true;
   return {
     ...untouched(container, isDeferred ? 'deferred' : outcomeOf[status], refused?.reason ?? error ?? container.reason),
     oldDigest: digest,

@@ -1,22 +1,25 @@
 import { type EngineAddress, parseEngineAddress, repeatedNames } from '../../domain/fleet/engine-address.ts';
+import { patternsWithoutEngine } from '../../domain/wave/assign-waves.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { Fault } from '../declaration/fault.ts';
 import type { Given } from '../given/given.ts';
+import { readContexts } from './contexts.ts';
 
-/** The engines to work on, in the order in which they were given; none: one among the usual sockets. */
-export function readEngines({ values, sourceOf }: Pick<Given, 'values' | 'sourceOf'>, faults: Fault[]) {
-  const engines = values.engineHost.flatMap((text): EngineAddress[] => {
-    const read = parseEngineAddress(text);
-    if (!('fault' in read)) return [read];
-    // One engine alone needs no name.
-    const host = text.replace(/^[^=:/]*=/, '');
-    if (values.engineHost.length === 1 && host === text) return [{ name: 'engine', host }];
-    const shown = quoted(text.replace(/:\/\/.*@/, '://***@'), 200);
-    faults.push({ kind: 'value', message: `Cannot use ${sourceOf('engineHost')} ${shown}: ${read.fault}` });
-    return [];
-  });
+/**
+ * The engines to work on, in the order in which they were given, contexts last; none: one among the usual sockets.
+ * `dockerFolder`: of Docker's own client.
+ */
+export function readEngines(
+  { values, sourceOf }: Pick<Given, 'values' | 'sourceOf'>,
+  dockerFolder: string | undefined,
+  faults: Fault[],
+): readonly EngineAddress[] {
+  const engines = [
+    ...readHosts({ values, sourceOf }, faults),
+    ...contextsOf({ values, sourceOf }, dockerFolder, faults),
+  ];
   for (const name of repeatedNames(engines)) {
-    const source = sourceOf('engineHost');
+    const source = sourceOf(values.engineHost.length === 0 ? 'engineContexts' : 'engineHost');
     const message = `Cannot use ${source}: several engines are called ${quoted(name)}; give each a name of its own, as in nas=ssh://user@server`;
     faults.push({ kind: 'value', message });
   }
@@ -29,4 +32,50 @@ export function readEngines({ values, sourceOf }: Pick<Given, 'values' | 'source
     faults.push({ kind: 'value', message });
   }
   return engines;
+}
+
+type Parts = Pick<Given, 'values' | 'sourceOf'>;
+
+function readHosts({ values, sourceOf }: Parts, faults: Fault[]): readonly EngineAddress[] {
+  return values.engineHost.flatMap((text): EngineAddress[] => {
+    const read = parseEngineAddress(text);
+    if (!('fault' in read)) return [read];
+    // One engine alone needs no name.
+    const host = text.replace(/^[^=:/]*=/, '');
+    if (values.engineHost.length === 1 && host === text) return [{ name: 'engine', host }];
+    const shown = quoted(text.replace(/:\/\/.*@/, '://***@'), 200);
+    faults.push({ kind: 'value', message: `Cannot use ${sourceOf('engineHost')} ${shown}: ${read.fault}` });
+    return [];
+  });
+}
+
+function contextsOf(
+  { values: { engineContexts }, sourceOf }: Parts,
+  dockerFolder: string | undefined,
+  faults: Fault[],
+): readonly EngineAddress[] {
+  if (engineContexts.length === 0) return [];
+  const source = sourceOf('engineContexts');
+  if (dockerFolder === undefined && engineContexts.some((name) => name !== 'default')) {
+    faults.push({ kind: 'value', message: `Cannot use ${source}: neither HOME nor DOCKER_CONFIG is set` });
+    return [];
+  }
+  return readContexts(engineContexts, dockerFolder ?? '').flatMap((read): EngineAddress[] => {
+    if ('engine' in read) return [read.engine];
+    faults.push({ kind: 'value', message: `Cannot use ${source}: ${read.fault}` });
+    return [];
+  });
+}
+
+/** A sentence for waves that do nothing, or a part of them: mostly a misspelling. */
+export function strangeWaves(
+  { values: { waves }, sourceOf }: Pick<Given, 'values' | 'sourceOf'>,
+  engines: readonly EngineAddress[],
+): readonly string[] {
+  if (waves === undefined) return [];
+  if (engines.length < 2) return [`${sourceOf('waves')} has no effect with one engine`];
+  const names = engines.map(({ name }) => name);
+  return patternsWithoutEngine(waves.steps, names).map(
+    (pattern) => `${sourceOf('waves')}: no engine has a name like ${quoted(pattern)}`,
+  );
 }

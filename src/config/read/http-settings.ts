@@ -6,6 +6,7 @@ import {
   type TokenSource,
 } from '../../domain/settings/http-settings.ts';
 import type { Fault } from '../declaration/fault.ts';
+import { readTokens } from '../../domain/settings/named-tokens.ts';
 import type { OptionValues } from '../table/options.ts';
 import { readFileValue, readNamedFile } from '../given/secrets.ts';
 
@@ -73,7 +74,8 @@ function tokenSource(
     faults.push(read.fault);
     return undefined;
   }
-  if (read.value.trim().length < shortestToken) warnings.push(`The token of ${source} ${shortWords}`);
+  const tokens = read.value === text ? [read.value.trim()] : readTokens(read.value).map(({ token }) => token);
+  if (tokens.some((token) => token.length < shortestToken)) warnings.push(`The token of ${source} ${shortWords}`);
   return read.value === text ? { kind: 'value', value: text.trim() } : { kind: 'file', path: text.trim() };
 }
 

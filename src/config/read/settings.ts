@@ -1,6 +1,6 @@
 import { type Given } from '../given/given.ts';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { EngineAddress } from '../../domain/fleet/engine-address.ts';
 import type { Schedule } from '../../domain/schedule/schedule.ts';
 import type { NotificationSettings } from '../../domain/notification/settings.ts';
@@ -9,7 +9,8 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { Fault } from '../declaration/fault.ts';
 import { makeHttpSettings } from './http-settings.ts';
 import { makeNotificationSettings } from '../notifications/settings.ts';
-import { readEngines } from './engines.ts';
+import { readEngines, strangeWaves } from './engines.ts';
+import type { WaveStep } from '../../domain/wave/wave-grammar.ts';
 import { remoteSettings, type RemoteSettings } from './remote-settings.ts';
 import type { OptionValues } from '../table/options.ts';
 import { intervalSchedule, readSchedule } from '../schedule/schedule.ts';
@@ -39,6 +40,8 @@ export type RequestSettings = {
   readonly engines: readonly string[];
   readonly dryRun: boolean;
   readonly retryFailed: boolean;
+  /** Engines of later waves do not wait. */
+  readonly ignoreWaves: boolean;
   /** Outside of the windows too. */
   readonly now: boolean;
   /** How long a decision lasts; undefined: as long as such decisions do. */
@@ -84,6 +87,8 @@ export type EngineSettings = {
   /** Several: a fleet. One or none: that engine alone, and its name is of no concern. */
   readonly engines: readonly EngineAddress[];
   readonly enginesAtOnce: number;
+  /** The order of several engines; undefined: all at once. */
+  readonly waves: { readonly steps: readonly WaveStep[]; readonly pauseMs: number } | undefined;
   readonly userRuntimeFolder: string | undefined;
   readonly apiVersion: string | undefined;
   /** For engines without TLS settings of their own; undefined: no TLS. */
@@ -156,7 +161,7 @@ export function makeSettings(given: Given): MadeSettings {
   const canMoveCursor = values.terminalType !== 'dumb';
   const colour = canMoveCursor && !values.noColor;
   const http = makeHttpSettings(given, { faults, alarms, warnings });
-  const engines = readEngines(given, faults);
+  const engines = readEngines(given, dockerFolder(values), faults);
   const settings: Settings = {
     service: serviceSettings(given, { servesApi: http.groups.length > 0 }),
     request: {
@@ -165,6 +170,7 @@ export function makeSettings(given: Given): MadeSettings {
       containers: command === 'run' ? [] : names,
       dryRun: values.dryRun || values.verify,
       retryFailed: values.retryFailed,
+      ignoreWaves: values.ignoreWaves,
       now: values.now,
       decideForMs: values.decideForMs,
       verify: values.verify,
@@ -187,6 +193,7 @@ export function makeSettings(given: Given): MadeSettings {
       host: engines[0]?.host,
       engines,
       enginesAtOnce: values.enginesAtOnce,
+      waves: values.waves && { steps: values.waves.steps, pauseMs: values.wavePauseMs },
       userRuntimeFolder: values.userRuntimeFolder,
       apiVersion: values.engineApiVersion?.replace(/^v/, ''),
       tls: engineTls(given, engines, faults),
@@ -222,6 +229,7 @@ export function makeSettings(given: Given): MadeSettings {
       changed: values.changed,
     },
   };
+  warnings.push(...strangeWaves(given, engines));
   if (values.reviveStopped && !values.includeStopped)
     warnings.push(`${given.sourceOf('reviveStopped')} has no effect without --include-stopped`);
   return { settings, faults, alarms, warnings };
@@ -274,6 +282,11 @@ function dockerConfigPath({ dockerConfigFolder, homeFolder }: OptionValues): str
   if (dockerConfigFolder !== undefined) return join(dockerConfigFolder, 'config.json');
   if (existsSync(containerConfig)) return containerConfig;
   return homeFolder === undefined ? undefined : join(homeFolder, '.docker', 'config.json');
+}
+
+function dockerFolder(values: OptionValues): string | undefined {
+  const path = dockerConfigPath(values);
+  return path === undefined ? undefined : dirname(path);
 }
 
 const containerConfig = '/config.json';

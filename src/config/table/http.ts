@@ -37,7 +37,7 @@ export const httpOptions = {
     defaultMeaning: 'none',
     secret: true,
     meaning:
-      'Token for all endpoints under /v1/ except the events, or a file with it. The file is read again when it changes',
+      'Token for all endpoints under /v1/ except the events, or a file with it, or with lines "NAME: TOKEN". The file is read again when it changes',
     example: '/run/secrets/upkeep-token',
     isCommon: true,
     commands,

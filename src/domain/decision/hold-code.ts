@@ -1,9 +1,9 @@
 import type { ErrorCode } from '../errors.ts';
 
 /**
- * The kind of reason why a newer image waits (the first eight), or why nothing is known (the others).
+ * The kind of reason why a newer image waits (the first nine), or why nothing is known (the others).
  * `failed`: this version was taken back in this container. `approval`: it waits for a person. `window`: its window is
- * closed, or cannot be read. `no-pull`: the engine has no image of the tag, and no
+ * closed, or cannot be read. `wave`: engines before its own have not proven it. `no-pull`: the engine has no image of the tag, and no
  * registry may be asked.
  */
 export type Hold = (typeof holds)[number];
@@ -17,6 +17,7 @@ export const holds = [
   'snoozed',
   'approval',
   'window',
+  'wave',
   'no-pull',
   'rate-limited',
   'unreachable',

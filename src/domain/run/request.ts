@@ -19,6 +19,8 @@ export type UpdateRequest = Request & {
   readonly retryFailed?: boolean;
   /** Outside of the windows too. */
   readonly ignoreWindows?: boolean;
+  /** Of a fleet: engines of later waves do not wait for those before them. */
+  readonly ignoreWaves?: boolean;
   /** Throws `not-found`, and updates nothing, when a filter means no watched container. */
   readonly refuseUnmatched?: boolean;
   /** Hears the run's id once the update has its turn and begins. */

@@ -32,6 +32,7 @@ const hooks = testsOf('integration/hooks.test.ts');
 const holdingBack = testsOf('integration/holding-back.test.ts');
 const keepOld = testsOf('integration/keep-old.test.ts');
 const remote = testsOf('integration/remote.test.ts');
+const contexts = testsOf('integration/fleet/contexts.test.ts');
 const options = testsOf('integration/options-on-an-engine.test.ts');
 const commandLine = testsOf('integration/command-line-on-an-engine.test.ts');
 const privateRegistries = testsOf('integration/private-registries.test.ts');
@@ -173,9 +174,13 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   rounds: none('of the demonstration, which has no engine'),
   page: none('of the demonstration, which has no engine'),
 
-  engines: none('TODO'),
-  enginesAtOnce: none('TODO'),
+  engines: none('of several engines, which ones; what is done there is as with one'),
+  enginesAtOnce: none('how many engines at once, not what is done there'),
+  waves: none('which of several engines comes first, not what is done there'),
+  wavePauseMs: none('which of several engines comes first, not what is done there'),
+  ignoreWaves: none('which of several engines comes first, not what is done there'),
   engineHost: remote('over ssh'),
+  engineContexts: contexts('with their TLS files are the engines of a run'),
   engineTlsVerify: tls,
   engineCertPath: tls,
   engineApiVersion: options('--api-version is the version of every call that has one'),

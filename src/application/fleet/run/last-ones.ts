@@ -2,6 +2,8 @@
 export type LastOnes = {
   readonly end: () => void;
   readonly wait: () => Promise<void>;
+  /** Resolves when all have ended, or wait. */
+  readonly ended: Promise<void>;
 };
 
 export function createLastOnes(count: number): LastOnes {
@@ -14,6 +16,7 @@ export function createLastOnes(count: number): LastOnes {
   };
   return {
     end,
+    ended: released,
     async wait() {
       end();
       await released;

@@ -1,35 +1,35 @@
 import type { UpdatePlan } from '../../../domain/plan/update-plan.ts';
-import type { Request } from '../../../domain/run/request.ts';
+import type { Request, UpdateRequest } from '../../../domain/run/request.ts';
 import type { Application, EngineApplication } from '../../application.ts';
-import type { PartOfRun } from '../../engine/part-of-run.ts';
+import type { PartOfRun } from '../../check/part-of-run.ts';
 import type { CheckReport } from '../../check/check.ts';
 import { chooseEngines } from '../member/choose-engines.ts';
-import { failureOfAll, hasRun, reportOf, type RunParts } from './runs.ts';
+import type { ReachedMember } from '../member/member.ts';
+import { wavesOf } from './in-waves.ts';
+import { failureOfAll, hasRun, inOrder, reportOf } from './merge.ts';
+import { isNamed, type RunParts } from './runs.ts';
 import { registryOfRun } from './run-registry.ts';
 
 type Planned = { readonly report: CheckReport; readonly plan: UpdatePlan };
 
 /** Plans and rehearsals of all engines, one after the other in configured order. */
-export function createPlans({
-  members,
-  each,
-  clock,
-  newId,
-  registry,
-}: RunParts): Pick<Application, 'plan' | 'rehearse'> {
+export function createPlans(parts: RunParts): Pick<Application, 'plan' | 'rehearse'> {
+  const { members, each, clock, newId, registry } = parts;
+
   async function planned<Result extends Planned>(
-    request: Request,
+    request: Request & Pick<UpdateRequest, 'retryFailed' | 'ignoreWaves'>,
     work: (application: EngineApplication, part: PartOfRun) => Promise<Result>,
     signal: AbortSignal | undefined,
   ): Promise<Planned & { readonly results: readonly Result[] }> {
     const meant = chooseEngines(members, request.engines);
     const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
     const part = { runId: newId(), registry: registryOfRun(registry), beforeSelf: () => Promise.resolve() };
-    const answers = await each(meant, {
-      isNamed: (request.engines ?? []).length > 0,
-      signal,
-      work: ({ application }) => work(application, part),
+    const waves = wavesOf(meant, parts, { part, ...request }, signal).map(async (wave) => {
+      const partFor = await wave.prepare();
+      const plan = (member: ReachedMember) => work(member.application, partFor(member));
+      return each(wave.members, { isNamed: isNamed(request), signal, work: plan });
     });
+    const answers = inOrder((await Promise.all(waves)).flat(), meant);
     if (!hasRun(answers)) throw failureOfAll(answers, 'plan an update');
     const results = answers.flatMap(({ result }) => result ?? []);
     const reports = answers.map(({ result, ...answer }) => ({ ...answer, ...(result && { result: result.report }) }));

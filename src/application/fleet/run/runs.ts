@@ -4,26 +4,28 @@ import type { Outside } from '../../../domain/outside/outside.ts';
 import type { CheckRequest, Request, UpdateRequest } from '../../../domain/run/request.ts';
 import { type Session, summarise, type Trigger } from '../../../domain/run/session.ts';
 import type { ScanPurpose } from '../../../domain/run/event.ts';
-import type { TrackedContainer } from '../../../domain/inventory/inventory.ts';
-import { namePattern } from '../../../domain/text/name-pattern.ts';
-import type { PartOfRun } from '../../engine/part-of-run.ts';
-import type { Application } from '../../application.ts';
+import type { PartOfRun } from '../../check/part-of-run.ts';
 import type { CheckReport } from '../../check/check.ts';
+import type { WavePlan } from './wave-plan.ts';
 import type { Answer, EachEngine } from './each-engine.ts';
 import { chooseEngines } from '../member/choose-engines.ts';
 import { createLastOnes } from './last-ones.ts';
 import type { ReachedMember } from '../member/member.ts';
-import { narrow, refuseStrange, unmatchedEverywhere } from './narrow.ts';
+import { narrow, refuseStrange } from './narrow.ts';
+import { wavesOf } from './in-waves.ts';
 import { registryOfRun } from './run-registry.ts';
-import { uncheckedContainers, unknownOutcomes } from './unchecked.ts';
+import { failureOfAll, hasRun, inOrder, outcomesOf, reportOf, runOf } from './merge.ts';
 
-export type RunParts = Pick<Outside, 'clock' | 'newId' | 'publish' | 'registry'> & {
+export type RunParts = Pick<Outside, 'clock' | 'log' | 'newId' | 'publish' | 'registry'> & {
   readonly members: readonly ReachedMember[];
   readonly each: EachEngine;
+  /** Undefined: all engines are one wave. */
+  readonly plan: WavePlan | undefined;
 };
 
 /** The use cases that work on all engines at once. Each is one run with one id, whatever its engines do. */
-export function createRuns({ members, each, clock, newId, publish, registry }: RunParts) {
+export function createRuns(parts: RunParts) {
+  const { members, each, clock, newId, publish, registry } = parts;
   /** Announces a run once, and its end. */
   function announce(purpose: ScanPurpose, trigger: Trigger) {
     const runId = newId();
@@ -48,8 +50,12 @@ export function createRuns({ members, each, clock, newId, publish, registry }: R
     const run = announce('check', request.trigger ?? 'command');
     run.begin();
     const part = partOf(run.runId);
-    const work = ({ application }: ReachedMember) => application.check({ ...request, part }, signal);
-    const answers = await each(meant, { work, isNamed: isNamed(request), signal });
+    const checks = wavesOf(meant, parts, { part }, signal).map(async (wave) => {
+      const partFor = await wave.prepare();
+      const work = (member: ReachedMember) => member.application.check({ ...request, part: partFor(member) }, signal);
+      return each(wave.members, { work, isNamed: isNamed(request), signal });
+    });
+    const answers = inOrder((await Promise.all(checks)).flat(), meant);
     if (!hasRun(answers)) throw run.fail(failureOfAll(answers, 'check'));
     const report = reportOf(answers, request, run.times());
     const failed = report.containers.filter(({ error }) => error !== undefined).length;
@@ -71,20 +77,35 @@ export function createRuns({ members, each, clock, newId, publish, registry }: R
       run.begin();
       onBegin?.(run.runId);
     };
-    const answers = await each<Session | undefined>(meant, {
-      isNamed: isNamed(request),
-      signal,
-      onEnd: lastOnes.end,
-      async work(member, slot) {
-        const filters = await filtersFor(member, request, signal);
-        if (filters === undefined) return undefined;
-        const beforeSelf = () => slot.pause(lastOnes.wait);
-        return member.application.update(
-          { ...asked, ...filters, part: { ...part, beforeSelf }, onBegin: begin },
+    const waves = wavesOf(meant, parts, { part, ...request }, signal);
+    const working: Promise<readonly Answer<Session | undefined>[]>[] = [];
+    for (const wave of waves) {
+      const partFor = await wave.prepare();
+      const ofWave = createLastOnes(wave.members.length);
+      working.push(
+        each<Session | undefined>(wave.members, {
+          isNamed: isNamed(request),
           signal,
-        );
-      },
-    });
+          onEnd() {
+            ofWave.end();
+            lastOnes.end();
+          },
+          async work(member, slot) {
+            const filters = await filtersFor(member, request, signal);
+            if (filters === undefined) return undefined;
+            const beforeSelf = () => {
+              // The next wave does not wait for our own container, which waits for all.
+              ofWave.end();
+              return slot.pause(lastOnes.wait);
+            };
+            const shared = { ...partFor(member), beforeSelf };
+            return member.application.update({ ...asked, ...filters, part: shared, onBegin: begin }, signal);
+          },
+        }),
+      );
+      await ofWave.ended;
+    }
+    const answers = inOrder((await Promise.all(working)).flat(), meant);
     return conclude(answers, { run, request, verb: 'update' });
   }
 
@@ -131,61 +152,11 @@ export function createRuns({ members, each, clock, newId, publish, registry }: R
     return { runId, registry: registryOfRun(registry), beforeSelf: () => Promise.resolve() };
   }
 
-  const rollBack: Application['rollBack'] = async (names, signal, order = {}) => {
-    const chosen = chooseEngines(members, order.engines);
-    const request = { images: [], containers: [...names], ...order };
-    const having = await ownersOf(names, chosen, request, signal);
-    const run = announce('update', order.trigger ?? 'command');
-    const begin = () => {
-      run.begin();
-      order.onBegin?.(run.runId);
-    };
-    const part = partOf(run.runId);
-    const answers = await each<Session | undefined>([...having.keys()], {
-      isNamed: true,
-      signal,
-      work: (member) =>
-        member.application.rollBack(having.get(member) ?? [], signal, { ...order, part, onBegin: begin }),
-    });
-    const refused = answers.find(({ run: { result } }) => result !== 'ran');
-    if (refused !== undefined && answers.length === 1) throw run.fail(refused.error);
-    return conclude(answers, { run, request, verb: 'roll back' });
-  };
-
-  /** Throws before anything is touched where a name is on no engine, or on several. */
-  async function ownersOf(
-    names: readonly string[],
-    chosen: readonly ReachedMember[],
-    request: Request,
-    signal: AbortSignal | undefined,
-  ): Promise<ReadonlyMap<ReachedMember, readonly string[]>> {
-    const work = ({ application }: ReachedMember) => application.containerNames(signal);
-    const lists = await each(chosen, { work, isNamed: isNamed(request), signal });
-    const having = new Map<ReachedMember, string[]>();
-    for (const name of names) {
-      const owners = lists.filter(({ result }) => result?.includes(name));
-      const away = lists.filter(({ result }) => result === undefined).map(({ run }) => run.name);
-      const [owner] = owners;
-      if (owner === undefined) {
-        const code = away.length === 0 ? 'not-found' : 'engine-unreachable';
-        const more = away.length === 0 ? '' : `, and these cannot be asked: ${away.join(', ')}`;
-        throw new ServiceError(code, `Cannot roll back ${name}: no engine has a container of this name${more}`);
-      }
-      if (owners.length > 1)
-        throw new ServiceError(
-          'invalid-input',
-          `Cannot roll back ${name}: several engines have it: ${owners.map(({ run }) => run.name).join(', ')}`,
-          { remedy: 'name one of them with --engine, or engine= in a request' },
-        );
-      having.set(owner.member, [...(having.get(owner.member) ?? []), name]);
-    }
-    return having;
-  }
-
-  return { check, update, rollBack };
+  return { announce, check, conclude, partOf, update };
 }
 
-function isNamed({ engines = [] }: Request): boolean {
+/** Engines that a person named are tried, though they were away a moment ago. */
+export function isNamed({ engines = [] }: Request): boolean {
   return engines.length > 0;
 }
 
@@ -195,68 +166,4 @@ function isFull({ images, containers }: Request): boolean {
 
 function filtersOf({ images, containers }: Request) {
   return { images, containers };
-}
-
-function runOf({ run }: Answer<unknown>) {
-  return run;
-}
-
-/** Whether at least one engine was worked on, or had nothing to do with the request. */
-export function hasRun(answers: readonly Answer<unknown>[]): boolean {
-  return answers.some(({ run }) => run.result === 'ran');
-}
-
-/** The one reason of all where there is one, else each with its engine. */
-export function failureOfAll(answers: readonly Answer<unknown>[], verb: string): unknown {
-  const [first, ...others] = answers;
-  if (first === undefined || others.length === 0) return first?.error;
-  const codes = answers.map(({ error }) => (error instanceof ServiceError ? error.code : undefined));
-  const busy = answers.find(({ run }) => run.result === 'busy');
-  if (busy !== undefined) return busy.error;
-  const code = codes.find((each) => each !== undefined) ?? 'engine-unreachable';
-  const all = answers.slice(0, mostNamed).map(({ run }) => `${run.name}: ${run.error}`);
-  const more = answers.length > mostNamed ? `; and ${answers.length - mostNamed} more` : '';
-  return new ServiceError(code, `Cannot ${verb}: no engine could be worked on: ${all.join('; ')}${more}`);
-}
-
-const mostNamed = 5;
-
-/** Of an engine that could not be worked on, the containers that it had when it was last listed. */
-function lastListed({ member }: Answer<unknown>, { containers, images }: Request): readonly TrackedContainer[] {
-  const patterns = containers.map(namePattern);
-  const isMeant = ({ name }: TrackedContainer) => patterns.length === 0 || patterns.some((means) => means(name));
-  return images.length > 0 ? [] : member.application.inventory().containers.filter(isMeant);
-}
-
-function outcomesOf(answer: Answer<Session | undefined>, request: Request): Session['containers'] {
-  const { name } = answer.member;
-  if (answer.run.result === 'ran') return (answer.result?.containers ?? []).map((one) => ({ ...one, engine: name }));
-  const reason = answer.run.error ?? '';
-  return unknownOutcomes(lastListed(answer, request), name, reason);
-}
-
-/** The reports of all engines as one, with what those that are away ran last. */
-export function reportOf(
-  answers: readonly Answer<CheckReport>[],
-  request: Request,
-  times: Pick<CheckReport, 'startedAtMs' | 'durationMs'>,
-): CheckReport {
-  const reports = answers.flatMap(({ member, result }) =>
-    result === undefined ? [] : [{ engine: member.name, report: result }],
-  );
-  const tagged = <Item>(list: (report: CheckReport) => readonly Item[]) =>
-    reports.flatMap(({ engine, report }) => list(report).map((item) => ({ ...item, engine })));
-  return {
-    containers: answers.flatMap((answer) =>
-      answer.result === undefined
-        ? uncheckedContainers(lastListed(answer, request), answer.member.name, answer.run.error ?? '')
-        : answer.result.containers.map((one) => ({ ...one, engine: answer.member.name })),
-    ),
-    unmatched: unmatchedEverywhere(reports.map(({ report }) => report.unmatched)),
-    unwatched: tagged(({ unwatched }) => unwatched),
-    unfinished: tagged(({ unfinished }) => unfinished),
-    obsoleteFailures: tagged(({ obsoleteFailures }) => obsoleteFailures),
-    ...times,
-    engines: answers.map(runOf),
-  };
 }

@@ -42,13 +42,20 @@ async function rehearse(context: CommandContext): Promise<number> {
 }
 
 function requestOf({ request }: CommandContext['settings']) {
-  const { images, containers, engines, retryFailed, now } = request;
+  const { images, containers, engines, retryFailed, now, ignoreWaves } = request;
   if (now && images.length + containers.length === 0)
     throw new ServiceError('invalid-input', 'Cannot use --now without the name of a container', {
       remedy: 'name those that are not to wait for their windows: upkeep update web --now',
     });
   const chosen = engines.length > 0 && { engines };
-  return { images, containers, ...chosen, retryFailed, ...(now && { ignoreWindows: true }) };
+  return {
+    images,
+    containers,
+    ...chosen,
+    retryFailed,
+    ...(now && { ignoreWindows: true }),
+    ...(ignoreWaves && { ignoreWaves }),
+  };
 }
 
 /** With a slip in the names of a request nothing at all is updated. */

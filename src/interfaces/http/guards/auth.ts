@@ -3,11 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import type { Log } from '../../../domain/outside/outside.ts';
 import { HttpError } from '../replies/errors.ts';
 import type { TokenSource } from '../../../domain/settings/http-settings.ts';
+import { type NamedToken, readTokens } from '../../../domain/settings/named-tokens.ts';
 import type { RawQuery } from '../requests/query.ts';
 import { watchFiles } from './watched-file.ts';
 
-/** Throws 401 unless the request carries the credentials that a route asks for. */
-export type Authenticate = (request: IncomingMessage, query: RawQuery) => void;
+/** Returns the name of the token, if it has one. Throws 401 unless the request carries the credentials that a route asks for. */
+export type Authenticate = (request: IncomingMessage, query: RawQuery) => string | undefined;
 
 export type TokenParts = {
   readonly source: TokenSource;
@@ -20,26 +21,37 @@ export type TokenParts = {
 export function createAuthentication({ source, inQuery, log }: TokenParts): Authenticate {
   const expected = readToken(source, log);
   return ({ headers: { authorization } }, query) => {
-    const isToken = expected();
+    const find = expected();
     // Headers come as one character for each byte.
-    if (authorization !== undefined && isToken(bearerOf(authorization), 'latin1')) return;
+    const inHeader = authorization === undefined ? undefined : find(bearerOf(authorization), 'latin1');
+    if (inHeader !== undefined) return inHeader.name;
     const { access_token: inUrl } = query;
-    if (inQuery && typeof inUrl === 'string' && isToken(inUrl, 'utf8')) return;
+    const found = inQuery && typeof inUrl === 'string' ? find(inUrl, 'utf8') : undefined;
+    if (found !== undefined) return found.name;
     throw new HttpError(401, 'invalid or missing authentication token', { 'WWW-Authenticate': 'Bearer' });
   };
 }
 
-function readToken(source: TokenSource, log: Log): () => TokenTest {
-  if (source.kind === 'file') return watchFiles([source.path], { read: ([text = '']) => createTokenTest(text), log });
-  const known = createTokenTest(source.value);
+function readToken(source: TokenSource, log: Log): () => FindToken {
+  if (source.kind === 'file')
+    return watchFiles([source.path], { read: ([text = '']) => createFindToken(readTokens(text)), log });
+  const known = createFindToken([{ name: undefined, token: source.value.trim() }]);
   return () => known;
+}
+
+type FindToken = (given: string, encoding: 'latin1' | 'utf8') => NamedToken | undefined;
+
+/** Compares with all of them, whichever it is. */
+function createFindToken(tokens: readonly NamedToken[]): FindToken {
+  const tests = tokens.map((one) => ({ one, isIt: createTokenTest(one.token) }));
+  return (given, encoding) => tests.filter(({ isIt }) => isIt(given, encoding))[0]?.one;
 }
 
 type TokenTest = (given: string, encoding: 'latin1' | 'utf8') => boolean;
 
 /** Takes as long for any token that is given, right or wrong: both are compared at a length that tells nothing. */
 function createTokenTest(text: string): TokenTest {
-  const token = Buffer.from(text.trim());
+  const token = Buffer.from(text);
   if (token.length === 0) throw new Error('the file is empty');
   const expected = Buffer.alloc(Math.max(shortestRoom, token.length + 1));
   const seen = Buffer.alloc(expected.length);

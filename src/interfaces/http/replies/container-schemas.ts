@@ -38,7 +38,7 @@ export const holdFields: Fields = {
   candidate_digest: text('The version that an update would apply, where that is not the newest one'),
   hold: choice(
     holds,
-    'Kind of reason. Of held: failed (this version was taken back here), cooldown, monitor-only, unsigned, skipped, snoozed, approval, window. Of unknown: no-pull, rate-limited, unreachable, unauthorised, not-found, other',
+    'Kind of reason. Of held: failed (this version was taken back here), cooldown, monitor-only, unsigned, skipped, snoozed, approval, window, wave. Of unknown: no-pull, rate-limited, unreachable, unauthorised, not-found, other',
   ),
   eligible_at: time('Held until then'),
   retry_at: time('Unknown, and the registry may be asked again then'),

@@ -42,5 +42,8 @@ export const engineSchema = object(
     name: text('Name of the engine'),
     reachable: truth('Whether it answers, and tells of changes'),
   },
-  { error: text('Why it does not') },
+  {
+    version: text('Its version; absent until it has told it'),
+    error: text('Why it does not'),
+  },
 );

@@ -18,7 +18,7 @@ const fields = {
   container: text('Name of the container'),
   decision: choice(kinds, 'What was decided'),
   digest: text('The new version that it is about, and no other'),
-  by: text('Who decided: the name of a token, or command line'),
+  by: text('Who decided: the name of a token, API token where it has none, or command line'),
   at: time('When'),
 };
 
@@ -80,7 +80,7 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
       if (kind === undefined) throw invalid('decision', `expected one of ${kinds.join(', ')}`);
       const engine = engineIn(body, service);
       const order = { kind, container, ...engine, digest: textIn(body, 'digest'), untilMs: timeIn(body, 'until') };
-      const taken = await service.decisions.take({ ...order, by: 'API token' });
+      const taken = await service.decisions.take({ ...order, by: request.tokenName ?? 'API token' });
       if ('fault' in taken) throw refusal(taken, kind, isKnown(container));
       reply.code(201);
       return { ...decisionEntry(taken), kept: taken.isKept, ...stamp(clock) };

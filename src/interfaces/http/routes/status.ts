@@ -6,6 +6,7 @@ import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route, type RouteRequest } from '../service/route.ts';
 import { array, integer, object, stamped, summarySchema, text, time, truth } from '../replies/schemas.ts';
 import { countUnwatched } from '../../../domain/check/unwatched.ts';
+import { printable } from '../../../domain/text/printable.ts';
 import { known } from '../../json/known.ts';
 import { internalError, problemOf } from '../replies/errors.ts';
 import { engineSchema, runSchema, unwatchedSchema } from '../replies/status-schemas.ts';
@@ -94,12 +95,17 @@ function runEntry({ runId, trigger, startedAtMs, containers }: RunUnderWay) {
 function watchEntry({
   inventory,
   unwatched,
+  engineVersion,
   inventoryFailure,
-}: Pick<Service, 'inventory' | 'unwatched' | 'inventoryFailure'>) {
+}: Pick<Service, 'inventory' | 'unwatched' | 'engineVersion' | 'inventoryFailure'>) {
   const { known: isListed, containers } = inventory();
   const failure = inventoryFailure();
   const error = failure && (problemOf(failure) ?? internalError).message;
-  const engine = { name: 'local', reachable: isListed && failure === undefined };
+  const engine = {
+    name: 'local',
+    ...known(engineVersion(), (version) => ({ version: printable(version, 60) })),
+    reachable: isListed && failure === undefined,
+  };
   return {
     ...(isListed && { watched: containers.length, unwatched: countUnwatched(unwatched()) }),
     engine: { ...engine, ...known(error, (words) => ({ error: words })) },

@@ -20,9 +20,9 @@ export function createAnswer({ settings, clock, log }: AnswerParts): Answer {
   return async (raw, response, { route, rest }) => {
     try {
       const query = parseQuery(raw.url ?? '');
-      authenticate[route.access](raw, query);
+      const tokenName = authenticate[route.access](raw, query);
       const reply = new RouteReply(response, route.path);
-      const result = await route.answer({ raw, query, rest }, reply);
+      const result = await route.answer({ raw, query, rest, tokenName }, reply);
       if (!(result instanceof RouteReply)) reply.send(result);
     } catch (error) {
       fail(error, response);

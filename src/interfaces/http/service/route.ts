@@ -28,7 +28,13 @@ export type Route = {
 };
 
 /** `rest`: the path after the prefix of a route that ends with `*`. */
-export type RouteRequest = { readonly raw: IncomingMessage; readonly query: RawQuery; readonly rest: string };
+export type RouteRequest = {
+  readonly raw: IncomingMessage;
+  readonly query: RawQuery;
+  readonly rest: string;
+  /** Of the token that the request came with; undefined where the token has no name, or none is asked for. */
+  readonly tokenName: string | undefined;
+};
 
 /** The reply, sent; or an object to send as JSON. */
 type Answered = RouteReply | object | Promise<RouteReply | object>;

@@ -11,6 +11,7 @@ export type Service = Pick<
   | 'containerNames'
   | 'inventory'
   | 'unwatched'
+  | 'engineVersion'
   | 'inventoryFailure'
   | 'history'
   | 'status'

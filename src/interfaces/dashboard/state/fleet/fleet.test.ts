@@ -136,4 +136,20 @@ describe('take()', () => {
     expect(fleet.take([], undefined, 0).removed).toEqual([]);
     expect(fleet.named('web')).toBeDefined();
   });
+
+  test('the successor that the list has before the update has ended leaves the versions and the check as they are', () => {
+    const fleet = fleetOf('web');
+    fleet.hear(heard('phase_entered', { container: 'web', phase: 'checking health' }), 0);
+    const successor = { name: 'web', id: 'new', version: '2', digest: 'b', health: 'starting' };
+    const run = { run_id: 'r', containers: [{ name: 'web', phase: 'checking health' }] };
+    fleet.take(readDetails({ containers: [successor] }), readStatus({ run }), 0);
+    expect(fleet.named('web')).toMatchObject({
+      version: '1',
+      latestVersion: '2',
+      verdict: 'stale',
+      health: 'starting',
+    });
+    fleet.take(readDetails({ containers: [successor] }), idle, 0);
+    expect(fleet.named('web')).toMatchObject({ version: '2', verdict: undefined });
+  });
 });

@@ -4,6 +4,7 @@ import { textOf } from '../documents/reading.ts';
 import { nameIn } from '../documents/unique-name.ts';
 import { noStatus, type Status } from '../documents/status.ts';
 import { failed, updated } from './after-update.ts';
+import { duringUpdate } from './during-update.ts';
 import { checked } from './checked.ts';
 import { entered, phaseNamed, type UnderWay, waiting } from './under-way.ts';
 
@@ -60,6 +61,13 @@ export function createFleet(): Fleet {
     return [name];
   }
 
+  /** By what was heard, and by a status, which may know of an end that was not heard. */
+  function isUnderWay(name: string, newer: Status | undefined): boolean {
+    if (!underWay.has(name)) return false;
+    if (newer?.run === undefined) return newer === undefined || newer.running;
+    return newer.run.containers.some((one) => one.name === name && phaseNamed(one.phase) !== undefined);
+  }
+
   /** Takes the run of a status, of whose begin or end no event has told. */
   function takeRun({ run, running }: Status, nowMs: number): readonly string[] {
     if (run === undefined) return running ? [] : end();
@@ -99,9 +107,11 @@ export function createFleet(): Fleet {
       for (const one of read) {
         gone.delete(one.name);
         const before = containers.get(one.name);
-        containers.set(one.name, one);
+        const isMoving = before !== undefined && isUnderWay(one.name, newStatus);
+        const now = isMoving ? duringUpdate(before, one) : one;
+        containers.set(one.name, now);
         if (before === undefined) added.push(one.name);
-        else if (JSON.stringify(before) !== JSON.stringify(one)) changed.add(one.name);
+        else if (JSON.stringify(before) !== JSON.stringify(now)) changed.add(one.name);
       }
       for (const name of gone) {
         // While its update is under way, a container may be missing from the list for a moment.

@@ -45,6 +45,7 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
       dry_run: unlisted(flag('Answer with the plan, and change nothing')),
       now: unlisted(flag('Outside of the windows too')),
       approved: unlisted(flag('With dry_run: the plan as if the new versions were approved')),
+      ignore_waves: unlisted(flag('Engines of later waves do not wait for those before them')),
       retry_failed: unlisted(flag('Also versions that failed in a container before')),
     },
     replies: {
@@ -60,7 +61,7 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
     },
     answer: async ({ query }, reply) => {
       const { image: images, container: containers, async: inBackground, timeout: timeoutMs } = query;
-      const { dry_run: isRehearsed, retry_failed: retryFailed, now, approved } = query;
+      const { dry_run: isRehearsed, retry_failed: retryFailed, ignore_waves: ignoreWaves, now, approved } = query;
       if (now && images.length + containers.length === 0)
         throw new HttpError(
           400,
@@ -72,7 +73,14 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
           'invalid query parameter "approved": it is for dry_run=true; POST /v1/decisions takes approvals',
         );
       const chosen = enginesIn(query, service);
-      const request = { images, containers, ...chosen, retryFailed, ...(now && { ignoreWindows: true }) };
+      const request = {
+        images,
+        containers,
+        ...chosen,
+        retryFailed,
+        ...(now && { ignoreWindows: true }),
+        ...(ignoreWaves && { ignoreWaves }),
+      };
       if (isRehearsed)
         return {
           dry_run: true,

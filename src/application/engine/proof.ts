@@ -1,0 +1,65 @@
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { isDigest, type Digest } from '../../domain/reference/digest.ts';
+import type { ProvingContainer } from '../../domain/wave/wave-rule.ts';
+import { mapConcurrently } from '../async/concurrency.ts';
+
+/** What an engine proves, or speaks against, about the versions of its containers. */
+export type EngineProof = {
+  /** The engine's own clock, milliseconds since the epoch. */
+  readonly nowMs: number;
+  readonly containers: readonly ProvenContainer[];
+};
+
+export type ProvenContainer = ProvingContainer & {
+  /** As people write it. */
+  readonly reference: string;
+  /** The newest digest of that reference, where it was taken back in this container. */
+  readonly failed: Digest | undefined;
+};
+
+/** One container of which the registry has been asked. */
+export type AskedContainer = {
+  readonly id: string;
+  readonly name: string;
+  readonly image: string;
+  readonly imageId: string;
+  readonly digest: Digest | undefined;
+  readonly latestDigest: Digest | undefined;
+  readonly failedVersion: object | undefined;
+};
+
+/** Inspects the containers: a list does not say since when they run. One that has gone proves nothing. */
+export async function readProof(
+  { engine }: Pick<ReadOnlyOutside, 'engine'>,
+  asked: readonly AskedContainer[],
+  signal: AbortSignal | undefined,
+): Promise<EngineProof> {
+  const read = await mapConcurrently(asked, 4, async (one): Promise<readonly ProvenContainer[]> => {
+    const container = await engine.inspectContainer(one.id, signal);
+    if (container === undefined) return [];
+    const image = await engine.inspectImage(one.imageId, signal);
+    const { status, health, startedAt } = container.state;
+    const startedAtMs = Date.parse(startedAt);
+    const digests = (image?.digests ?? []).flatMap((text) => digestIn(text) ?? []);
+    return [
+      {
+        name: one.name,
+        reference: one.image,
+        digests: [...new Set([...(one.digest === undefined ? [] : [one.digest]), ...digests])],
+        isRunning: status === 'running',
+        isHealthy: health === 'healthy' || health === 'none',
+        startedAtMs: Number.isNaN(startedAtMs) ? undefined : startedAtMs,
+        builtAtMs: image?.createdAtMs,
+        failed: one.failedVersion === undefined ? undefined : one.latestDigest,
+      },
+    ];
+  });
+  const { nowMs } = await engine.info(signal);
+  return { nowMs, containers: read.flat() };
+}
+
+/** Of `repository@sha256:…`. */
+function digestIn(text: string): Digest | undefined {
+  const digest = text.slice(text.lastIndexOf('@') + 1);
+  return isDigest(digest) ? digest : undefined;
+}

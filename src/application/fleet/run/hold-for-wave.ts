@@ -1,0 +1,71 @@
+import { judgeWave, type ProvingEngine } from '../../../domain/wave/wave-rule.ts';
+import { tryParseImageReference, sameRepository } from '../../../domain/reference/image-reference.ts';
+import { candidateDigest, type CheckedContainer } from '../../check/checked-container.ts';
+import type { ProvenContainer } from '../../engine/proof.ts';
+import type { KnownEngine } from './proofs.ts';
+
+export type WaveFacts = {
+  /** Of the waves before that of the container's engine, in order. */
+  readonly earlier: readonly (readonly KnownEngine[])[];
+  /** The container's engine; undefined where it could not be asked. */
+  readonly own: KnownEngine | undefined;
+  /** The other engines of its own wave. */
+  readonly beside: readonly KnownEngine[];
+  readonly pauseMs: number;
+  readonly nowMs: number;
+  readonly retryFailed: boolean;
+};
+
+/** The verdict on a container of a later wave: its newer version waits for the engines before it, or is the one that they have proven. */
+export function holdForWave(checked: CheckedContainer, facts: WaveFacts): CheckedContainer {
+  const newest = candidateDigest(checked);
+  if (checked.status !== 'stale' || newest === undefined || checked.pullDigest === undefined) return checked;
+  const concerns = concerning(checked);
+  const about = (engine: KnownEngine): ProvingEngine => proving(engine, concerns);
+  const answer = judgeWave({
+    newest,
+    current: checked.digest === undefined ? [] : [checked.digest],
+    currentBuiltAtMs: facts.own?.proof?.containers.find(({ name }) => name === checked.name)?.builtAtMs,
+    earlier: facts.earlier.map((wave) => wave.map(about)),
+    beside: facts.beside.map(about),
+    ...{ pauseMs: facts.pauseMs, nowMs: facts.nowMs, retryFailed: facts.retryFailed },
+  });
+  if (answer.kind === 'may-run') return answer.digest === newest ? checked : { ...checked, pullDigest: answer.digest };
+  return {
+    ...checked,
+    status: 'held',
+    hold: 'wave',
+    reason: `${answer.reason.slice(0, 1).toUpperCase()}${answer.reason.slice(1)}`,
+    eligibleAtMs: answer.eligibleAtMs,
+  };
+}
+
+/** The same reference; of an update to another tag, all of the repository, because those before it have moved on. */
+function concerning(checked: CheckedContainer): (one: Pick<ProvenContainer, 'reference'>) => boolean {
+  const own = tryParseImageReference(checked.image);
+  const isSameTag = (checked.candidateKind ?? 'digest') === 'digest';
+  return ({ reference }) => {
+    if (isSameTag || own === undefined) return reference === checked.image;
+    const other = tryParseImageReference(reference);
+    return other !== undefined && sameRepository(own, other);
+  };
+}
+
+function proving(engine: KnownEngine, concerns: (one: Pick<ProvenContainer, 'reference'>) => boolean): ProvingEngine {
+  const { name, proof, lastListed } = engine;
+  if (proof !== undefined) {
+    const containers = proof.containers.filter(concerns);
+    const failed = containers.flatMap((one) => one.failed ?? []);
+    return { name, isReachable: true, nowMs: proof.nowMs, containers, failed };
+  }
+  const listed = lastListed?.filter((reference) => concerns({ reference }));
+  return { name, isReachable: false, nowMs: 0, containers: listed?.map(unknownContainer), failed: [] };
+}
+
+/** Of an engine that is away it only counts that there is one. */
+function unknownContainer(name: string): ProvenContainer {
+  return {
+    ...{ name, reference: name, digests: [], isRunning: false, isHealthy: false },
+    ...{ startedAtMs: undefined, builtAtMs: undefined, failed: undefined },
+  };
+}

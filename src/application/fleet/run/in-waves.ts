@@ -1,0 +1,71 @@
+import type { Clock, Log } from '../../../domain/outside/outside.ts';
+import type { CheckedContainer } from '../../check/checked-container.ts';
+import type { PartOfRun } from '../../check/part-of-run.ts';
+import type { ReachedMember } from '../member/member.ts';
+import { holdForWave } from './hold-for-wave.ts';
+import { type KnownEngine, readProofs } from './proofs.ts';
+import type { WavePlan } from './wave-plan.ts';
+import type { EachEngine } from './each-engine.ts';
+
+export type WaveParts = {
+  readonly members: readonly ReachedMember[];
+  readonly each: EachEngine;
+  readonly plan: WavePlan | undefined;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly log: Log;
+};
+
+export type WaveOrder = {
+  readonly part: PartOfRun;
+  readonly retryFailed?: boolean | undefined;
+  readonly ignoreWaves?: boolean | undefined;
+};
+
+/** The part of an engine in a run, with the rule of its wave. */
+export type PartFor = (member: ReachedMember) => PartOfRun;
+
+/** One wave of a run: its engines, once it is known what those before it prove. */
+export type Wave = { readonly members: readonly ReachedMember[]; readonly prepare: () => Promise<PartFor> };
+
+/**
+ * The waves of a run in order; a wave is prepared when those before it have ended. Without waves all engines are one,
+ * and need no preparation.
+ */
+export function wavesOf(
+  meant: readonly ReachedMember[],
+  { members, each, plan, clock, log }: WaveParts,
+  { part, retryFailed = false, ignoreWaves = false }: WaveOrder,
+  signal: AbortSignal | undefined,
+): readonly Wave[] {
+  if (plan !== undefined && ignoreWaves) log.warn('Waves are ignored in this run', { runId: part.runId });
+  if (plan === undefined || ignoreWaves) return [{ members: meant, prepare: () => Promise.resolve(() => part) }];
+  const inWave = (index: number, among: readonly ReachedMember[]) =>
+    among.filter(({ name }) => plan.waveOf(name) === index);
+  return plan.waves.flatMap((_, index): Wave[] => {
+    const chosen = inWave(index, meant);
+    if (chosen.length === 0) return [];
+    return [
+      {
+        members: chosen,
+        async prepare() {
+          const asked = members.filter(({ name }) => plan.waveOf(name) <= index);
+          // The first engine of the first wave alone waits for nobody.
+          if (asked.length === 1) return () => part;
+          const known = await readProofs(asked, { each, part, signal });
+          const enginesIn = (wave: number): readonly KnownEngine[] =>
+            inWave(wave, members).flatMap(({ name }) => known.get(name) ?? []);
+          const earlier = plan.waves.slice(0, index).map((_each, wave) => enginesIn(wave));
+          return ({ name }) => ({
+            ...part,
+            hold: (checked: CheckedContainer) =>
+              holdForWave(checked, {
+                ...{ earlier, retryFailed, pauseMs: plan.pauseMs, nowMs: clock.nowMs() },
+                own: known.get(name),
+                beside: enginesIn(index).filter((one) => one.name !== name),
+              }),
+          });
+        },
+      },
+    ];
+  });
+}

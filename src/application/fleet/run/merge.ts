@@ -1,0 +1,86 @@
+import { ServiceError } from '../../../domain/errors.ts';
+import type { TrackedContainer } from '../../../domain/inventory/inventory.ts';
+import type { Request } from '../../../domain/run/request.ts';
+import type { Session } from '../../../domain/run/session.ts';
+import { namePattern } from '../../../domain/text/name-pattern.ts';
+import type { CheckReport } from '../../check/check.ts';
+import type { ReachedMember } from '../member/member.ts';
+import type { Answer } from './each-engine.ts';
+import { unmatchedEverywhere } from './narrow.ts';
+import { uncheckedContainers, unknownOutcomes } from './unchecked.ts';
+
+/** In configured order, whatever the waves are. */
+export function inOrder<Result>(
+  answers: readonly Answer<Result>[],
+  meant: readonly ReachedMember[],
+): readonly Answer<Result>[] {
+  const indexes = new Map(meant.map(({ name }, index) => [name, index]));
+  const indexOf = ({ member }: Answer<Result>) => indexes.get(member.name) ?? 0;
+  return answers.toSorted((one, other) => indexOf(one) - indexOf(other));
+}
+
+/** What is told of an engine. */
+export function runOf({ run }: Answer<unknown>) {
+  return run;
+}
+
+/** Whether at least one engine was worked on, or had nothing to do with the request. */
+export function hasRun(answers: readonly Answer<unknown>[]): boolean {
+  return answers.some(({ run }) => run.result === 'ran');
+}
+
+/** The one reason of all where there is one, else each with its engine. */
+export function failureOfAll(answers: readonly Answer<unknown>[], verb: string): unknown {
+  const [first, ...others] = answers;
+  if (first === undefined || others.length === 0) return first?.error;
+  const codes = answers.map(({ error }) => (error instanceof ServiceError ? error.code : undefined));
+  const busy = answers.find(({ run }) => run.result === 'busy');
+  if (busy !== undefined) return busy.error;
+  const code = codes.find((each) => each !== undefined) ?? 'engine-unreachable';
+  const all = answers.slice(0, mostNamed).map(({ run }) => `${run.name}: ${run.error}`);
+  const more = answers.length > mostNamed ? `; and ${answers.length - mostNamed} more` : '';
+  return new ServiceError(code, `Cannot ${verb}: no engine could be worked on: ${all.join('; ')}${more}`);
+}
+
+const mostNamed = 5;
+
+/** Of an engine that could not be worked on, the containers that it had when it was last listed. */
+function lastListed({ member }: Answer<unknown>, { containers, images }: Request): readonly TrackedContainer[] {
+  const patterns = containers.map(namePattern);
+  const isMeant = ({ name }: TrackedContainer) => patterns.length === 0 || patterns.some((means) => means(name));
+  return images.length > 0 ? [] : member.application.inventory().containers.filter(isMeant);
+}
+
+/** The outcomes of one engine; of one that is away, unknown ones. */
+export function outcomesOf(answer: Answer<Session | undefined>, request: Request): Session['containers'] {
+  const { name } = answer.member;
+  if (answer.run.result === 'ran') return (answer.result?.containers ?? []).map((one) => ({ ...one, engine: name }));
+  const reason = answer.run.error ?? '';
+  return unknownOutcomes(lastListed(answer, request), name, reason);
+}
+
+/** The reports of all engines as one, with what those that are away ran last. */
+export function reportOf(
+  answers: readonly Answer<CheckReport>[],
+  request: Request,
+  times: Pick<CheckReport, 'startedAtMs' | 'durationMs'>,
+): CheckReport {
+  const reports = answers.flatMap(({ member, result }) =>
+    result === undefined ? [] : [{ engine: member.name, report: result }],
+  );
+  const tagged = <Item>(list: (report: CheckReport) => readonly Item[]) =>
+    reports.flatMap(({ engine, report }) => list(report).map((item) => ({ ...item, engine })));
+  return {
+    containers: answers.flatMap((answer) =>
+      answer.result === undefined
+        ? uncheckedContainers(lastListed(answer, request), answer.member.name, answer.run.error ?? '')
+        : answer.result.containers.map((one) => ({ ...one, engine: answer.member.name })),
+    ),
+    unmatched: unmatchedEverywhere(reports.map(({ report }) => report.unmatched)),
+    unwatched: tagged(({ unwatched }) => unwatched),
+    unfinished: tagged(({ unfinished }) => unfinished),
+    obsoleteFailures: tagged(({ obsoleteFailures }) => obsoleteFailures),
+    ...times,
+    engines: answers.map(runOf),
+  };
+}

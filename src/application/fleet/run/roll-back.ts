@@ -1,0 +1,64 @@
+import { ServiceError } from '../../../domain/errors.ts';
+import type { Request } from '../../../domain/run/request.ts';
+import type { Session } from '../../../domain/run/session.ts';
+import type { Application } from '../../application.ts';
+import { chooseEngines } from '../member/choose-engines.ts';
+import type { ReachedMember } from '../member/member.ts';
+import { type createRuns, isNamed, type RunParts } from './runs.ts';
+
+/** A rollback on the engines that have the containers. */
+export function createRollBack(
+  { members, each }: RunParts,
+  { announce, conclude, partOf }: Pick<ReturnType<typeof createRuns>, 'announce' | 'conclude' | 'partOf'>,
+): Application['rollBack'] {
+  return async (names, signal, order = {}) => {
+    const chosen = chooseEngines(members, order.engines);
+    const request = { images: [], containers: [...names], ...order };
+    const having = await ownersOf(names, chosen, request, signal);
+    const run = announce('update', order.trigger ?? 'command');
+    const begin = () => {
+      run.begin();
+      order.onBegin?.(run.runId);
+    };
+    const part = partOf(run.runId);
+    const answers = await each<Session | undefined>([...having.keys()], {
+      isNamed: true,
+      signal,
+      work: (member) =>
+        member.application.rollBack(having.get(member) ?? [], signal, { ...order, part, onBegin: begin }),
+    });
+    const refused = answers.find(({ run: { result } }) => result !== 'ran');
+    if (refused !== undefined && answers.length === 1) throw run.fail(refused.error);
+    return conclude(answers, { run, request, verb: 'roll back' });
+  };
+
+  /** Throws before anything is touched where a name is on no engine, or on several. */
+  async function ownersOf(
+    names: readonly string[],
+    chosen: readonly ReachedMember[],
+    request: Request,
+    signal: AbortSignal | undefined,
+  ): Promise<ReadonlyMap<ReachedMember, readonly string[]>> {
+    const work = ({ application }: ReachedMember) => application.containerNames(signal);
+    const lists = await each(chosen, { work, isNamed: isNamed(request), signal });
+    const having = new Map<ReachedMember, string[]>();
+    for (const name of names) {
+      const owners = lists.filter(({ result }) => result?.includes(name));
+      const away = lists.filter(({ result }) => result === undefined).map(({ run }) => run.name);
+      const [owner] = owners;
+      if (owner === undefined) {
+        const code = away.length === 0 ? 'not-found' : 'engine-unreachable';
+        const more = away.length === 0 ? '' : `, and these cannot be asked: ${away.join(', ')}`;
+        throw new ServiceError(code, `Cannot roll back ${name}: no engine has a container of this name${more}`);
+      }
+      if (owners.length > 1)
+        throw new ServiceError(
+          'invalid-input',
+          `Cannot roll back ${name}: several engines have it: ${owners.map(({ run }) => run.name).join(', ')}`,
+          { remedy: 'name one of them with --engine, or engine= in a request' },
+        );
+      having.set(owner.member, [...(having.get(owner.member) ?? []), name]);
+    }
+    return having;
+  }
+}

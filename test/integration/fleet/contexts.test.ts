@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { catalogue } from '../../lab/catalogue.ts';
+import { describeInLab } from '../../lab/describe-in-lab.ts';
+import { isPodman } from '../../lab/podman.ts';
+import { pushImage } from '../../lab/push.ts';
+import { skipBecause } from '../../lab/skip-because.ts';
+import { runUpkeep } from '../../support/run-upkeep.ts';
+
+/** Contexts of Docker's own client: a socket, and TCP with TLS. */
+describeInLab('contexts', (lab) => {
+  test('with their TLS files are the engines of a run', async (context) => {
+    if (isPodman) skipBecause(context, 'Podman’s service speaks no TLS');
+    const { caFile, serverCertificate, serverKey, dockerClient } = lab.pki;
+    const certificates = ['--tlscacert', caFile, '--tlscert', serverCertificate, '--tlskey', serverKey];
+    const args = ['--host', 'tcp://127.0.0.1:23762', '--tlsverify', ...certificates];
+    const secured = await lab.startEngine({ name: 'context-tls', args });
+    onTestFinished(() => secured.remove());
+    const image = `${lab.registry.host}/contexts/app:1`;
+    await pushImage(lab.registry, 'contexts/app', '1', catalogue['plain-v1']);
+    for (const engine of [lab.engine, secured]) {
+      await engine.pull(image);
+      await engine.run('web', image, { StopTimeout: 1 });
+    }
+    onTestFinished(() => lab.engine.clear());
+    await pushImage(lab.registry, 'contexts/app', '1', catalogue['plain-v2']);
+
+    const folder = mkdtempSync(join(lab.dir, 'docker-'));
+    addContext(folder, 'near', `unix://${lab.engine.socket}`);
+    addContext(folder, 'far', 'tcp://127.0.0.1:23762', dockerClient);
+    const upkeep = (...words: readonly string[]) => runUpkeep(words, { env: { DOCKER_CONFIG: folder } });
+
+    const update = await upkeep('update', '--context', 'all', '--json', '--health-window', '500ms');
+    expect(update.code, update.stderr).toBe(0);
+    expect(JSON.parse(update.stdout)).toMatchObject({
+      containers: [
+        { engine: 'far', name: 'web', outcome: 'updated' },
+        { engine: 'near', name: 'web', outcome: 'updated' },
+      ],
+    });
+    const alone = await upkeep('check', '--context', 'far');
+    expect([alone.code, alone.stdout], alone.stderr).toEqual([0, expect.stringContaining('1 up to date')]);
+    const unknown = await upkeep('check', '--context', 'nobody');
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('the context "nobody" is not in')]);
+  });
+});
+
+function addContext(folder: string, name: string, Host: string, certificates?: string): void {
+  const id = createHash('sha256').update(name).digest('hex');
+  const meta = join(folder, 'contexts/meta', id);
+  mkdirSync(meta, { recursive: true });
+  writeFileSync(join(meta, 'meta.json'), JSON.stringify({ Name: name, Metadata: {}, Endpoints: { docker: { Host } } }));
+  if (certificates === undefined) return;
+  cpSync(certificates, join(folder, 'contexts/tls', id, 'docker'), { recursive: true });
+}
