@@ -2,6 +2,7 @@ import type { CheckRequest, Request } from '../domain/run/request.ts';
 import { describeError } from '../domain/errors.ts';
 import type { ServiceEvent } from '../domain/run/event.ts';
 import type { DecisionRecord } from '../domain/decision/decisions.ts';
+import type { SeenTag } from '../domain/check/seen-tags.ts';
 import type { SharedRecords } from '../domain/outside/record-store.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import type { ServiceSettings } from '../domain/settings/settings.ts';
@@ -16,6 +17,7 @@ import { readProof } from './engine/proof.ts';
 import { createDecisionDesk } from './hold/decide.ts';
 import { createDecisionBook } from './check/decision-book.ts';
 import { createHoldBack } from './check/hold-back.ts';
+import { createTagWatch } from './check/newer/tag-watch.ts';
 import { createLastLook } from './hold/last-look.ts';
 import { createListRepaired, createLeftAlone } from './update/repair-first.ts';
 import { createEngineMirror, type FollowOptions } from './inventory/engine-mirror.ts';
@@ -33,6 +35,7 @@ import { createPublisher } from './events/publisher.ts';
 import { createReadiness } from './inventory/readiness.ts';
 import { rehearsePlan } from './transaction/rehearse.ts';
 import { shareEvents } from './engine/share-events.ts';
+import { shareInfo } from './engine/share-info.ts';
 import { createRollback } from './rollback/rollback.ts';
 import { createRunWatch } from './inventory/run-under-way.ts';
 import { createScheduler } from './schedule/scheduler.ts';
@@ -50,7 +53,7 @@ export function createApplication(
   follow: FollowOptions = {},
 ): EngineApplication {
   const { publish, subscribe } = createPublisher<ServiceEvent>(world.log);
-  const outside: Outside = { ...world, engine: shareEvents(world.engine), publish };
+  const outside: Outside = { ...world, engine: shareInfo(shareEvents(world.engine), world.clock), publish };
   const { clock } = world;
   const lock = createUpdateLock();
   const repairs = countRepairs();
@@ -63,7 +66,8 @@ export function createApplication(
   const judgeInSilence = createJudge({ ...outside, publish: () => {} }, settings);
   const book = createDecisionBook(memory.decisions);
   const holdBack = createHoldBack(settings);
-  const judge = notingChecks(createJudge(outside, settings, { holdBack, decisions: book }));
+  const tags = createTagWatch({ clock, store: memory.seenTags });
+  const judge = notingChecks(createJudge(outside, settings, { holdBack, decisions: book, tags }));
   const reconsider = () => checks.reconsider((one) => holdBack.again(one, book.known(), clock.nowMs()));
   const desk = createDecisionDesk({ ...outside, book, candidateOf: checks.candidateOf, onChange: reconsider });
   const check = checkWith({ outside, select, judge });
@@ -173,7 +177,7 @@ export function createApplication(
     ready: createReadiness(outside),
     close: async () => {
       closing.abort();
-      await Promise.all([mirror.close(), history.settled()]);
+      await Promise.all([mirror.close(), history.settled(), tags.settled()]);
     },
   };
 
@@ -223,6 +227,8 @@ export function createApplication(
 export type Memory = {
   readonly decisions?: SharedRecords<DecisionRecord>;
   readonly history?: SharedRecords<HistoryEntry>;
+  /** When digests were first seen behind tags, for cooldowns. */
+  readonly seenTags?: SharedRecords<SeenTag>;
   /** Whether runs end decisions whose version is gone; true unless given. */
   readonly endsDecisions?: boolean;
 };

@@ -27,9 +27,12 @@ export async function openFleet(command: string, settings: Settings, surrounding
     engines.map(async (address) => ({ address, engine: await openEngine(address, settings, { clock, log }) })),
   );
   const everyEngine = opened.map(({ engine }) => engine);
+  const { folder } = settings.state;
+  const memory = folder === undefined ? undefined : await import('./memory.ts');
   const registry = createOciRegistry({
     ...{ clock, log, version: program.version },
     ...settings.registry,
+    listings: folder === undefined ? undefined : memory?.openListings(folder, { log }),
     hubMirrors: (signal) => answersOf(everyEngine, ({ hubMirrors }) => hubMirrors, clock, signal),
     insecureRegistries: (signal) =>
       answersOf(everyEngine, ({ insecureRegistries }) => insecureRegistries, clock, signal),
@@ -40,9 +43,8 @@ export async function openFleet(command: string, settings: Settings, surrounding
     ...identity,
     verificationKeys: await readKeys(settings),
   } satisfies Partial<Outside>;
-  const { folder } = settings.state;
-  const memory = folder === undefined ? undefined : await import('./memory.ts');
-  const history = folder === undefined ? undefined : memory?.openMemory(folder, { clock, log }).history;
+  const shared = folder === undefined ? undefined : memory?.openMemory(folder, { clock, log });
+  const { history, seenTags } = shared ?? {};
   const application = createFleet({
     ...{ clock, log, newId: identity.newId, registry, enginesAtOnce },
     ...(history && { history }),
@@ -54,7 +56,7 @@ export async function openFleet(command: string, settings: Settings, surrounding
         const swarm = settings.service.swarm && { swarm: engine.swarm };
         const decisions =
           folder === undefined || memory === undefined ? {} : memory.openDecisions(folder, outside, name);
-        const kept = { ...decisions, endsDecisions: command === 'run' };
+        const kept = { ...decisions, ...(seenTags && { seenTags }), endsDecisions: command === 'run' };
         return {
           name,
           address: shownAddress(address),

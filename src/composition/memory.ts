@@ -1,10 +1,13 @@
 import { join } from 'node:path';
 import { createSharedRecords } from '../adapters/files/records/shared-records.ts';
+import { compactListings, type KeptListing, readKeptListing } from '../adapters/oci/tags/kept-pages.ts';
 import type { Memory } from '../application/create-application.ts';
 import { compactHistory, readHistoryEntry } from '../application/events/kept-history.ts';
+import { compactSeenTags, readSeenTag } from '../domain/check/seen-tags.ts';
 import { compactRecords } from '../domain/decision/decisions.ts';
 import { readDecisionRecord } from '../domain/decision/read-record.ts';
 import type { Outside } from '../domain/outside/outside.ts';
+import type { SharedRecords } from '../domain/outside/record-store.ts';
 
 /** What is kept in the folder of --state-dir besides the outbox of notifications and the key of journals. */
 export function openMemory(folder: string, { clock, log }: Pick<Outside, 'clock' | 'log'>): Memory {
@@ -13,7 +16,21 @@ export function openMemory(folder: string, { clock, log }: Pick<Outside, 'clock'
     ...{ what: 'runs', version: 1, log, read: readHistoryEntry },
     compact: (entries) => compactHistory(entries, clock.nowMs()),
   });
-  return { ...openDecisions(folder, { log }), history };
+  const seenTags = createSharedRecords({
+    path: join(folder, 'seen-tags.jsonl'),
+    ...{ what: 'sightings', version: 1, log },
+    ...{ read: readSeenTag, compact: compactSeenTags },
+  });
+  return { ...openDecisions(folder, { log }), history, seenTags };
+}
+
+/** The lists of tags that registries gave with an ETag. */
+export function openListings(folder: string, { log }: Pick<Outside, 'log'>): SharedRecords<KeptListing> {
+  return createSharedRecords({
+    path: join(folder, 'tag-lists.jsonl'),
+    ...{ what: 'lists of tags', version: 1, log },
+    ...{ read: readKeptListing, compact: compactListings },
+  });
 }
 
 /** Each engine of several has its own: a name of a container means another one there. */

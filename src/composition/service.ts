@@ -1,4 +1,5 @@
 import type { DockerEngine } from '../adapters/docker/engine.ts';
+import type { KeptListings } from '../adapters/oci/registry.ts';
 import type { Application } from '../application/application.ts';
 import type { Settings, StateSettings } from '../config/read/settings.ts';
 import type { EngineAddress } from '../domain/fleet/engine-address.ts';
@@ -48,7 +49,9 @@ async function openEngineAlone(
   const { clock, log, program } = surroundings;
   const cli = await import('../interfaces/cli/cli.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
-  const { engine, registry } = await reachEngineAndRegistries(settings, { clock, log, program });
+  const { folder } = settings.state;
+  const listings = folder === undefined ? undefined : (await import('./memory.ts')).openListings(folder, { log });
+  const { engine, registry } = await reachEngineAndRegistries(settings, { clock, log, program }, listings);
   const swarm = settings.service.swarm && { swarm: engine.swarm };
   const prober = createProber();
   return {
@@ -97,6 +100,7 @@ async function createService(
 async function reachEngineAndRegistries(
   { engine: settings, registry: registries, service }: Settings,
   { clock, log, program }: Omit<Surroundings, 'terminal'>,
+  listings: KeptListings['listings'],
 ): Promise<Pick<Outside, 'registry'> & { readonly engine: DockerEngine }> {
   const { findEngineHost } = await import('../config/read/engine-host.ts');
   const { createDockerEngine } = await import('../adapters/docker/engine.ts');
@@ -118,6 +122,7 @@ async function reachEngineAndRegistries(
     log,
     version: program.version,
     ...registries,
+    listings,
     hubMirrors: async (signal) => (await engine.info(signal)).hubMirrors,
     insecureRegistries: async (signal) => (await engine.info(signal)).insecureRegistries,
   });

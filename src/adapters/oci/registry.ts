@@ -5,6 +5,7 @@ import type {
   RemoteImage,
   TagList,
 } from '../../domain/outside/registry.ts';
+import type { SharedRecords } from '../../domain/outside/record-store.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import { repositoryName, type ImageReference } from '../../domain/reference/image-reference.ts';
 import { formatPlatform, type Platform } from '../../domain/reference/platform.ts';
@@ -22,24 +23,31 @@ import { resolveTag, type TagState } from './manifests/manifests.ts';
 import { fetchPlatforms } from './manifests/platforms-of.ts';
 import { createSingleFlight } from './async/single-flight.ts';
 import { createTurns } from './async/turns.ts';
+import { createListingMemory, type KeptListing } from './tags/kept-pages.ts';
 import { type KnownPages, listTags as askForTags } from './tags/list-tags.ts';
 import { until } from './async/until.ts';
 
+export type KeptListings = {
+  /** The lists of tags of earlier processes; unless given they last as long as this one. */
+  readonly listings?: SharedRecords<KeptListing> | undefined;
+};
+
 /** A `Registry` over the OCI distribution protocol: https://github.com/opencontainers/distribution-spec/blob/main/spec.md */
-export function createOciRegistry(options: OciRegistryOptions): Registry {
+export function createOciRegistry(options: OciRegistryOptions & KeptListings): Registry {
   const { clock, log } = options;
   const { client, credentials, endpointsOf, hostOf, showable, close } = connect(options);
   const tags = createLru<TagState>(maxTags);
   const images = createLru<RemoteImage>(maxImages);
   const resolving = createSingleFlight<Digest>();
-  const listings = createLru<KnownPages>(maxListings);
+  const listings = createListingMemory(options.listings);
   const listing = createSingleFlight<TagList>();
   const seeking = createSingleFlight<readonly FoundSignature[]>();
   const listingPlatforms = createSingleFlight<readonly Platform[]>();
   const describing = createSingleFlight<RemoteImage>();
   const inTurn = createTurns(requestsInTurn);
 
-  return { foresee, resolve, listTags, describe, platformsOf, signaturesOf, credentialsFor, close };
+  const closeAll = () => Promise.all([close(), listings.settled()]).then(() => undefined);
+  return { foresee, resolve, listTags, describe, platformsOf, signaturesOf, credentialsFor, close: closeAll };
 
   /** Each list takes the place of the one before. */
   async function foresee(references: readonly ImageReference[], signal?: AbortSignal): Promise<void> {
@@ -74,10 +82,10 @@ export function createOciRegistry(options: OciRegistryOptions): Registry {
     const { repository } = reference;
     const find = async (endpoint: Endpoint, shared: AbortSignal): Promise<TagList> => {
       const key = `${endpoint.host}${endpoint.prefix}/${repository}`;
-      const known = { known: listings.get(key), nowMs: clock.monotonicMs };
+      const known = { known: await listings.find(key), nowMs: clock.monotonicMs };
       const { tags: found, isCut, pages } = await askForTags(client, { endpoint, repository }, known, shared);
-      if (found.length <= mostTagsKept && isWorthKeeping(pages)) listings.set(key, pages);
-      else listings.delete(key);
+      if (found.length <= mostTagsKept && isWorthKeeping(pages)) listings.note(key, pages);
+      else listings.forget(key);
       return { tags: found, isCut };
     };
     return listing(
@@ -165,8 +173,6 @@ const requestsInTurn = 16;
 const maxTags = 10_000;
 
 const maxImages = 1000;
-
-const maxListings = 100;
 
 /** With a hundred listings of so many short texts, some thirty megabytes are kept at most. */
 const mostTagsKept = 5000;

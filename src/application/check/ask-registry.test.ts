@@ -22,7 +22,7 @@ test('a service of a swarm is asked about for the platform of its nodes, and sta
     ...{ inForce, failedVersions: [], retryFailed: false },
   };
   const options = {
-    ...{ outside, images: indexImages([]), tags: createTagWatch(), limit: 1 },
+    ...{ outside, images: indexImages([]), tags: createTagWatch({ clock: outside.clock, store: undefined }), limit: 1 },
     find: createCandidateFinder(outside.registry),
   };
   const settle = (verdict: Verdict) => void verdicts.push(verdict);

@@ -20,7 +20,7 @@ import { type Listing, listAll } from '../engine/list-all.ts';
 import { type CheckedContainer, checkedFacts, describeChecked, imageIn } from './checked-container.ts';
 import type { HoldChecked } from './part-of-run.ts';
 import { refuseUnproven } from './newer/require-signature.ts';
-import { createTagWatch } from './newer/tag-watch.ts';
+import { createTagWatch, type TagWatch } from './newer/tag-watch.ts';
 import { stopCode } from '../async/stopped.ts';
 import {
   createSelectContainers,
@@ -95,22 +95,25 @@ export function createCheck(outside: ReadOnlyOutside, settings: ServiceSettings)
   });
 }
 
-/** What holds newer versions back, and what people have decided; the same for all of a process. */
-export type HoldParts = { readonly holdBack: HoldBack; readonly decisions: DecisionBook };
+/** What holds newer versions back, what people have decided, and what was seen; the same for all of a process. */
+export type HoldParts = { readonly holdBack: HoldBack; readonly decisions: DecisionBook; readonly tags: TagWatch };
 
 /** Asks the registries about selected containers. */
 export function createJudge(
   world: ReadOnlyOutside,
   settings: ServiceSettings,
-  { holdBack = createHoldBack(settings), decisions = createDecisionBook() }: Partial<HoldParts> = {},
+  {
+    holdBack = createHoldBack(settings),
+    decisions = createDecisionBook(),
+    tags = inMemory(world),
+  }: Partial<HoldParts> = {},
 ): Judge {
   const { clock, publish } = world;
-  const tags = createTagWatch();
 
   return async ({ listing, references, watched: named, ...selected }, order, signal) => {
     const { runId, applyCooldown, retryFailed = false, ignoreWindows = false, asApproved = false } = order;
     const outside = order.registry === undefined ? world : { ...world, registry: order.registry };
-    const decided = await decisions.refresh();
+    const [decided] = await Promise.all([decisions.refresh(), tags.load()]);
     const { containers, images, failedVersions, begunAt } = listing;
     const services = new Map(listing.services?.services.map((service) => [service.id, service]));
     const verdicts = new Map<string, CheckedContainer>();
@@ -160,6 +163,7 @@ export function createJudge(
     });
     const find = createCandidateFinder(outside.registry);
     await askRegistries(questions, { outside, images, tags, find, limit: settings.checkConcurrency, signal });
+    tags.keep();
     for (const watched of named) {
       if (!verdicts.has(watched.container.id)) settle(watched, unanswered(watched, images, signal));
     }
@@ -180,6 +184,10 @@ export function createJudge(
       durationMs: clock.monotonicMs() - begunAt.monotonicMs,
     };
   };
+}
+
+function inMemory({ clock }: ReadOnlyOutside): TagWatch {
+  return createTagWatch({ clock, store: undefined });
 }
 
 /** How a run by the schedule would find what this one question finds to be ready. */

@@ -21,7 +21,12 @@ export type GateVerdict =
       readonly wasSeenWell: boolean;
     };
 
-export type GateOptions = { readonly restartsBefore?: number; readonly signal?: AbortSignal };
+export type GateOptions = {
+  readonly restartsBefore?: number;
+  readonly signal?: AbortSignal;
+  /** Called with the inspection at the end of a window that was passed without a probe. */
+  readonly onPassed?: (container: Container) => void;
+};
 
 /**
  * Waits until a successor has proven itself: up without a restart for the whole window, healthy
@@ -33,7 +38,7 @@ export async function passGate(
   outside: Outside,
   settings: ServiceSettings,
   id: string,
-  { restartsBefore, signal }: GateOptions = {},
+  { restartsBefore, signal, onPassed }: GateOptions = {},
 ): Promise<GateVerdict> {
   const { engine, clock } = outside;
   const first = await engine.inspectContainer(id);
@@ -71,7 +76,10 @@ export async function passGate(
       const isWell = elapsedMs >= windowMs && health !== 'starting';
       if (isWell) {
         lastAnswer = await askProbe(outside, healthProbe, container, Math.max(1000, deadlineMs - elapsedMs));
-        if (lastAnswer === undefined) return { kind: 'passed' };
+        if (lastAnswer === undefined) {
+          if (healthProbe.kind === 'none') onPassed?.(container);
+          return { kind: 'passed' };
+        }
       }
       if (clock.monotonicMs() - begunAt >= deadlineMs) {
         const what =

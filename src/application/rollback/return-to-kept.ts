@@ -8,6 +8,7 @@ import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts'
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { passGate } from '../health/health.ts';
+import { announceEnd, announcePhase, announceStart } from '../transaction/announce.ts';
 import { memberFromJournal } from '../transaction/facts/member-from.ts';
 import type { RunTransaction } from '../transaction/run-transaction.ts';
 import { opened } from '../transaction/facts/facts.ts';
@@ -66,13 +67,12 @@ async function goBack(
   { members: [member] }: PlannedTransaction,
   { runId, old }: Return,
 ): Promise<ContainerOutcome> {
-  const { publish, clock } = outside;
   if (member === undefined) throw new Error('a transaction without members');
   const { container, reference } = member;
   const { name } = container;
   const [from, to] = [container.imageId, old.imageId];
-  publish({ kind: 'update_started', runId, container: name, image: reference, from, to, atMs: clock.nowMs() });
-  const onPhase = (phase: UpdatePhase) => publish({ kind: 'phase_entered', runId, container: name, phase });
+  announceStart(outside, runId, { name, image: reference, from, to });
+  const onPhase = (phase: UpdatePhase) => announcePhase(outside, runId, name, phase);
   const fault = await reopen(outside, settings, container, { oldId: old.id, onPhase }).catch((error: unknown) => {
     if (!(error instanceof ServiceError)) outside.log.error('A kept container could not be brought back', { error });
     return describeError(error);
@@ -83,8 +83,7 @@ async function goBack(
       ? { outcome: 'updated', reason: 'back to the container from before its last update, which was kept' }
       : { outcome: 'failed', reason: fault }),
   };
-  const kind = fault === undefined ? 'update_completed' : 'update_failed';
-  publish({ kind, runId, outcome, atMs: clock.nowMs() });
+  announceEnd(outside, runId, outcome);
   return outcome;
 }
 

@@ -44,6 +44,6 @@ test('an update of one container reads what its steps depend on, and no more', a
     removeContainer: 1,
   });
   // The health check's own are among these.
-  expect(inspectContainer).toBeLessThanOrEqual(15);
+  expect(inspectContainer).toBeLessThanOrEqual(13);
   expect(info).toBeLessThanOrEqual(4);
 });

@@ -24,7 +24,11 @@ export function openTransaction(
     const parts = { ...told, info, settings, log, isOwn, isInGroup: members.length > 1 };
     return { ...told, startsFirst: startsFirst(member), keepMs: keepMsOf(member.planned, parts) };
   });
-  return opened({ id: newId(), members: open }, info);
+  const transaction = opened({ id: newId(), members: open }, info);
+  // The first steps, mark and create, change nothing that exists; then all is read.
+  for (const { planned: one } of members)
+    transaction.readBefore.set(one.container.id, { container: one.container, untilMs: Infinity });
+  return transaction;
 }
 
 function mayStartFirst(

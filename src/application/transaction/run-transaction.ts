@@ -1,9 +1,10 @@
 import type { WhileUnproven } from './steps/step-context.ts';
 import type { TransactOptions } from './transact-options.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ContainerOutcome, OutcomeKind, UpdatePhase } from '../../domain/run/session.ts';
+import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
+import { announceEnd, announcePhase, announceStart } from './announce.ts';
 import { rememberFailures } from './failed-versions.ts';
 import { tellLostLinks } from './lost-links.ts';
 import { describeMember, outcomeOf, unprepared } from './member-outcome.ts';
@@ -26,32 +27,23 @@ export async function runTransaction(
   { runId, onHandedOver, whileUnproven }: TransactionRun,
   signal?: AbortSignal,
 ): Promise<readonly ContainerOutcome[]> {
-  const { publish, clock } = outside;
   for (const { container, reference, formerReference, digest } of planned.members) {
-    publish({
-      kind: 'update_started',
-      runId,
-      container: container.name,
-      image: reference,
-      ...(formerReference !== undefined && { formerImage: formerReference }),
-      from: container.imageId,
-      to: digest ?? '',
-      atMs: clock.nowMs(),
+    announceStart(outside, runId, {
+      ...{ name: container.name, image: reference, formerImage: formerReference },
+      ...{ from: container.imageId, to: digest ?? '' },
     });
   }
-  const phases = createPhaseWatch(clock);
+  const phases = createPhaseWatch(outside.clock);
   const enter: EnterPhase = (container, phase) => {
     phases.enter(container, phase);
-    publish({ kind: 'phase_entered', runId, container, phase });
+    announcePhase(outside, runId, container, phase);
   };
   const reached = await move(outside, settings, planned, { runId, enter, onHandedOver, whileUnproven }, signal);
   const outcomes = reached.map((outcome) => {
     const times = phases.read(outcome.name);
     return times === undefined ? outcome : { ...outcome, phases: times };
   });
-  for (const outcome of outcomes) {
-    publish({ kind: endOf[outcome.outcome], runId, outcome, atMs: clock.nowMs() });
-  }
+  for (const outcome of outcomes) announceEnd(outside, runId, outcome);
   return outcomes;
 }
 
@@ -63,17 +55,6 @@ export type TransactionRun = {
 };
 
 type EnterPhase = (container: string, phase: UpdatePhase) => void;
-
-const endOf: Readonly<Record<OutcomeKind, 'update_completed' | 'update_failed' | 'update_deferred'>> = {
-  updated: 'update_completed',
-  restarted: 'update_completed',
-  fresh: 'update_completed',
-  deferred: 'update_deferred',
-  skipped: 'update_deferred',
-  failed: 'update_failed',
-  rolled_back: 'update_failed',
-  unknown: 'update_failed',
-};
 
 async function move(
   outside: Outside,

@@ -8,6 +8,7 @@ import type { ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts'
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { passGate } from '../health/health.ts';
 import { mannersOf } from '../health/manners.ts';
+import { announceEnd, announcePhase, announceStart } from '../transaction/announce.ts';
 import { createStopTimes } from '../transaction/facts/stop-times.ts';
 
 /**
@@ -21,7 +22,6 @@ export async function restartDependents(
   { runId, outcomes }: { readonly runId: string; readonly outcomes: Map<string, ContainerOutcome> },
   signal?: AbortSignal,
 ): Promise<void> {
-  const { publish, clock } = outside;
   const reached = (id: string) => outcomes.get(id)?.outcome;
   for (const { container, because } of restarts) {
     const cause = because.find(({ id }) => isReplaced(reached(id)));
@@ -29,11 +29,10 @@ export async function restartDependents(
     if (signal?.aborted || cause === undefined || isReplaced(own) || own === 'rolled_back') continue;
     const { name, imageId } = container;
     const image = container.settings.Config.Image;
-    publish({ kind: 'update_started', runId, container: name, image, from: imageId, to: '', atMs: clock.nowMs() });
-    publish({ kind: 'phase_entered', runId, container: name, phase: 'stopping' });
+    announceStart(outside, runId, { name, image, from: imageId, to: '' });
+    announcePhase(outside, runId, name, 'stopping');
     const outcome = await restart(outside, settings, container, cause.name);
-    const kind = outcome.outcome === 'restarted' ? 'update_completed' : 'update_failed';
-    publish({ kind, runId, outcome, atMs: clock.nowMs() });
+    announceEnd(outside, runId, outcome);
     outcomes.set(container.id, outcome);
   }
 }

@@ -1,10 +1,15 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../../test/support/fake-clock.ts';
 import { serverCa, type Answer, type SeenRequest } from '../../../../test/support/http-server.ts';
 import { at, createOciRig, failureOf } from '../../../../test/support/oci-rig.ts';
+import { createTestLog } from '../../../../test/support/notify-scene.ts';
 import { parseImageReference } from '../../../domain/reference/image-reference.ts';
 import { RegistryFailure } from '../transport/failure.ts';
+import { createSharedRecords } from '../../files/records/shared-records.ts';
+import { compactListings, readKeptListing } from './kept-pages.ts';
 import { nextPage } from './next-page.ts';
 
 const rig = createOciRig();
@@ -136,6 +141,58 @@ describe('listTags()', () => {
     tags.push('new');
     expect((await registry.listTags(at(server))).tags).toEqual([...numbered(2500), 'new']);
     expect(answers.slice(6)).toEqual([304, 304, 200]);
+  });
+
+  test('asks with the ETags of an earlier process, and writes a list only when it has changed', async () => {
+    const served = paged(numbered(1500), 1000);
+    let version = 1;
+    const server = await rig.serve(async (request: SeenRequest) => {
+      const reply = (await served(request)) as { headers: Record<string, string>; body: string };
+      const etag = `"${version}"`;
+      if (request.headers['if-none-match'] === etag) return { status: 304 };
+      return { ...reply, headers: { ...reply.headers, etag } };
+    });
+    const path = join(rig.folder(), 'tag-lists.jsonl');
+    const kept = { path, what: 'lists of tags', version: 1, log: createTestLog() };
+    const process = () =>
+      rig.registry({ listings: createSharedRecords({ ...kept, read: readKeptListing, compact: compactListings }) });
+    const list = async () => {
+      const registry = process();
+      const { tags } = await registry.listTags(at(server));
+      await registry.close();
+      return tags;
+    };
+    const statuses = async () => {
+      const before = server.seen.length;
+      expect(await list()).toEqual(numbered(1500));
+      return server.seen.slice(before).map(({ headers }) => headers['if-none-match']);
+    };
+    expect(await statuses()).toEqual([undefined, undefined]);
+    const written = readFileSync(path, 'utf8');
+    expect(written.trimEnd().split('\n')).toHaveLength(2);
+    expect(await statuses()).toEqual(['"1"', '"1"']);
+    expect(readFileSync(path, 'utf8')).toBe(written);
+    version = 2;
+    await statuses();
+    expect(await statuses()).toEqual(['"2"', '"2"']);
+    writeFileSync(
+      path,
+      `${written}{"place":"${server.host}/team/app","pages":[{"query":"?n=1000","etag":"a\\nb","tags":["x"]}]}\n`,
+    );
+    expect(await statuses()).toEqual(['"1"', '"1"']);
+  });
+
+  test('reads no list from a file that no registry can have given', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(readKeptListing(value)).toBeUndefined();
+      }),
+    );
+    const page = { query: '?n=1000', tags: ['1.0'], etag: '"x"' };
+    const listing = (change: object) => readKeptListing({ place: 'host/app', pages: [{ ...page, ...change }] });
+    expect(listing({})).toEqual({ place: 'host/app', pages: [{ ...page, next: undefined }] });
+    for (const change of [{ tags: ['../x'] }, { etag: 'a\r\nb' }, { next: 'https://elsewhere' }, { query: '/x' }])
+      expect(listing(change)).toBeUndefined();
   });
 
   test('follows a registry that is a name for another, page by page', async () => {

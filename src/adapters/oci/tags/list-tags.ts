@@ -10,7 +10,11 @@ import { parseJsonObject } from '../transport/json.ts';
 import { nextPage } from './next-page.ts';
 
 /** A page with the ETag that asks for it again; `next` is the query of the one after. */
-type Page = { readonly tags: readonly string[]; readonly next: string | undefined; readonly etag: string | undefined };
+export type Page = {
+  readonly tags: readonly string[];
+  readonly next: string | undefined;
+  readonly etag: string | undefined;
+};
 
 /** The pages of an earlier listing by their queries. */
 export type KnownPages = ReadonlyMap<string, Page>;

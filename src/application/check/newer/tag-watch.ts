@@ -1,31 +1,68 @@
 import type { Digest } from '../../../domain/reference/digest.ts';
+import { compactSeenTags, mostSeenTags, type SeenTag } from '../../../domain/check/seen-tags.ts';
+import { toMonotonicClock, toWallClock } from '../../../domain/check/seen-tags.ts';
 import { type Sighting, withSighting } from '../../../domain/check/sightings.ts';
+import type { Clock } from '../../../domain/outside/outside.ts';
+import type { SharedRecords } from '../../../domain/outside/record-store.ts';
 
-/** Digests seen behind each tag since this process began. */
+/** Digests seen behind each tag since this process began; with a store, since earlier ones. */
 export type TagWatch = {
+  /** Reads what earlier processes have seen; once, and without a store nothing. Never throws. */
+  readonly load: () => Promise<void>;
   /** Notes the current digest; returns all digests of the tag, oldest first. */
   readonly see: (
     reference: string,
     digest: Digest,
     at: { readonly monotonicMs: number; readonly cooldownMs: number },
   ) => readonly Sighting[];
+  /** Begins to write what is new since the last time. */
+  readonly keep: () => void;
+  /** Resolves when all that was begun is written, or cannot be. */
+  readonly settled: () => Promise<unknown>;
 };
 
-/** Of more tags than an engine runs containers, the one that was looked at longest ago is forgotten. */
-const mostTags = 10_000;
+export type KeptTags = { readonly clock: Clock; readonly store: SharedRecords<SeenTag> | undefined };
 
-export function createTagWatch(): TagWatch {
-  const tags = new Map<string, { readonly longestMs: number; readonly seen: readonly Sighting[] }>();
+/** Of more tags than 10,000, the one that was looked at longest ago is forgotten. */
+export function createTagWatch({ clock, store }: KeptTags): TagWatch {
+  const tags = new Map<string, Omit<SeenTag, 'reference'>>();
+  const moved = new Set<string>();
+  let loading: Promise<void> | undefined;
+  let written: Promise<unknown> = Promise.resolve();
+
+  function now() {
+    return { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
+  }
+
+  async function load(): Promise<void> {
+    const records = (await store?.read()) ?? [];
+    for (const record of compactSeenTags(records)) {
+      const { reference, ...known } = toMonotonicClock(record, now());
+      tags.set(reference, known);
+    }
+  }
+
   return {
+    load: () => (loading ??= load()),
     see(reference, digest, { monotonicMs, cooldownMs }) {
       const known = tags.get(reference) ?? { longestMs: 0, seen: [] };
       const longestMs = Math.max(known.longestMs, cooldownMs);
       const seen = withSighting(known.seen, digest, { monotonicMs, longestMs });
       tags.delete(reference);
       tags.set(reference, { longestMs, seen });
-      const [longestAgo] = tags.size > mostTags ? tags.keys() : [];
+      if (known.seen.at(-1)?.digest !== digest) moved.add(reference);
+      const [longestAgo] = tags.size > mostSeenTags ? tags.keys() : [];
       if (longestAgo !== undefined) tags.delete(longestAgo);
       return seen;
     },
+    keep() {
+      const records = [...moved].flatMap((reference) => {
+        const known = tags.get(reference);
+        return (known && toWallClock({ reference, ...known }, now())) ?? [];
+      });
+      if (store !== undefined && records.length > 0) written = Promise.all([written, store.append(records)]);
+      moved.clear();
+    },
+    settled: () => written,
   };
 }

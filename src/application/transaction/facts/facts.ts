@@ -36,10 +36,15 @@ export type OpenTransaction = {
   readonly markedAtMs: Map<string, number>;
   /** By id: the containers as the facts were last read from them. */
   readonly lastRead: Map<string, Container>;
+  /** By id: readings from before the next facts, which serve those instead of an inspection, once. */
+  readonly readBefore: Map<string, ReadBefore>;
   /** By the old container's id: the image that its tag meant before this process moved it to create a successor. */
   readonly tagsBefore: Map<string, string>;
   readonly stopTimes: StopTimes;
 };
+
+/** `untilMs`: by the monotonic clock; from then on it is too old. */
+export type ReadBefore = { readonly container: Container; readonly untilMs: number };
 
 /** The parts of an open transaction that differ from one to another; the rest begins empty. */
 export type OpenedTransaction = Pick<OpenTransaction, 'id' | 'members'> &
@@ -51,7 +56,7 @@ export function opened(
 ): OpenTransaction {
   const { changesRestartPolicies } = abilities;
   const fresh = {
-    ...{ markedAtMs: new Map(), lastRead: new Map() },
+    ...{ markedAtMs: new Map(), lastRead: new Map(), readBefore: new Map() },
     ...{ tagsBefore: new Map(), stopTimes: createStopTimes() },
   };
   return { id, members, liveRestore, changesRestartPolicies, successors, standIns, marks, ...fresh };
@@ -93,14 +98,20 @@ async function findSuccessors({ engine }: Outside, { id, successors, standIns }:
 
 async function readMember(
   { outside, settings }: FactsContext,
-  { id, successors, standIns, marks, lastRead, tagsBefore, changesRestartPolicies }: OpenTransaction,
+  { id, successors, standIns, marks, lastRead, readBefore, tagsBefore, changesRestartPolicies }: OpenTransaction,
   member: Member,
   course: TransactionMemory,
 ): Promise<MemberFacts> {
   const { engine } = outside;
-  const read = (id: string | undefined) => (id === undefined ? undefined : engine.inspectContainer(id));
+  const nowMs = outside.clock.monotonicMs();
+  const read = (id: string | undefined) => {
+    if (id === undefined) return undefined;
+    const before = readBefore.get(id);
+    readBefore.delete(id);
+    return before !== undefined && nowMs < before.untilMs ? before.container : engine.inspectContainer(id);
+  };
   const [original, successor, standIn] = await Promise.all([
-    engine.inspectContainer(member.oldId),
+    read(member.oldId),
     read(successors.get(member.oldId)),
     read(standIns.get(member.oldId)),
   ]);

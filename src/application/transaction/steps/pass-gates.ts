@@ -20,6 +20,10 @@ export async function passGates(
       const verdict = await gateOf(id, transaction)(outside, settings, id, {
         restartsBefore: 0,
         signal: callOff.signal,
+        onPassed: (container) => {
+          const untilMs = outside.clock.monotonicMs() + servesForMs;
+          if (ids.length === 1) transaction.readBefore.set(id, { container, untilMs });
+        },
       });
       if (verdict.kind === 'passed' || verdict.wasSeenWell) seenWell.add(id);
       if (verdict.kind !== 'failed') return;
@@ -29,6 +33,9 @@ export async function passGates(
   ).finally(() => callOff.abort());
   return failure === undefined ? { kind: 'done' } : await blame({ outside, transaction }, failure, seenWell);
 }
+
+/** How long the inspection at the end of a window may serve for the facts that the commit rests on. */
+const servesForMs = 250;
 
 type FailedGate = Extract<GateVerdict, { readonly kind: 'failed' }>;
 

@@ -119,6 +119,8 @@ function tellHeld(one: Watched, nowMs: number): Told {
       return one.eligibleAtMs === undefined
         ? { ...held('clock', 'Its window never opens'), why: sentence(one) }
         : held('clock', `Its window opens ${when(one.eligibleAtMs, nowMs)}`);
+    case 'wave':
+      return { ...held('clock', 'Waits for other engines'), why: sentence(one) };
     case 'skipped':
       return held('skip', `${one.latestVersion || 'This version'} is skipped${untilWords(one, nowMs)}`);
     case 'snoozed':

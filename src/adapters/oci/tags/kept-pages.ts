@@ -1,0 +1,98 @@
+import type { SharedRecords } from '../../../domain/outside/record-store.ts';
+import { isTag } from '../../../domain/reference/reference-grammar.ts';
+import { createLru } from '../async/lru.ts';
+import type { KnownPages, Page } from './list-tags.ts';
+
+/** The pages of one listing, as a file keeps them. */
+export type KeptListing = {
+  /** Host, prefix and name of the repository. */
+  readonly place: string;
+  readonly pages: readonly KeptPage[];
+};
+
+type KeptPage = Page & { readonly query: string };
+
+/** The pages of earlier listings, for asking with their ETags. */
+export type ListingMemory = {
+  /** Never throws. */
+  readonly find: (place: string) => Promise<KnownPages | undefined>;
+  /** Takes the place of what is known. */
+  readonly note: (place: string, pages: KnownPages) => void;
+  readonly forget: (place: string) => void;
+  /** Resolves when all that was noted is written, or cannot be. */
+  readonly settled: () => Promise<unknown>;
+};
+
+/** Of 100 repositories, those that were listed last; with a store also of earlier processes, read at the first question. */
+export function createListingMemory(store?: SharedRecords<KeptListing>): ListingMemory {
+  const listings = createLru<KnownPages>(mostListings);
+  let loading: Promise<void> | undefined;
+  let written: Promise<unknown> = Promise.resolve();
+
+  async function load(): Promise<void> {
+    for (const { place, pages } of compactListings((await store?.read()) ?? []))
+      listings.set(place, new Map(pages.map(({ query, ...page }) => [query, page])));
+  }
+
+  return {
+    async find(place) {
+      await (loading ??= load());
+      return listings.get(place);
+    },
+    note(place, pages) {
+      const before = listings.get(place);
+      listings.set(place, pages);
+      if (store === undefined || (before !== undefined && areSame(before, pages))) return;
+      const kept = [...pages].flatMap(([query, page]) => (page.etag === undefined ? [] : { ...page, query }));
+      written = Promise.all([written, store.append([{ place, pages: kept }])]);
+    },
+    forget: listings.delete,
+    settled: () => written,
+  };
+}
+
+/** The last listing of each repository, of the 100 that changed last. Oldest first. */
+export function compactListings(records: readonly KeptListing[]): readonly KeptListing[] {
+  const places = new Map<string, KeptListing>();
+  for (const record of records) {
+    places.delete(record.place);
+    places.set(record.place, record);
+  }
+  return [...places.values()].slice(-mostListings);
+}
+
+/** A record from a file; undefined for anything else. */
+export function readKeptListing(value: unknown): KeptListing | undefined {
+  if (!isObject(value)) return undefined;
+  const { place, pages } = value;
+  if (typeof place !== 'string' || !Array.isArray(pages)) return undefined;
+  const read = pages.flatMap((page) => readPage(page) ?? []);
+  return read.length === pages.length ? { place, pages: read } : undefined;
+}
+
+function readPage(value: unknown): KeptPage | undefined {
+  if (!isObject(value)) return undefined;
+  const { query, tags, next, etag } = value;
+  if (typeof query !== 'string' || !query.startsWith('?')) return undefined;
+  if (!isAbsentOrText(next) || !isAbsentOrText(etag) || (next !== undefined && !next.startsWith('?'))) return undefined;
+  // Node refuses a header of other characters by throwing: https://www.rfc-editor.org/rfc/rfc9110#name-etag
+  if (etag !== undefined && !/^[\x21-\x7e]{1,1000}$/.test(etag)) return undefined;
+  if (!Array.isArray(tags) || !tags.every((tag: unknown): tag is string => typeof tag === 'string' && isTag(tag)))
+    return undefined;
+  return { query, tags, next, etag };
+}
+
+const mostListings = 100;
+
+/** A page that the registry calls unchanged is the same object. */
+function areSame(before: KnownPages, after: KnownPages): boolean {
+  return before.size === after.size && [...after].every(([query, page]) => before.get(query) === page);
+}
+
+function isAbsentOrText(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === 'string';
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,28 @@
+import type { EngineInfo, EngineReader } from '../../domain/outside/engine-reader.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
+
+/**
+ * The same engine, whose answer about itself serves for ten seconds: one run asks several times, and a Docker engine
+ * counts all its containers and images for each answer. Its clock goes on by our monotonic one meanwhile.
+ */
+export function shareInfo<Each extends Pick<EngineReader, 'info'>>(
+  engine: Each,
+  { monotonicMs }: Pick<Clock, 'monotonicMs'>,
+): Each {
+  let last: { readonly info: EngineInfo; readonly askedAtMs: number } | undefined;
+
+  async function info(signal?: AbortSignal): Promise<EngineInfo> {
+    signal?.throwIfAborted();
+    const nowMs = monotonicMs();
+    if (last !== undefined && nowMs - last.askedAtMs < sharedForMs)
+      return { ...last.info, nowMs: last.info.nowMs + (nowMs - last.askedAtMs) };
+    const answer = await engine.info(signal);
+    last = { info: answer, askedAtMs: nowMs };
+    return answer;
+  }
+
+  return { ...engine, info };
+}
+
+/** Long against the steps of one update, short against a restart of the engine with other settings. */
+const sharedForMs = 10_000;

@@ -1,0 +1,75 @@
+import { isDigest } from '../reference/digest.ts';
+import type { Sighting } from './sightings.ts';
+
+/** The digests seen behind a tag, as a file keeps them: times are of the wall clock, milliseconds since the epoch. */
+export type SeenTag = {
+  readonly reference: string;
+  /** The longest cooldown, milliseconds, that the tag was looked at with. */
+  readonly longestMs: number;
+  /** Oldest first; the last is the current one. */
+  readonly seen: readonly Sighting[];
+};
+
+/** Both clocks at one moment. */
+export type Now = { readonly nowMs: number; readonly monotonicMs: number };
+
+/** For a file. Undefined while the wall clock is plainly wrong, as on a machine without one before its first synchronisation. */
+export function toWallClock(tag: SeenTag, { nowMs, monotonicMs }: Now): SeenTag | undefined {
+  if (nowMs < earliestMs) return undefined;
+  return withTimes(tag, (atMs) => Math.max(earliestMs, Math.round(nowMs - (monotonicMs - atMs))));
+}
+
+/** From a file. A sighting in the future was noted by a clock that was wrong: it counts from now. */
+export function toMonotonicClock(tag: SeenTag, { nowMs, monotonicMs }: Now): SeenTag {
+  return withTimes(tag, (atMs) => monotonicMs - Math.max(0, nowMs - atMs));
+}
+
+function withTimes(tag: SeenTag, change: (atMs: number) => number): SeenTag {
+  return { ...tag, seen: tag.seen.map((sighting) => ({ ...sighting, atMs: change(sighting.atMs) })) };
+}
+
+/** No sighting is older than this program. */
+const earliestMs = Date.UTC(2025, 0, 1);
+
+/** A record from a file; undefined for anything else. */
+export function readSeenTag(value: unknown): SeenTag | undefined {
+  if (!isObject(value)) return undefined;
+  const { reference, longestMs, seen } = value;
+  if (typeof reference !== 'string' || reference === '' || reference.length > longestReference) return undefined;
+  if (!isWhole(longestMs) || !Array.isArray(seen) || seen.length === 0 || seen.length > mostSeen) return undefined;
+  const sightings = seen.flatMap((each) => readSighting(each) ?? []);
+  return sightings.length === seen.length ? { reference, longestMs, seen: sightings } : undefined;
+}
+
+function readSighting(value: unknown): Sighting | undefined {
+  if (!isObject(value)) return undefined;
+  const { digest, atMs, sawItCome } = value;
+  if (typeof digest !== 'string' || !isDigest(digest)) return undefined;
+  if (!isWhole(atMs) || atMs < earliestMs || typeof sawItCome !== 'boolean') return undefined;
+  return { digest, atMs, sawItCome };
+}
+
+const longestReference = 1000;
+
+const mostSeen = 100;
+
+/** The last record of each tag, of the 10,000 tags that have moved last. Oldest first. */
+export function compactSeenTags(records: readonly SeenTag[]): readonly SeenTag[] {
+  const tags = new Map<string, SeenTag>();
+  for (const record of records) {
+    tags.delete(record.reference);
+    tags.set(record.reference, record);
+  }
+  return [...tags.values()].slice(-mostSeenTags);
+}
+
+/** More than an engine runs containers. */
+export const mostSeenTags = 10_000;
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isWhole(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}

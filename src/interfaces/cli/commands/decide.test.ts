@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest';
+import { createCommandScene } from '../../../../test/support/command-scene.ts';
+import { digestOf } from '../../../../test/support/builders.ts';
+import type { DecisionFault, DecisionRequest } from '../../../domain/decision/decision.ts';
+import type { DecisionSource, KeptDecision } from '../context/decision-source.ts';
+import { createDecide, createUnskip } from './decide.ts';
+
+const digest = digestOf('next');
+const short = digest.replace('sha256:', '').slice(0, 12);
+
+/** Decisions of one process: `web` and `db` wait for a version, `calm` for none. */
+function sourceOf({ fault, isKept = true }: { readonly fault?: DecisionFault; readonly isKept?: boolean } = {}) {
+  const decisions: KeptDecision[] = [];
+  const source: DecisionSource = {
+    candidates: async (names) => names.map((name) => ({ name, digest: name === 'calm' ? undefined : digest })),
+    take: async (request: DecisionRequest) => {
+      if (fault !== undefined) return fault;
+      const { untilMs } = request;
+      const taken: KeptDecision = { ...request, untilMs, digest, id: request.container, tag: '1.28', atMs: 0, isKept };
+      decisions.push(taken);
+      return taken;
+    },
+    list: async () => decisions,
+    withdraw: async (id) => {
+      const place = decisions.findIndex((one) => one.id === id);
+      return place < 0 ? undefined : decisions.splice(place, 1)[0];
+    },
+  };
+  return { source, decisions };
+}
+
+test('upkeep approve says of each container which version was approved, and by whom', async () => {
+  const { context, fake } = createCommandScene(['approve', 'web', 'db']);
+  const { source, decisions } = sourceOf();
+  expect(await createDecide('approve', source)(context)).toBe(0);
+  expect(fake.out()).toBe(`web: approved 1.28 (${short})\ndb: approved 1.28 (${short})\n`);
+  expect(decisions).toMatchObject([
+    { kind: 'approve', container: 'web', digest, by: 'command line', untilMs: undefined },
+    { kind: 'approve', container: 'db' },
+  ]);
+});
+
+test('upkeep snooze ends after --for, and after a week without it; a skip has no end', async () => {
+  const endsAfter = async (kind: 'snooze' | 'skip', argv: readonly string[]) => {
+    const { context, clock } = createCommandScene([kind, 'web', ...argv]);
+    const { source, decisions } = sourceOf();
+    await createDecide(kind, source)(context);
+    const ends = decisions[0]?.untilMs;
+    return ends === undefined ? undefined : (ends - clock.nowMs()) / 3_600_000;
+  };
+  expect(await endsAfter('snooze', ['--for', '3d'])).toBe(72);
+  expect(await endsAfter('snooze', [])).toBe(7 * 24);
+  expect(await endsAfter('skip', [])).toBeUndefined();
+  expect(await endsAfter('skip', ['--for', '2h'])).toBe(2);
+});
+
+test('a decision that cannot be taken or kept fails the command, and the others are taken', async () => {
+  const { context, fake } = createCommandScene(['approve', 'calm', 'web']);
+  expect(await createDecide('approve', sourceOf().source)(context)).toBe(1);
+  expect(fake.out()).toContain('web: approved');
+  expect(fake.err()).toBe('upkeep: Cannot approve "calm": no newer version of it is known\n');
+
+  const refused = createCommandScene(['skip', 'web']);
+  const fault = { kind: 'conflict', fault: 'its newer version is another one by now' } as const;
+  expect(await createDecide('skip', sourceOf({ fault }).source)(refused.context)).toBe(1);
+  expect(refused.fake.err()).toBe('upkeep: Cannot skip "web": its newer version is another one by now\n');
+
+  const lost = createCommandScene(['skip', 'web']);
+  expect(await createDecide('skip', sourceOf({ isKept: false }).source)(lost.context)).toBe(1);
+  expect(lost.fake.err()).toBe('upkeep: Cannot skip "web": it cannot be kept, as the log says\n');
+});
+
+test('without a name it is refused, with the way to find one', async () => {
+  const { context } = createCommandScene(['skip']);
+  await expect(createDecide('skip', sourceOf().source)(context)).rejects.toMatchObject({
+    code: 'invalid-input',
+    message: 'Cannot skip: no container is named',
+    remedy: expect.stringContaining('upkeep check'),
+  });
+});
+
+test('upkeep unskip takes back what was decided, once', async () => {
+  const { source, decisions } = sourceOf();
+  await createDecide('skip', source)(createCommandScene(['skip', 'web']).context);
+  const first = createCommandScene(['unskip', 'web']);
+  expect(await createUnskip(source)(first.context)).toBe(0);
+  expect(first.fake.out()).toBe(`web: taken back 1.28 (${short})\n`);
+  expect(decisions).toEqual([]);
+  const second = createCommandScene(['unskip', 'web']);
+  expect(await createUnskip(source)(second.context)).toBe(1);
+  expect(second.fake.err()).toBe('upkeep: Cannot unskip "web": nothing has been decided about it\n');
+});
+
+test('with --json there is one document, with the errors in it', async () => {
+  const { context, fake } = createCommandScene(['approve', 'web', 'calm', '--json']);
+  expect(await createDecide('approve', sourceOf().source)(context)).toBe(1);
+  expect(JSON.parse(fake.out())).toMatchObject({
+    decisions: [{ container: 'web', decision: 'approve', digest, by: 'command line' }],
+    count: 1,
+    errors: ['Cannot approve "calm": no newer version of it is known'],
+    api_version: 'v1',
+  });
+});
