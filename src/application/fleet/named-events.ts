@@ -13,7 +13,7 @@ export function namedByEngine(event: ServiceEvent): ServiceEvent {
   switch (event.kind) {
     case 'containers_selected': {
       const { recipients = {} } = event;
-      const renamed = Object.entries(recipients).map(([name, targets]) => [nameOf(name), targets]);
+      const renamed = Object.entries(recipients).map(([name, targets]) => [nameOf(name), targets] as const);
       return { ...event, names: event.names.map(nameOf), recipients: Object.fromEntries(renamed) };
     }
     case 'container_checked':
