@@ -1,4 +1,7 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { catalogue, webServer } from '../../lab/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import { runUpkeep } from '../../support/run-upkeep.ts';
@@ -25,6 +28,29 @@ describeInLab('tag policies', (lab) => {
     expect(await update()).toMatchObject({ outcome: 'fresh' });
     expect(await check('--policy', 'digest')).toMatchObject({ status: 'fresh' });
     expect(await tag()).toBe(expected);
+  });
+
+  test('a higher tag of a step that needs a person waits, and smaller ones do not', async () => {
+    const { push, run, check, update, tag, image } = tagsScene(lab);
+    const folder = mkdtempSync(join(tmpdir(), 'approved-tags-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const state = ['--state-dir', folder];
+    for (const each of ['1.2.3', '1.2.4']) await push(each);
+    await run('1.2.3', { 'upkeep.policy': 'minor', 'upkeep.approve': 'minor' });
+    expect(await update(...state)).toMatchObject({ outcome: 'updated', to_image: `${image}:1.2.4` });
+    await push('1.3.0');
+    const waiting = { status: 'held', hold: 'approval', candidate: `${image}:1.3.0`, candidate_kind: 'minor' };
+    expect(await check(...state)).toMatchObject(waiting);
+    expect(await update(...state)).toMatchObject({ outcome: 'skipped' });
+    const approved = await runUpkeep(['approve', 'app', ...state], { socket: lab.engine.socket });
+    expect(approved).toMatchObject({ code: 0, stdout: expect.stringMatching(/^app: approved 1\.3\.0 \(/) });
+    await push('1.4.0');
+    expect(await update(...state)).toMatchObject({ outcome: 'skipped' });
+    expect(await check(...state)).toMatchObject({ ...waiting, candidate: `${image}:1.4.0` });
+    expect((await runUpkeep(['approve', 'app', ...state], { socket: lab.engine.socket })).code).toBe(0);
+    expect(await update(...state)).toMatchObject({ outcome: 'updated', to_image: `${image}:1.4.0` });
+    expect(await tag()).toBe('1.4.0');
+    expect(await update(...state)).toMatchObject({ outcome: 'fresh' });
   });
 
   test('--policy is for containers without the label, and the own tag is followed too', async () => {
