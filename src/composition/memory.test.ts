@@ -15,7 +15,13 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { createTestLog } from '../../test/support/notify-scene.ts';
 import { createSandboxScene } from '../../test/support/sandbox-outside.ts';
 import { createApplication } from '../application/create-application.ts';
-import { compactSeenTags, readSeenTag, type SeenTag, toMonotonicClock, toWallClock } from '../domain/check/seen-tags.ts';
+import {
+  compactSeenTags,
+  readSeenTag,
+  type SeenTag,
+  toMonotonicClock,
+  toWallClock,
+} from '../domain/check/seen-tags.ts';
 import { defaultSettings } from '../domain/settings/settings.ts';
 import { openMemory } from './memory.ts';
 

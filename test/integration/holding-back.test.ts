@@ -164,7 +164,11 @@ describeInLab('a newer version that is held back', (lab) => {
       });
     });
     started.push(...services);
-    await Promise.all(services.map((service, each) => service.seen(`Its window opens at ${changes[each]?.opensAt.replace(':00Z', 'Z')}`)));
+    await Promise.all(
+      services.map((service, each) =>
+        service.seen(`Its window opens at ${changes[each]?.opensAt.replace(':00Z', 'Z')}`),
+      ),
+    );
     for (const { zone } of changes) expect((await inspect(nameOf(zone))).Id).toBe(before.get(zone));
     for (const { zone } of changes) {
       const isUpdated = async () => expect((await inspect(nameOf(zone))).Id).not.toBe(before.get(zone));
