@@ -19,6 +19,8 @@ describeInBrowser('the page while things happen', () => {
       globalThis.touched = new Set();
       new MutationObserver((records) => {
         for (const { target } of records) {
+          // It was replaced since, of which there is another record.
+          if (!target.isConnected) continue;
           const row = (target.closest ? target : target.parentElement)?.closest('tr.row');
           touched.add(row?.dataset.name ?? target.id);
         }
@@ -46,7 +48,9 @@ describeInBrowser('the page while things happen', () => {
       .waitFor();
     expect(await row(page, 'grafana').locator('.why').textContent()).toMatch(/exited with code 1/);
     await page.locator('#lead').getByText('1 update was rolled back').waitFor();
-    expect(await row(page, 'grafana').locator('.c-state').textContent()).toMatch(/healthy|running/);
+    await row(page, 'grafana')
+      .locator('.c-state', { hasText: /healthy|running/ })
+      .waitFor();
   });
 
   test('a container that is stopped, and one that is started, are seen without a reload', async () => {

@@ -5,7 +5,7 @@ import { countCalls, runKilled, setStage, type Shape, shapes, type Stage } from 
 /** The host dies with the service, and the engine comes up alone: what it starts then, nobody of ours has a say in. */
 
 const comesBack = (shape: Shape): boolean =>
-  !shape.stopped && shape.afterwards === undefined && /always|unless-stopped/.test(JSON.stringify(shape.body));
+  !shape.stopped && shape.desiredEndState === undefined && /always|unless-stopped/.test(JSON.stringify(shape.body));
 
 describe.each(shapes.filter(comesBack))('a host that loses power in an update: $name', (shape) => {
   test.each(['before', 'during', 'after'] as const)(

@@ -54,7 +54,7 @@ test('no tag moves for what a journal says of it', async () => {
     things.flatMap((newImage) =>
       places.flatMap((name) =>
         (['job', 'private'] as const).map((target) => ({
-          ...lieAbout(target, name, { reference, newImage, taggedBefore: 'own', vanishes: true }),
+          ...lieAbout(target, name, { reference, newImage, taggedBefore: 'own', autoRemoves: true }),
           image: newImage === 'spare' ? ('own' as const) : newImage,
         })),
       ),
@@ -82,9 +82,9 @@ test.each(['stopped', 'unless-stopped with a port', 'the new version ends later'
 );
 
 test('a forged stand-in of a kept container does not remove it', async () => {
-  const standIn = forgeWeb('.upkeep-drop-a', { changes: { role: 'standin' }, image: 'own' });
+  const autoRemoveReplica = forgeWeb('.upkeep-drop-a', { changes: { role: 'standin' }, image: 'own' });
   for (const killedAt of [13, 14, 15])
-    expect(await harmOf(dayOf('kept after its update, with volumes', killedAt, standIn))).toEqual([]);
+    expect(await harmOf(dayOf('kept after its update, with volumes', killedAt, autoRemoveReplica))).toEqual([]);
 });
 
 test('whoever holds the name that a commit needs: the interrupted update is rolled back, and ends', async () => {

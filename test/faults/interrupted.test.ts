@@ -112,8 +112,8 @@ function engineLeftItDown(how: string, index: number, calls: readonly string[], 
 
 /** An engine that starts removes what removes itself, with us or without: until something stands in, and from the commit on. */
 function engineRemovedIt(shape: Shape, index: number, calls: readonly string[], fault: string): boolean {
-  const standIn = calls.findIndex((call) => call.startsWith('createContainer web.upkeep-standin'));
+  const autoRemoveReplica = calls.findIndex((call) => call.startsWith('createContainer web.upkeep-standin'));
   const commit = calls.findIndex((call) => call.startsWith('renameContainer web.upkeep-standin web.upkeep-drop'));
-  const isCovered = index > standIn && (commit === -1 || index < commit);
+  const isCovered = index > autoRemoveReplica && (commit === -1 || index < commit);
   return shape.selfRemoving === true && fault === 'the containers are ' && !isCovered;
 }

@@ -53,15 +53,15 @@ const mutations = [
     name: 'the old policy is not taken away at the commit',
     file: 'src/domain/transaction/commit.ts',
     find: `    next(({ old }) => old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart)) ??
-    mustNext('committing', owed, course, (member) => giveItsPolicy(member, course, member.old !== undefined)) ??
+    mustNext('committing', owed, memory, (member) => giveItsPolicy(member, memory, member.old !== undefined)) ??
 `,
-    replace: `    mustNext('committing', owed, course, (member) => giveItsPolicy(member, course, member.old !== undefined)) ??
+    replace: `    mustNext('committing', owed, memory, (member) => giveItsPolicy(member, memory, member.old !== undefined)) ??
 `,
   },
   {
     name: 'the successor does not get the restart policy',
     file: 'src/domain/transaction/commit.ts',
-    find: `    mustNext('committing', owed, course, (member) => giveItsPolicy(member, course, member.old !== undefined)) ??
+    find: `    mustNext('committing', owed, memory, (member) => giveItsPolicy(member, memory, member.old !== undefined)) ??
 `,
     replace: ``,
   },
@@ -83,8 +83,8 @@ const mutations = [
     find: `    mustNext(
       'rolling back',
       returning,
-      course,
-      (member) => wasOursToChange(member, course) && maySetPolicy(member, course, liveRestore) && restorePolicy(member),
+      memory,
+      (member) => wasOursToChange(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
     ) ??
 `,
     replace: ``,
@@ -92,7 +92,7 @@ const mutations = [
   {
     name: 'stops that may be in flight are not waited out',
     file: 'src/domain/transaction/back.ts',
-    find: `    next((member) => stopPossible && isEntitled(member) && outwait(member, course)) ??`,
+    find: `    next((member) => stopPossible && isEntitled(member) && waitOutPendingStop(member, memory)) ??`,
     replace: ``,
   },
   {
@@ -102,8 +102,8 @@ const mutations = [
     mustNext(
       'rolling back',
       returning,
-      course,
-      (member) => isEntitled(member) && mayStart(member, course) && startOld(member),
+      memory,
+      (member) => isEntitled(member) && mayStart(member, memory) && startOld(member),
     ) ??
 `,
     replace: `    next(({ new: successor }) => successor !== undefined && remove(successor), present) ??
@@ -111,8 +111,8 @@ const mutations = [
     mustNext(
       'rolling back',
       returning,
-      course,
-      (member) => isEntitled(member) && mayStart(member, course) && startOld(member),
+      memory,
+      (member) => isEntitled(member) && mayStart(member, memory) && startOld(member),
     ) ??
 `,
   },
@@ -138,8 +138,8 @@ const mutations = [
   {
     name: 'what a rival has parked is brought back',
     file: 'src/domain/transaction/back.ts',
-    find: `  return old !== undefined && nameHeldBy !== 'rival' && (old.place === 'name' || wasOursToChange(member, course));`,
-    replace: `  return old !== undefined && nameHeldBy !== 'rival' && course !== undefined;`,
+    find: `  return old !== undefined && nameHeldBy !== 'rival' && (old.place === 'name' || wasOursToChange(member, memory));`,
+    replace: `  return old !== undefined && nameHeldBy !== 'rival' && memory !== undefined;`,
   },
   {
     name: 'the policy is not read again once the successor is there',
@@ -155,8 +155,8 @@ const mutations = [
     find: `    mustNext(
       'rolling back',
       returning,
-      course,
-      (member) => wasOursToChange(member, course) && maySetPolicy(member, course, liveRestore) && restorePolicy(member),
+      memory,
+      (member) => wasOursToChange(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
     ) ??
 `,
     replace: `    next(restorePolicy) ??
@@ -168,19 +168,19 @@ const mutations = [
     find: `    mustNext(
       'rolling back',
       returning,
-      course,
-      (member) => wasOursToChange(member, course) && maySetPolicy(member, course, liveRestore) && restorePolicy(member),
+      memory,
+      (member) => wasOursToChange(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
     ) ??
 `,
     replace: `    next(
-      (member) => wasOursToChange(member, course) && maySetPolicy(member, course, liveRestore) && restorePolicy(member),
+      (member) => wasOursToChange(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
     ) ??
 `,
   },
   {
     name: 'the tag stays on the new image after a rollback',
     file: 'src/domain/transaction/back.ts',
-    find: `    next((member) => restoreTag(member, course), present) ??
+    find: `    next((member) => restoreTag(member, memory), present) ??
 `,
     replace: ``,
   },

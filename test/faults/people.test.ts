@@ -7,7 +7,7 @@ import { progressOf, type Resident, stories, type Story, wrongInAnyCase } from '
 /** Somebody does something between the death of an updater and its next start: that is their last word. */
 
 const lone = shapes.filter(
-  ({ dependent, selfRemoving, afterwards }) => !dependent && !selfRemoving && afterwards !== 'completed',
+  ({ dependent, selfRemoving, desiredEndState }) => !dependent && !selfRemoving && desiredEndState !== 'completed',
 );
 
 describe.each(lone)('people and tools meet an update of a container: $name', (shape) => {

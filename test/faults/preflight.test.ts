@@ -35,7 +35,7 @@ test('a successor that the engine makes otherwise than asked is called off befor
         reference: image,
         digest,
         holdsOnTo: [],
-        afterwards: 'running' as const,
+        desiredEndState: 'running' as const,
         waitsFor: [],
       },
     ],

@@ -32,7 +32,15 @@ async function setScene(
       after: [],
       requires: [],
       members: [
-        { container, cause: 'stale', reference: image, digest, holdsOnTo: [], afterwards: 'running', waitsFor: [] },
+        {
+          container,
+          cause: 'stale',
+          reference: image,
+          digest,
+          holdsOnTo: [],
+          desiredEndState: 'running',
+          waitsFor: [],
+        },
       ],
     },
   };

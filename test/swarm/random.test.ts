@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { catalogue } from '../lab/catalogue.ts';
 import { describeInSwarm } from '../lab/swarm/describe-in-swarm.ts';
 import type { LabSwarm } from '../lab/swarm/swarm.ts';
@@ -18,17 +18,14 @@ const faults = ['none', 'none', 'a node is lost', 'the registry is away'] as con
 describeInSwarm('updates at random', {}, (swarm) => {
   const outcomes = new Map<string, number>();
   let untrue = 0;
-  afterAll(async () => {
-    const file = process.env['SWARM_REPORT'];
-    if (file === undefined) return;
+  /** After each round, so that a run that is stopped has told what it saw. */
+  async function report(file: string): Promise<void> {
     const { body } = await swarm().node(1).engine.call('GET', '/version');
     const cases = [...outcomes.values()].reduce((sum, count) => sum + count, 0);
     const engine = `Docker ${(body as { Version: string }).Version}`;
-    writeFileSync(
-      file,
-      `${JSON.stringify({ engine, cases, untrue, outcomes: Object.fromEntries(outcomes) }, undefined, 2)}\n`,
-    );
-  });
+    const told = { engine, cases, untrue, outcomes: Object.fromEntries(outcomes) };
+    writeFileSync(file, `${JSON.stringify(told, undefined, 2)}\n`);
+  }
 
   test.each(Array.from({ length: rounds }, (_, round) => round))(
     'are told as the tasks are (round %i)',
@@ -60,15 +57,17 @@ describeInSwarm('updates at random', {}, (swarm) => {
       const running = update(swarm(), '--pull-timeout', '45s');
       await sleep(draw([500, 1500, 3000]));
       await strike(swarm(), fault);
-      const report = await running;
+      const told = await running;
       const untruths = [];
       for (const { deployed, next, what } of services) {
-        const entry = report.of(deployed.name);
+        const entry = told.of(deployed.name);
         outcomes.set(entry.outcome, (outcomes.get(entry.outcome) ?? 0) + 1);
         const why = await untruth(swarm(), deployed, next, entry);
         if (why !== undefined) untruths.push({ why, fault, what, entry });
       }
       untrue += untruths.length;
+      const file = process.env['SWARM_REPORT'];
+      if (file !== undefined) await report(file);
       if (fault === 'the registry is away') await swarm().registry.start();
       expect(untruths, JSON.stringify(untruths)).toEqual([]);
     },

@@ -23,7 +23,7 @@ type Manner = {
   readonly wish: (swarm: LabSwarm, index: number) => Promise<DeployWish> | DeployWish;
 };
 
-const manners: readonly Manner[] = [
+const stopAndHealth: readonly Manner[] = [
   { name: 'stop-first', wish: () => ({ update: { Order: 'stop-first' } }) },
   { name: 'start-first', wish: () => ({ update: { Order: 'start-first' } }) },
   { name: 'global', wish: () => ({ global: true }) },
@@ -31,7 +31,7 @@ const manners: readonly Manner[] = [
   { name: 'secrets and configs', wish: secretsAndConfigs },
 ];
 
-const cases = manners.flatMap((manner) =>
+const cases = stopAndHealth.flatMap((manner) =>
   ['rollback', 'pause', 'continue'].map((action) => ({
     title: `${manner.name}, on failure ${action}`,
     manner,

@@ -6,7 +6,7 @@ import { keptMarksOf } from '../../domain/transaction/open-mark.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { removeUnusedImages } from './cleanup.ts';
-import { loneFailure } from '../engine/lone-failure.ts';
+import { objectErrorOrThrow } from '../engine/object-error.ts';
 import { untag } from '../transaction/facts/marks.ts';
 
 /**
@@ -52,7 +52,7 @@ async function removeUnlessBroken(
   try {
     await removeKept(outside, one, removal);
   } catch (error) {
-    const { message } = await loneFailure(outside.engine, error, signal);
+    const { message } = await objectErrorOrThrow(outside.engine, error, signal);
     outside.log.warn('A kept container cannot be looked at', { container: one.container.name, error: message });
   }
 }

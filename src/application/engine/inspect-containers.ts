@@ -1,7 +1,7 @@
 import type { Container, ContainerSummary } from '../../domain/container/container.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
-import { loneFailure } from './lone-failure.ts';
+import { objectErrorOrThrow } from './object-error.ts';
 
 export type InspectedContainers = {
   readonly containers: readonly Container[];
@@ -23,7 +23,7 @@ export async function inspectContainers(
     try {
       return await engine.inspectContainer(summary.id, signal);
     } catch (error) {
-      const { message } = await loneFailure(engine, error, signal);
+      const { message } = await objectErrorOrThrow(engine, error, signal);
       unreadable.push(summary);
       log.warn('A container cannot be inspected and is left out of the plan', {
         container: summary.name,

@@ -4,7 +4,7 @@ import { type ImageIndex, indexImages } from '../../domain/container/image-index
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { listServices, type ServiceListing } from './service-listing.ts';
-import { loneFailure } from './lone-failure.ts';
+import { objectErrorOrThrow } from './object-error.ts';
 import { stoppedError } from '../async/stopped.ts';
 
 /** The engine's containers and images: one listing serves a whole run, which inspects what it is about to touch. */
@@ -56,7 +56,7 @@ async function inspectImage(
   try {
     return await engine.inspectImage(id, signal);
   } catch (error) {
-    const { message } = await loneFailure(engine, error, signal);
+    const { message } = await objectErrorOrThrow(engine, error, signal);
     log.warn('An image cannot be inspected', { image: id, error: message });
     return undefined;
   }

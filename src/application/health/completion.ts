@@ -3,7 +3,7 @@ import { formatDuration } from '../../domain/text/duration.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { calledOff, type GateOptions, type GateVerdict, vanished } from './health.ts';
-import { mannersOf } from './manners.ts';
+import { stopAndHealthPolicyOf } from './stop-and-health-policy.ts';
 
 /** The gate of a job that others wait for: it passes when it has ended with code 0. */
 export async function passCompletion(
@@ -15,7 +15,7 @@ export async function passCompletion(
   const { engine } = outside;
   const first = await engine.inspectContainer(id);
   if (first === undefined) return vanished;
-  const limitMs = mannersOf(first, settings).gateTimeoutMs ?? longestWorkMs;
+  const limitMs = stopAndHealthPolicyOf(first, settings).gateTimeoutMs ?? longestWorkMs;
   const wasSeenWell = isAlive(first.state.status);
   try {
     await engine.waitUntilStopped(id, limitMs, signal);

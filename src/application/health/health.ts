@@ -7,7 +7,7 @@ import type { EngineInfo } from '../../domain/outside/engine-reader.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { printable } from '../../domain/text/printable.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import { type Manners, mannersOf } from './manners.ts';
+import { type StopAndHealthPolicy, stopAndHealthPolicyOf } from './stop-and-health-policy.ts';
 import { createGatePauses } from './gate-pauses.ts';
 import { askProbe, titleOfProbe, whyNotAskable } from './probe.ts';
 
@@ -44,22 +44,22 @@ export async function passGate(
   const first = await engine.inspectContainer(id);
   if (first === undefined) return vanished;
   const restarts = restartsBefore ?? first.restartCount;
-  const manners = mannersOf(first, settings);
+  const stopAndHealth = stopAndHealthPolicyOf(first, settings);
   const wasSeenWell = isAlive(first.state.status);
   const info = await engine.info();
   const alreadyUpMs = upSince(info, first);
   const begunAt = clock.monotonicMs();
-  const { healthProbe } = manners;
+  const { healthProbe } = stopAndHealth;
   const unaskable = await whyNotAskable(outside, healthProbe, first);
   if (unaskable !== undefined) {
     const reason = `its ${titleOfProbe(healthProbe)} cannot be asked: ${unaskable.why}`;
     return { kind: 'failed', reason, ownFault: false, wasSeenWell };
   }
   const runHealthcheck = info.abilities.probesHealth ? undefined : createHealthcheckRuns(outside, first);
-  const windowMs = Math.max(0, manners.gateWindowMs - alreadyUpMs);
+  const windowMs = Math.max(0, stopAndHealth.gateWindowMs - alreadyUpMs);
   const totalMs = Math.max(
-    healthDeadlineMs(first.settings.Config.Healthcheck, manners),
-    probeDeadlineMs(healthProbe, manners),
+    healthDeadlineMs(first.settings.Config.Healthcheck, stopAndHealth),
+    probeDeadlineMs(healthProbe, stopAndHealth),
   );
   const leastMs = healthProbe.kind === 'none' ? 1000 : Math.max(1000, Math.min(totalMs, leastProbingMs));
   const deadlineMs = Math.max(windowMs, totalMs - alreadyUpMs, leastMs);
@@ -131,7 +131,7 @@ const leastProbingMs = 10_000;
 /** Where no health timeout is given: a probe may fail for this long after the window. */
 const probingMs = 60_000;
 
-function probeDeadlineMs({ kind }: HealthProbe, { gateTimeoutMs, gateWindowMs }: Manners): number {
+function probeDeadlineMs({ kind }: HealthProbe, { gateTimeoutMs, gateWindowMs }: StopAndHealthPolicy): number {
   return kind === 'none' ? 0 : (gateTimeoutMs ?? gateWindowMs + probingMs);
 }
 
@@ -180,7 +180,7 @@ function upSince({ nowMs }: EngineInfo, { state }: Container): number {
  */
 export function healthDeadlineMs(
   healthcheck: Healthcheck | null | undefined,
-  { gateTimeoutMs }: Pick<Manners, 'gateTimeoutMs'>,
+  { gateTimeoutMs }: Pick<StopAndHealthPolicy, 'gateTimeoutMs'>,
 ): number {
   if (gateTimeoutMs !== undefined) return gateTimeoutMs;
   const test = healthcheck?.Test?.[0];

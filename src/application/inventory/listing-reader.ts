@@ -12,7 +12,7 @@ import { describeError } from '../../domain/errors.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { listServices } from '../engine/service-listing.ts';
-import { loneFailure } from '../engine/lone-failure.ts';
+import { objectErrorOrThrow } from '../engine/object-error.ts';
 import type { Reading } from './engine-changes.ts';
 
 /** Brings a listing up to date with as little of the engine's work as will do. */
@@ -53,7 +53,7 @@ export function createListingReader(outside: Pick<ReadOnlyOutside, 'engine' | 's
     try {
       return await engine.inspectImage(id, signal);
     } catch (error) {
-      const { message } = await loneFailure(engine, error, signal);
+      const { message } = await objectErrorOrThrow(engine, error, signal);
       log.debug('An image cannot be inspected', { image: id, error: message });
       return undefined;
     }

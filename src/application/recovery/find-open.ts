@@ -15,10 +15,13 @@ import { mapConcurrently } from '../async/concurrency.ts';
 import type { Member } from '../../domain/transaction/facts.ts';
 import { carriesJournal, type OpenTransaction } from '../transaction/facts/facts.ts';
 import { memberFromJournal, memberFromMark } from '../transaction/facts/member-from.ts';
-import { loneFailure } from '../engine/lone-failure.ts';
+import { objectErrorOrThrow } from '../engine/object-error.ts';
 
 /** A transaction that is not over, as the engine shows it. */
-export type FoundTransaction = Pick<OpenTransaction, 'id' | 'members' | 'successors' | 'standIns' | 'marks'> & {
+export type FoundTransaction = Pick<
+  OpenTransaction,
+  'id' | 'members' | 'successors' | 'autoRemoveReplicas' | 'marks'
+> & {
   readonly owner: string;
   readonly ownerContainer: string;
   readonly createdAtMs: number;
@@ -156,7 +159,7 @@ async function inspectAlone({ engine }: Outside, id: string): Promise<Container 
   try {
     return await engine.inspectContainer(id);
   } catch (error) {
-    return (await loneFailure(engine, error, undefined)).message;
+    return (await objectErrorOrThrow(engine, error, undefined)).message;
   }
 }
 
@@ -173,15 +176,17 @@ function unsealedOne({ container, journal }: Carrier): Found['left'][number] {
 }
 
 function foundFrom({ id, members }: BelievedTransaction): FoundTransaction {
-  const carriers = members.flatMap(({ successor, standIn }) => [successor, standIn]).filter((one) => one !== undefined);
+  const carriers = members
+    .flatMap(({ successor, autoRemoveReplica }) => [successor, autoRemoveReplica])
+    .filter((one) => one !== undefined);
   const journal = carriers[0]?.journal;
-  const ids = (part: 'successor' | 'standIn') =>
+  const ids = (part: 'successor' | 'autoRemoveReplica') =>
     new Map(members.flatMap((member) => (member[part] ? [[member.oldId, member[part].container.id] as const] : [])));
   return {
     id,
     members: members.map(partOf),
     successors: ids('successor'),
-    standIns: ids('standIn'),
+    autoRemoveReplicas: ids('autoRemoveReplica'),
     marks: new Map(members.flatMap(({ oldId, mark }) => (mark ? [[oldId, mark.tag] as const] : []))),
     owner: journal?.owner ?? '',
     ownerContainer: journal?.ownerContainer ?? '',
@@ -189,8 +194,8 @@ function foundFrom({ id, members }: BelievedTransaction): FoundTransaction {
   };
 }
 
-function partOf({ name, oldId, successor, standIn, mark }: BelievedMember): Member {
-  const journal = (successor ?? standIn)?.journal;
+function partOf({ name, oldId, successor, autoRemoveReplica, mark }: BelievedMember): Member {
+  const journal = (successor ?? autoRemoveReplica)?.journal;
   if (journal === undefined) return memberFromMark(name, oldId, mark);
   // A mark cannot be forged, and that of a rollback is younger than the journal of the update that it takes back.
   const told = mark && { policy: mark.policy, wasRunning: mark.wasRunning };

@@ -4,7 +4,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { FoundTransaction } from './find-open.ts';
 import { healthDeadlineMs } from '../health/health.ts';
-import { mannersOf } from '../health/manners.ts';
+import { stopAndHealthPolicyOf } from '../health/stop-and-health-policy.ts';
 
 /** Longer than any transaction takes: the longest stop and the longest health check together. */
 export const longestTransactionMs = 2 * 3_600_000;
@@ -66,11 +66,11 @@ type Signs = {
 async function signsOfLife(
   { engine }: Outside,
   settings: ServiceSettings,
-  { members, successors, standIns, createdAtMs }: FoundTransaction,
+  { members, successors, autoRemoveReplicas, createdAtMs }: FoundTransaction,
 ): Promise<Signs> {
   let lastSignMs = createdAtMs;
   let patienceMs = 0;
-  const ids = [...members.map(({ oldId }) => oldId), ...successors.values(), ...standIns.values()];
+  const ids = [...members.map(({ oldId }) => oldId), ...successors.values(), ...autoRemoveReplicas.values()];
   for (const id of ids) {
     const container = await engine.inspectContainer(id);
     if (container === undefined) continue;
@@ -84,13 +84,13 @@ async function signsOfLife(
 
 /** For its stop, or for its proof; hooks are bounded by their own timeouts, and short as a rule. */
 function longestWaitMs(container: Container, settings: ServiceSettings): number {
-  const manners = mannersOf(container, settings);
+  const stopAndHealth = stopAndHealthPolicyOf(container, settings);
   const proofMs = Math.max(
-    manners.gateWindowMs,
-    healthDeadlineMs(container.settings.Config.Healthcheck, manners),
-    manners.healthProbe.kind === 'none' ? 0 : (manners.gateTimeoutMs ?? probingMs),
+    stopAndHealth.gateWindowMs,
+    healthDeadlineMs(container.settings.Config.Healthcheck, stopAndHealth),
+    stopAndHealth.healthProbe.kind === 'none' ? 0 : (stopAndHealth.gateTimeoutMs ?? probingMs),
   );
-  return Math.max(manners.stop.timeoutSeconds * 1000, proofMs);
+  return Math.max(stopAndHealth.stop.timeoutSeconds * 1000, proofMs);
 }
 
 /** See `passGate`. */

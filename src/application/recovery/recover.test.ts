@@ -39,7 +39,7 @@ async function interrupted(
         reference: image,
         digest,
         holdsOnTo: [],
-        afterwards: 'running' as const,
+        desiredEndState: 'running' as const,
         waitsFor: [],
       },
     ],

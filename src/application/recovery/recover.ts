@@ -15,7 +15,7 @@ import { type Found, findOpen, type FoundTransaction } from './find-open.ts';
 import { handOver } from '../hand-over/hand-over.ts';
 import { removeOverdue } from '../cleanup/kept-containers.ts';
 import { concludeHelper, dismissHelper, type Helper, helpersIn, isHelperOf, lastWordsOf } from './helpers.ts';
-import { loneFailure } from '../engine/lone-failure.ts';
+import { objectErrorOrThrow } from '../engine/object-error.ts';
 import { linksOfSuccessors, tellLostLinks } from '../transaction/lost-links.ts';
 import { longestTransactionMs, type OwnerVerdict, whyNotOurs } from './owners.ts';
 import { withRecipients } from './recipients.ts';
@@ -52,7 +52,7 @@ export async function recoverTransactions(
   const helpers = helpersIn(outside, containers, found.images);
   const own = containers.find(({ id }) => id === outside.instance.containerId);
   const isHelper = asHelperFor !== undefined;
-  const tellAlone = async (error: unknown) => (await loneFailure(outside.engine, error, signal)).message;
+  const tellAlone = async (error: unknown) => (await objectErrorOrThrow(outside.engine, error, signal)).message;
   let awaitsHelper = false;
 
   async function attend(transaction: FoundTransaction): Promise<readonly RecoveredTransaction[]> {

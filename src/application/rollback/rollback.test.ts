@@ -178,8 +178,8 @@ test('a journal that an image brings leads nowhere back', async () => {
   const oldId = 'a'.repeat(64);
   const journal = writeJournal({
     ...{ transaction: 'forged', name: 'web', oldId, oldImageId: target, oldDigest: '', taggedBefore: target },
-    ...{ newImageId: '', role: 'successor', vanishes: false, reference: 'app:0', wasRunning: true, keepMs: 0 },
-    ...{ policy: { Name: 'no', MaximumRetryCount: 0 }, afterwards: 'running', owner: '', ownerContainer: '' },
+    ...{ newImageId: '', role: 'successor', autoRemoves: false, reference: 'app:0', wasRunning: true, keepMs: 0 },
+    ...{ policy: { Name: 'no', MaximumRetryCount: 0 }, desiredEndState: 'running', owner: '', ownerContainer: '' },
     members: [{ name: 'web', oldId }],
   });
   scene.registry.store.publish('app:1', { version: '1', config: { Labels: journal } });

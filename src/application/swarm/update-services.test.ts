@@ -80,6 +80,20 @@ test('services are updated after containers where all is one by one', async () =
   expect(turns(events)).toEqual(['begin plain', 'end plain', 'begin web', 'end web']);
 });
 
+test('the last outcome of a service is told with it', async () => {
+  const scene = createSandboxScene({ swarmNodes: 3 });
+  await deploy(scene, 'web', { next: behaviours.crashesAtStart });
+  const application = createApplication(scene.startProcess().outside, { ...defaultSettings, swarm: true });
+  await application.follow();
+  try {
+    await application.update({ trigger: 'command', images: [], containers: [] });
+    const { containers } = application.inventory();
+    expect(containers).toMatchObject([{ name: 'web', kind: 'service', last: { outcome: { outcome: 'rolled_back' } } }]);
+  } finally {
+    await application.close();
+  }
+});
+
 test('the tasks that run the new version are counted while it starts', async () => {
   const scene = createSandboxScene({ swarmNodes: 3 });
   const slowly = (spec: SandboxServiceSpec) => (spec.UpdateConfig = { ...spec.UpdateConfig, Delay: 5e9 });

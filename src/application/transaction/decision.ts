@@ -22,7 +22,7 @@ function endRehearsal({ mode }: Pick<TransactOptions, 'mode'>, decision: Decisio
   return asideSteps.includes(decision.step.kind) ? decision : rehearsed;
 }
 
-const asideSteps: readonly StepKind[] = ['mark', 'create', 'standIn', 'connect', 'compare'];
+const asideSteps: readonly StepKind[] = ['mark', 'create', 'autoRemoveReplica', 'connect', 'compare'];
 
 /** Once our own container has been stopped there is nobody to go on; before, all is left as one who comes finds it best. */
 export function isForHelper(

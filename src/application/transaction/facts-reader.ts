@@ -27,7 +27,7 @@ export function createFactsReader(options: TransactOptions) {
     const readAtMs = outside.clock.monotonicMs();
     const { memory: known, facts } = await readWhenReachable(before);
     if (facts === undefined) return { kind: 'unreadable', memory: known, facts };
-    const observed = observe(known, facts, transaction.standIns);
+    const observed = observe(known, facts, transaction.autoRemoveReplicas);
     const memory = takeUp(observed, facts);
     if (memory.wish !== observed.wish) return { kind: 'outdated', memory, facts };
     prunes.see(facts, readAtMs);

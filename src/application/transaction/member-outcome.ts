@@ -68,7 +68,7 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
   const log = result.logs.get(id);
   const facts = result.facts?.members[index];
   const base = { ...describeMember(member), newImageId: member.image.id, ...(log === undefined ? {} : { log }) };
-  const isGone = facts !== undefined && facts.new === undefined && !facts.vanishes;
+  const isGone = facts !== undefined && facts.new === undefined && !facts.autoRemoves;
   if (result.result === 'committed' && !isGone) {
     const outcome: OutcomeKind = member.planned.cause === 'stale' ? 'updated' : 'restarted';
     const remarks = [result.warnings.get(id) ?? leftStopped(member.planned), composeFileRemark(member.planned)];
@@ -128,14 +128,14 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
 /** Also where an engine that was restarted has removed an old container with --rm. */
 function copied(facts: MemberFacts | undefined): string {
   if (facts?.standsIn !== true) return '';
-  return facts.vanishes
+  return facts.autoRemoves
     ? '; it runs again as a copy without --rm, until its next update'
     : '; it was pruned together with its successor, and was created anew as it was';
 }
 
 /** Said only of a container that ran before: a stopped one is expected to stay stopped. */
-function leftStopped({ afterwards, container }: PlannedMember): string {
-  return afterwards === 'stopped' && isAlive(container.state.status)
+function leftStopped({ desiredEndState, container }: PlannedMember): string {
+  return desiredEndState === 'stopped' && isAlive(container.state.status)
     ? 'created and left stopped, as no-restart asks: it has not been proven'
     : '';
 }

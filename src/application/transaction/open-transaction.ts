@@ -32,7 +32,7 @@ export function openTransaction(
 }
 
 function mayStartFirst(
-  { container, afterwards }: PlannedMember,
+  { container, desiredEndState }: PlannedMember,
   settings: ServiceSettings,
   log: Pick<Log, 'info'>,
 ): boolean {
@@ -43,10 +43,10 @@ function mayStartFirst(
       because: order.reason,
     });
   }
-  return order.kind === 'start-first' && afterwards === 'running';
+  return order.kind === 'start-first' && desiredEndState === 'running';
 }
 
-type KeepParts = Pick<Member, 'needsStandIn' | 'vanishes'> & {
+type KeepParts = Pick<Member, 'needsAutoRemoveReplica' | 'autoRemoves'> & {
   readonly info: PreparedTransaction['info'];
   readonly settings: ServiceSettings;
   readonly isInGroup: boolean;
@@ -54,9 +54,9 @@ type KeepParts = Pick<Member, 'needsStandIn' | 'vanishes'> & {
   readonly log: Pick<Log, 'info'>;
 };
 
-function keepMsOf({ container }: PlannedMember, { needsStandIn, info, log, ...parts }: KeepParts): number {
-  const vanishes = parts.vanishes || needsStandIn;
-  const { keepMs, reason } = keepOrderOf(container, { ...parts, vanishes, abilities: info.abilities });
+function keepMsOf({ container }: PlannedMember, { needsAutoRemoveReplica, info, log, ...parts }: KeepParts): number {
+  const autoRemoves = parts.autoRemoves || needsAutoRemoveReplica;
+  const { keepMs, reason } = keepOrderOf(container, { ...parts, autoRemoves, abilities: info.abilities });
   if (reason !== undefined)
     log.info('A container is not kept after its update', { container: container.name, because: `It ${reason}` });
   return keepMs;

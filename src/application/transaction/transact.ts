@@ -36,7 +36,7 @@ export async function transact(options: TransactOptions): Promise<TransactResult
       if (reading.kind === 'outdated') continue;
     }
     if (facts === undefined) throw new Error('a transaction without facts');
-    facts = { ...facts, course: memory };
+    facts = { ...facts, memory: memory };
     const decision = orTurnBack(options, decide(facts));
     const wasExpected = isExpected;
     isExpected = false;
@@ -68,7 +68,7 @@ export async function transact(options: TransactOptions): Promise<TransactResult
       const reading = await reader.read(memory);
       memory = reading.memory;
       if (reading.kind !== 'read' || reading.facts === undefined) continue;
-      facts = { ...reading.facts, course: memory };
+      facts = { ...reading.facts, memory: memory };
       if (!isRefusalOf(decision.step, outcome, decide(facts))) continue;
     }
     const learned = learn(memory, decision, outcome, facts);

@@ -4,7 +4,7 @@ import { quoted } from '../../domain/text/printable.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { Requirement } from '../../domain/plan/update-plan.ts';
 import { healthDeadlineMs } from '../health/health.ts';
-import { mannersOf } from '../health/manners.ts';
+import { stopAndHealthPolicyOf } from '../health/stop-and-health-policy.ts';
 
 /**
  * Reason why a compose `depends_on` condition is not met yet; undefined when all are. It waits for a
@@ -45,7 +45,7 @@ async function whyNotHealthy(
 }
 
 function longestStartMs(container: Container, settings: ServiceSettings): number {
-  return healthDeadlineMs(container.settings.Config.Healthcheck, mannersOf(container, settings));
+  return healthDeadlineMs(container.settings.Config.Healthcheck, stopAndHealthPolicyOf(container, settings));
 }
 
 /** A failed job does not block a container that already runs without it. */

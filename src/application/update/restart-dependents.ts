@@ -7,7 +7,7 @@ import { quoted } from '../../domain/text/printable.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { passGate } from '../health/health.ts';
-import { mannersOf } from '../health/manners.ts';
+import { stopAndHealthPolicyOf } from '../health/stop-and-health-policy.ts';
 import { announceEnd, announcePhase, announceStart } from '../transaction/announce.ts';
 import { createStopTimes } from '../transaction/facts/stop-times.ts';
 
@@ -71,7 +71,7 @@ type Restarted = {
 async function restartAndProve(outside: Outside, settings: ServiceSettings, container: Container): Promise<Restarted> {
   const { engine } = outside;
   const { id, state: before } = container;
-  const { stop } = mannersOf(container, settings);
+  const { stop } = stopAndHealthPolicyOf(container, settings);
   const stopTimes = createStopTimes();
   await stopTimes.note(outside, id);
   const outcome = await engine.restartContainer(id, stop);

@@ -34,6 +34,19 @@ export function readEngines(
   return engines;
 }
 
+/** A sentence for waves that do nothing, or a part of them: mostly a misspelling. */
+export function strangeWaves(
+  { values: { waves }, sourceOf }: Pick<Given, 'values' | 'sourceOf'>,
+  engines: readonly EngineAddress[],
+): readonly string[] {
+  if (waves === undefined) return [];
+  if (engines.length < 2) return [`${sourceOf('waves')} has no effect with one engine`];
+  const names = engines.map(({ name }) => name);
+  return patternsWithoutEngine(waves.steps, names).map(
+    (pattern) => `${sourceOf('waves')}: no engine has a name like ${quoted(pattern)}`,
+  );
+}
+
 type Parts = Pick<Given, 'values' | 'sourceOf'>;
 
 function readHosts({ values, sourceOf }: Parts, faults: Fault[]): readonly EngineAddress[] {
@@ -65,17 +78,4 @@ function contextsOf(
     faults.push({ kind: 'value', message: `Cannot use ${source}: ${read.fault}` });
     return [];
   });
-}
-
-/** A sentence for waves that do nothing, or a part of them: mostly a misspelling. */
-export function strangeWaves(
-  { values: { waves }, sourceOf }: Pick<Given, 'values' | 'sourceOf'>,
-  engines: readonly EngineAddress[],
-): readonly string[] {
-  if (waves === undefined) return [];
-  if (engines.length < 2) return [`${sourceOf('waves')} has no effect with one engine`];
-  const names = engines.map(({ name }) => name);
-  return patternsWithoutEngine(waves.steps, names).map(
-    (pattern) => `${sourceOf('waves')}: no engine has a name like ${quoted(pattern)}`,
-  );
 }

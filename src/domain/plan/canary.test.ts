@@ -24,7 +24,7 @@ function transaction({ name, images, after = [], isLabelled = false, isStopped =
       reference: `${image}:1`,
       digest: digestOf(image),
       holdsOnTo: [],
-      afterwards: isStopped ? 'stopped' : 'running',
+      desiredEndState: isStopped ? 'stopped' : 'running',
       waitsFor: [],
     };
   });

@@ -125,6 +125,6 @@ function isLabelled({ container }: PlannedMember): boolean {
 }
 
 /** A container that is left stopped says nothing about its image. */
-function provesItself({ cause, afterwards }: PlannedMember): boolean {
-  return cause === 'stale' && afterwards !== 'stopped';
+function provesItself({ cause, desiredEndState }: PlannedMember): boolean {
+  return cause === 'stale' && desiredEndState !== 'stopped';
 }

@@ -8,7 +8,7 @@ const alone: KeepContext = {
   abilities: { changesRestartPolicies: true },
   isInGroup: false,
   isOwn: false,
-  vanishes: false,
+  autoRemoves: false,
 };
 const unable = { abilities: { changesRestartPolicies: false } };
 const labelled = (value: string) => inspectedContainer('web', { labels: { 'upkeep.keep-old': value } });
@@ -25,7 +25,7 @@ describe('keepOrderOf()', () => {
   test.each<[Partial<KeepContext>, string]>([
     [{ isInGroup: true }, 'together with others'],
     [{ isOwn: true }, 'Upkeep itself'],
-    [{ vanishes: true }, '--rm'],
+    [{ autoRemoves: true }, '--rm'],
     [{ settings: { keepOldMs: 1000, removeVolumes: true } }, '--remove-volumes'],
     [unable, 'restart policy'],
   ])('is nothing where it could not come back, or could come up: %j', (more, reason) => {

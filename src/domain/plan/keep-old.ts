@@ -15,7 +15,7 @@ export type KeepContext = {
   /** Upkeep runs in it. */
   readonly isOwn: boolean;
   /** It or its successor is `--rm`. */
-  readonly vanishes: boolean;
+  readonly autoRemoves: boolean;
 };
 
 /** Where it could start by itself, could not come back alone, or would not outlive its stop, it is not kept. */
@@ -28,11 +28,11 @@ export function keepOrderOf(container: Container, context: KeepContext): KeepOrd
 
 function whyNotKept(
   { settings: { HostConfig } }: Container,
-  { settings, abilities, isInGroup, isOwn, vanishes }: KeepContext,
+  { settings, abilities, isInGroup, isOwn, autoRemoves }: KeepContext,
 ): string | undefined {
   if (isOwn) return 'is Upkeep itself, which has no way back while it runs';
   if (isInGroup) return 'is updated together with others, and could not come back without them';
-  if (vanishes) return 'is removed by the engine as soon as it stops (--rm)';
+  if (autoRemoves) return 'is removed by the engine as soon as it stops (--rm)';
   if (settings.removeVolumes) return 'is to lose its anonymous volumes (--remove-volumes)';
   const policy = HostConfig.RestartPolicy?.Name ?? '';
   const neverStarts = policy === '' || policy === 'no';

@@ -1,4 +1,4 @@
-import { afterwardsOf, type AfterwardsSettings } from '../settings/afterwards.ts';
+import { desiredEndStateOf, type DesiredEndStateSettings } from '../settings/desired-end-state.ts';
 import type { Container } from '../container/container.ts';
 import { type DependencyGraph, neededBy } from './dependency-graph.ts';
 import { strongComponents } from './strong-components.ts';
@@ -18,7 +18,7 @@ export type RestartsInput = {
   readonly optedOut: ReadonlyMap<string, string>;
   /** Of the container that we run in ourselves. */
   readonly ownId: string | undefined;
-  readonly settings: AfterwardsSettings;
+  readonly settings: DesiredEndStateSettings;
 };
 
 /**
@@ -61,5 +61,5 @@ export function restartedAfterEach({ soft }: Pick<DependencyGraph, 'soft'>): Rea
 function mayBeRestarted(id: string, { graph, jobs, optedOut, ownId, settings }: RestartsInput): boolean {
   const container = graph.containers.get(id);
   if (container === undefined || id === ownId || optedOut.has(id) || container.state.status !== 'running') return false;
-  return afterwardsOf(container, { isLinked: true, isJob: jobs.has(id) }, settings) === 'running';
+  return desiredEndStateOf(container, { isLinked: true, isJob: jobs.has(id) }, settings) === 'running';
 }

@@ -1,4 +1,4 @@
-import type { Afterwards } from '../settings/afterwards.ts';
+import type { DesiredEndState } from '../settings/desired-end-state.ts';
 import { removesItself } from '../transaction/auto-remove.ts';
 import type { Container } from '../container/container.ts';
 import type { DependencyGraph, HardDependency } from './dependency-graph.ts';
@@ -17,7 +17,7 @@ export type ReplacementContext = {
   /** Ids of all images that the engine holds. */
   readonly imageIds: ReadonlySet<string>;
   /** Members of the same transaction by id, with their state after it. */
-  readonly moved: ReadonlyMap<string, Afterwards>;
+  readonly moved: ReadonlyMap<string, DesiredEndState>;
   /** Of the container that we run in ourselves. */
   readonly ownId: string | undefined;
   readonly settings: Pick<ServiceSettings, 'updateAutoRemove' | 'selfUpdate'>;
@@ -42,7 +42,7 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
   if (status === 'running' && context.jobs.has(container.id)) {
     return 'is a job that others wait for, and is at work: it is replaced when it is done';
   }
-  const reason = removesItself(container) ? whyNotByStandIn(container, context) : undefined;
+  const reason = removesItself(container) ? whyNotByAutoRemoveReplica(container, context) : undefined;
   if (reason !== undefined) return reason;
   if (!context.imageIds.has(container.imageId)) {
     return 'runs an image that is gone from the engine, so its own settings cannot be told from the image’s';
@@ -56,7 +56,7 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
  * An auto-remove container can be updated if the option is on, it runs before and after the update, and no
  * other container moves with it. On failure a replica takes its place.
  */
-function whyNotByStandIn(container: Container, { moved, settings }: ReplacementContext): string | undefined {
+function whyNotByAutoRemoveReplica(container: Container, { moved, settings }: ReplacementContext): string | undefined {
   const { updateAutoRemove } = effectiveSettings(settings, wishesOf(container));
   const what = 'is removed by the engine as soon as it stops (--rm)';
   if (!updateAutoRemove) {

@@ -64,30 +64,30 @@ const inProject = (service: string, dependsOn = '', parts: ContainerParts = {}):
   });
 
 describe('planUpdate() and how successors are left', () => {
-  const afterwards = (containers: readonly Container[], stale: readonly string[], more: Partial<PlanInput> = {}) =>
+  const desiredEndState = (containers: readonly Container[], stale: readonly string[], more: Partial<PlanInput> = {}) =>
     plan(containers, stale, more).transactions.flatMap(({ members }) =>
-      members.map((member) => `${member.container.name} ${member.afterwards}`),
+      members.map((member) => `${member.container.name} ${member.desiredEndState}`),
     );
   const settings = (more: Partial<PlanInput['settings']>) => ({ settings: { ...defaultSettings, ...more } });
 
   test('what runs is to run, what is stopped stays stopped', () => {
     const containers = [one('a'), one('b', { status: 'exited' }), one('c', { status: 'restarting' })];
-    expect(afterwards(containers, ['a', 'b', 'c'])).toEqual(['a running', 'b stopped', 'c running']);
+    expect(desiredEndState(containers, ['a', 'b', 'c'])).toEqual(['a running', 'b stopped', 'c running']);
   });
 
   test('no-restart leaves them stopped; the label adds to the option, and overrides it where labels take precedence', () => {
     const containers = [one('a'), one('b', { labels: { 'upkeep.no-restart': 'false' } })];
-    expect(afterwards(containers, ['a', 'b'], settings({ noRestart: true }))).toEqual(['a stopped', 'b stopped']);
+    expect(desiredEndState(containers, ['a', 'b'], settings({ noRestart: true }))).toEqual(['a stopped', 'b stopped']);
     const both = settings({ noRestart: true, labelTakesPrecedence: true });
-    expect(afterwards(containers, ['a', 'b'], both)).toEqual(['a stopped', 'b running']);
-    expect(afterwards([one('a', { labels: { 'upkeep.no-restart': 'true' } })], ['a'])).toEqual(['a stopped']);
+    expect(desiredEndState(containers, ['a', 'b'], both)).toEqual(['a stopped', 'b running']);
+    expect(desiredEndState([one('a', { labels: { 'upkeep.no-restart': 'true' } })], ['a'])).toEqual(['a stopped']);
   });
 
   test('revive-stopped starts what was stale, not what is only re-created with it', () => {
     const containers = [one('vpn', { status: 'exited' }), one('app', inNetworkOf('vpn', { status: 'exited' }))];
     const revive = settings({ reviveStopped: true });
-    expect(afterwards(containers, ['vpn'], revive)).toEqual(['vpn running', 'app stopped']);
-    expect(afterwards(containers, ['vpn'], settings({ reviveStopped: true, noRestart: true }))).toEqual([
+    expect(desiredEndState(containers, ['vpn'], revive)).toEqual(['vpn running', 'app stopped']);
+    expect(desiredEndState(containers, ['vpn'], settings({ reviveStopped: true, noRestart: true }))).toEqual([
       'vpn stopped',
       'app stopped',
     ]);
@@ -98,14 +98,17 @@ describe('planUpdate() and how successors are left', () => {
     const { transactions, refused } = plan(containers, ['vpn']);
     expect(transactions).toEqual([]);
     expect(refused[0]?.reason).toContain('which stays stopped, so it could not be started');
-    expect(afterwards(containers, ['vpn'], settings({ noRestart: true }))).toEqual(['vpn stopped', 'app stopped']);
+    expect(desiredEndState(containers, ['vpn'], settings({ noRestart: true }))).toEqual(['vpn stopped', 'app stopped']);
   });
 
   test('a job that others wait for is to complete; while it is at work it stays', () => {
     const web = inProject('web', 'migrate:service_completed_successfully:false');
     const job = (status: 'exited' | 'running') => inProject('migrate', '', { status });
     const revive = settings({ reviveStopped: true });
-    expect(afterwards([web, job('exited')], ['migrate', 'web'], revive)).toEqual(['migrate completed', 'web running']);
+    expect(desiredEndState([web, job('exited')], ['migrate', 'web'], revive)).toEqual([
+      'migrate completed',
+      'web running',
+    ]);
     expect(plan([web, job('running')], ['migrate']).refused[0]?.reason).toBe(
       'It is a job that others wait for, and is at work: it is replaced when it is done',
     );

@@ -1,4 +1,8 @@
-import { type Afterwards, afterwardsOf, type AfterwardsSettings } from '../settings/afterwards.ts';
+import {
+  type DesiredEndState,
+  desiredEndStateOf,
+  type DesiredEndStateSettings,
+} from '../settings/desired-end-state.ts';
 import type { ComposeCondition } from '../container/compose-identity.ts';
 import type { Container } from '../container/container.ts';
 import { awaitedJobs, conditionalOn, type DependencyGraph, heldBy, movedWith, neededBy } from './dependency-graph.ts';
@@ -70,7 +74,7 @@ export type PlannedMember = {
   readonly imageId?: string;
   /** Ids of the members this one holds on to: shared namespaces, legacy links, `volumes_from`. */
   readonly holdsOnTo: readonly string[];
-  readonly afterwards: Afterwards;
+  readonly desiredEndState: DesiredEndState;
   /** Ids of the members that must be proven before this one is started, as compose's `service_healthy` asks. */
   readonly waitsFor: readonly string[];
 };
@@ -100,7 +104,7 @@ export type PlanInput = {
   readonly imageIds: ReadonlySet<string>;
   /** Of the container that we run in ourselves. */
   readonly ownId: string | undefined;
-  readonly settings: AfterwardsSettings & ReplacementContext['settings'];
+  readonly settings: DesiredEndStateSettings & ReplacementContext['settings'];
 };
 
 /**
@@ -123,7 +127,9 @@ export function planUpdate(given: PlanInput): UpdatePlan {
     if (reason === undefined) transactions.push(transactionOf(group, endings, stale, graph));
   }
   const members = transactions.flatMap((transaction) => transaction.members);
-  const startedAnew = members.filter(({ afterwards }) => afterwards !== 'stopped').map(({ container }) => container.id);
+  const startedAnew = members
+    .filter(({ desiredEndState }) => desiredEndState !== 'stopped')
+    .map(({ container }) => container.id);
   return {
     ...ownLast(inOrder(transactions, graph), input.ownId),
     restarts: planRestarts(startedAnew, input),
@@ -174,7 +180,7 @@ function targetsFirst(graph: DependencyGraph, ids: ReadonlySet<string>): readonl
 type KnownInput = PlanInput & { readonly jobs: ReadonlySet<string> };
 
 /** By id: how each member is left. */
-type Endings = ReadonlyMap<string, Afterwards>;
+type Endings = ReadonlyMap<string, DesiredEndState>;
 
 function endingsOf(
   group: readonly Container[],
@@ -182,7 +188,7 @@ function endingsOf(
   { jobs, settings }: KnownInput,
 ): Endings {
   const part = ({ id }: Container) => ({ isLinked: !stale.has(id), isJob: jobs.has(id) });
-  return new Map(group.map((container) => [container.id, afterwardsOf(container, part(container), settings)]));
+  return new Map(group.map((container) => [container.id, desiredEndStateOf(container, part(container), settings)]));
 }
 
 function whyRefused(group: readonly Container[], moved: Endings, input: KnownInput): string | undefined {
@@ -212,7 +218,7 @@ function transactionOf(
       ...(update?.formerReference !== undefined && { formerReference: update.formerReference }),
       ...(update?.imageId === undefined ? {} : { imageId: update.imageId }),
       holdsOnTo: heldBy(graph, container.id).filter((id) => endings.has(id)),
-      afterwards: endings.get(container.id) ?? 'stopped',
+      desiredEndState: endings.get(container.id) ?? 'stopped',
       waitsFor: conditionalOn(graph, container.id)
         .map(({ targetId }) => targetId)
         .filter((id) => endings.has(id)),
@@ -225,7 +231,7 @@ function transactionOf(
 function requirementsOf(members: readonly PlannedMember[], graph: DependencyGraph): readonly Requirement[] {
   const own = new Set(members.map(({ container }) => container.id));
   return members
-    .filter(({ afterwards }) => afterwards !== 'stopped')
+    .filter(({ desiredEndState }) => desiredEndState !== 'stopped')
     .flatMap(({ container }) => conditionalOn(graph, container.id))
     .filter(({ targetId }) => !own.has(targetId))
     .flatMap(({ targetId, condition }) => {

@@ -7,7 +7,7 @@ import type { Journal } from '../transaction/journal.ts';
 import { isExcluded, wishesOf } from '../settings/labels.ts';
 import { marks, type OpenMark } from '../transaction/open-mark.ts';
 import {
-  isStandInName,
+  isAutoRemoveReplicaName,
   parseKeptName,
   parseStandingName,
   type StandingName,
@@ -46,7 +46,7 @@ export type BelievedMember = {
   readonly oldId: string;
   /** Both are undefined where the journal is gone: then the mark tells. */
   readonly successor: Carrier | undefined;
-  readonly standIn: Carrier | undefined;
+  readonly autoRemoveReplica: Carrier | undefined;
   readonly mark: OpenMark | undefined;
 };
 
@@ -80,7 +80,7 @@ export function believe(remains: Remains): Belief {
     const mark = remains.marks.find(({ oldId }) => oldId === id);
     if (mark !== undefined) {
       ours.add(id);
-      const member = { name: standing.name, oldId: id, successor: undefined, standIn: undefined, mark };
+      const member = { name: standing.name, oldId: id, successor: undefined, autoRemoveReplica: undefined, mark };
       open.push({ id: '', members: [member] });
     } else if (!left.has(id)) {
       left.set(id, { name, reason: 'has the name of a replaced container, but nothing shows that Upkeep gave it' });
@@ -92,8 +92,8 @@ export function believe(remains: Remains): Belief {
   return { open, left: [...left.values()], stray };
 }
 
-function idsOf({ oldId, successor, standIn }: BelievedMember): readonly string[] {
-  return [oldId, successor?.container.id, standIn?.container.id].filter((id) => id !== undefined);
+function idsOf({ oldId, successor, autoRemoveReplica }: BelievedMember): readonly string[] {
+  return [oldId, successor?.container.id, autoRemoveReplica?.container.id].filter((id) => id !== undefined);
 }
 
 /** `over`: inert history, and nothing to tell of; else the reason why it is not believed, which follows the carrier's name. */
@@ -130,8 +130,9 @@ function judge({ container, journal }: Carrier, { olds, unreadable, carriers, ma
  * remains to be removed.
  */
 function standsInPlace({ container, journal }: Carrier, { transaction, oldId, name }: Journal): boolean {
-  const isItsStandIn = journal.role === 'standin' && journal.transaction === transaction && journal.oldId === oldId;
-  return isItsStandIn && journal.name === name && container.name === name;
+  const isItsAutoRemoveReplica =
+    journal.role === 'standin' && journal.transaction === transaction && journal.oldId === oldId;
+  return isItsAutoRemoveReplica && journal.name === name && container.name === name;
 }
 
 /** Whether the name is one that the protocol gives to a container of this role. */
@@ -139,7 +140,7 @@ function isInPlace(actual: string, { name, role }: Journal): boolean {
   if (actual === name) return true;
   const standing = parseStandingName(actual);
   if (standing?.name !== name) return false;
-  if (role === 'standin') return isStandInName(actual) || standing.role === 'drop';
+  if (role === 'standin') return isAutoRemoveReplicaName(actual) || standing.role === 'drop';
   return standing.role === 'new' || standing.role === 'bad';
 }
 
@@ -235,8 +236,11 @@ function groupByTransaction(carriers: readonly Carrier[], all: readonly OpenMark
     groups.set(key, group);
     const { oldId, name, role } = journal;
     const mark = all.find((one) => one.oldId === oldId && marks(one, journal.transaction));
-    const known = group.members.get(oldId) ?? { name, oldId, successor: undefined, standIn: undefined, mark };
-    group.members.set(oldId, role === 'standin' ? { ...known, standIn: carrier } : { ...known, successor: carrier });
+    const known = group.members.get(oldId) ?? { name, oldId, successor: undefined, autoRemoveReplica: undefined, mark };
+    group.members.set(
+      oldId,
+      role === 'standin' ? { ...known, autoRemoveReplica: carrier } : { ...known, successor: carrier },
+    );
   }
   return [...groups.values()].map(({ journal, members }) => ({
     id: journal.transaction,

@@ -1,6 +1,6 @@
 import { type SelfUpdate } from '../settings/settings.ts';
 import { removesItself } from '../transaction/auto-remove.ts';
-import type { Afterwards } from '../settings/afterwards.ts';
+import type { DesiredEndState } from '../settings/desired-end-state.ts';
 import type { Container } from '../container/container.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { Container } from '../container/container.ts';
  */
 export function whyNotItself(
   container: Container,
-  { selfUpdate, moved }: { readonly selfUpdate: SelfUpdate; readonly moved: ReadonlyMap<string, Afterwards> },
+  { selfUpdate, moved }: { readonly selfUpdate: SelfUpdate; readonly moved: ReadonlyMap<string, DesiredEndState> },
 ): string | undefined {
   const why = whyOff[selfUpdate](container);
   if (why !== undefined) return `is Upkeep itself, ${why}`;

@@ -19,14 +19,14 @@ import { deadManPolicy, noRestart, samePolicy } from './policy.ts';
 import type { Decision, Step } from './step.ts';
 import { failedName } from './transaction-names.ts';
 
-export function back({ members, course, liveRestore }: TransactionFacts, all: readonly MemberFacts[]): Decision {
+export function back({ members, memory, liveRestore }: TransactionFacts, all: readonly MemberFacts[]): Decision {
   const present = members.filter((member) => member.old !== undefined);
-  const returning = present.filter((member) => isOursToReturn(member, course));
+  const returning = present.filter((member) => isOursToReturn(member, memory));
   const stranded = members.filter((member) => member.old === undefined);
   const dependentsFirst = present.toReversed();
   const stopPossible = members.every((member) => member.new?.place !== 'new');
   const next = (choose: (member: MemberFacts) => Step | false | undefined, order: readonly MemberFacts[] = returning) =>
-    firstStep('rolling back', order, choose, course);
+    firstStep('rolling back', order, choose, memory);
   return (
     next(({ old, oldId, isMarked }) => old?.place === 'kept' && !isMarked && { kind: 'mark', oldId }) ??
     next((member) => member.old?.place === 'kept' && park(member, member.old)) ??
@@ -46,31 +46,31 @@ export function back({ members, course, liveRestore }: TransactionFacts, all: re
     mustNext(
       'rolling back',
       returning,
-      course,
+      memory,
       (member) => member.new?.place === 'new' && member.old?.place === 'old' && isEntitled(member) && startOld(member),
     ) ??
     next((member) => takeName(member, member.old)) ??
     mustNext(
       'rolling back',
       returning,
-      course,
-      (member) => isEntitled(member) && mayStart(member, course) && startOld(member),
+      memory,
+      (member) => isEntitled(member) && mayStart(member, memory) && startOld(member),
     ) ??
-    next((member) => stopPossible && isEntitled(member) && outwait(member, course)) ??
+    next((member) => stopPossible && isEntitled(member) && waitOutPendingStop(member, memory)) ??
     mustNext(
       'rolling back',
       returning,
-      course,
-      (member) => wasOursToChange(member, course) && maySetPolicy(member, course, liveRestore) && restorePolicy(member),
+      memory,
+      (member) => wasOursToChange(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
     ) ??
     next(giveTagBack, all) ??
-    next((member) => restoreTag(member, course), present) ??
+    next((member) => restoreTag(member, memory), present) ??
     next(({ spare }) => spare !== undefined && remove(spare), present) ??
-    mustNext('rolling back', all, course, (member) => !isCarriedOn(member) && unmark(member, course)) ??
+    mustNext('rolling back', all, memory, (member) => !isCarriedOn(member) && unmark(member, memory)) ??
     next((member) => isRemovable(member) && remove(member.new), dependentsFirst) ??
-    carryOn(stranded, course) ??
-    mustNext('rolling back', all, course, (member) => unmark(member, course)) ??
-    mustNext('rolling back', returning, course, (member) => takeName(member, member.old)) ?? {
+    carryOn(stranded, memory) ??
+    mustNext('rolling back', all, memory, (member) => unmark(member, memory)) ??
+    mustNext('rolling back', returning, memory, (member) => takeName(member, member.old)) ?? {
       kind: 'end',
       result: 'undone',
     }
@@ -78,15 +78,15 @@ export function back({ members, course, liveRestore }: TransactionFacts, all: re
 }
 
 /** Only what was parked before has its successor under this name: until then a container at its plain name is its owner's. */
-function mayStart(member: MemberFacts, course: ExecutionMemory): boolean {
-  if (!isFoundInPlace(member, course)) return true;
+function mayStart(member: MemberFacts, memory: ExecutionMemory): boolean {
+  if (!isFoundInPlace(member, memory)) return true;
   const { old, new: successor, isMarked } = member;
   return isMarked && (successor === undefined ? old?.startedAt === '' : successor.place === 'bad');
 }
 
 /** Any other policy than the one that an old container waits with has been set by a person. */
-function maySetPolicy(member: MemberFacts, course: ExecutionMemory, liveRestore: boolean): boolean {
-  if (!isFoundInPlace(member, course)) return true;
+function maySetPolicy(member: MemberFacts, memory: ExecutionMemory, liveRestore: boolean): boolean {
+  if (!isFoundInPlace(member, memory)) return true;
   const { old, new: successor, policy, isMarked } = member;
   if (!isMarked || successor?.place === 'new' || old === undefined || policy === undefined) return false;
   return samePolicy(old.policy, deadManPolicy(policy, liveRestore));
@@ -111,28 +111,31 @@ function awaitReturn({ old, new: successor, policy, wasRunning }: MemberFacts, l
 }
 
 /** Somebody removed the old container, so that its successor is all there is: it stays, unless the name is taken. */
-function carryOn(stranded: readonly MemberFacts[], course: ExecutionMemory): Decision | undefined {
+function carryOn(stranded: readonly MemberFacts[], memory: ExecutionMemory): Decision | undefined {
   const isForeign = (member: MemberFacts) => member.nameHeldBy === 'rival' || isTaken(member);
   const next = (choose: (member: MemberFacts) => Step | false | undefined) =>
-    firstStep('rolling back', stranded, choose, course);
+    firstStep('rolling back', stranded, choose, memory);
   return (
     next((member) => member.new !== undefined && isForeign(member) && remove(member.new)) ??
     next((member) => takeName(member, member.new)) ??
-    next((member) => giveItsPolicy(member, course, false)) ??
-    mustNext('rolling back', stranded, course, (member) => {
+    next((member) => giveItsPolicy(member, memory, false)) ??
+    mustNext('rolling back', stranded, memory, (member) => {
       return member.new !== undefined && needsStart(member) && start(member.new);
     })
   );
 }
 
-function isOursToReturn(member: MemberFacts, course: ExecutionMemory): boolean {
+function isOursToReturn(member: MemberFacts, memory: ExecutionMemory): boolean {
   const { old, nameHeldBy } = member;
-  return old !== undefined && nameHeldBy !== 'rival' && (old.place === 'name' || wasOursToChange(member, course));
+  return old !== undefined && nameHeldBy !== 'rival' && (old.place === 'name' || wasOursToChange(member, memory));
 }
 
-export function outwait({ old, wasRunning }: MemberFacts, { stopsInDoubt, outwaited }: ExecutionMemory): Step | false {
+export function waitOutPendingStop(
+  { old, wasRunning }: MemberFacts,
+  { stopsInDoubt, outwaited }: ExecutionMemory,
+): Step | false {
   if (old === undefined || !wasRunning || !isAlive(old.status) || outwaited.has(old.id)) return false;
-  return (stopsInDoubt === 'any' || stopsInDoubt.has(old.id)) && { kind: 'outwait', id: old.id };
+  return (stopsInDoubt === 'any' || stopsInDoubt.has(old.id)) && { kind: 'waitOutPendingStop', id: old.id };
 }
 
 /** Where there is no successor, as none could be created, this process alone knows what it has moved the tag away from. */
@@ -144,13 +147,13 @@ function giveTagBack(member: MemberFacts): Step | false {
 }
 
 /** In a recovery, a tag goes back only to the image that the engine names for the old container. */
-function restoreTag(member: MemberFacts, course: ExecutionMemory): Step | false {
-  const { old, new: successor, vanishes, standsIn, isMarked, newImageId, taggedImageId, reference } = member;
-  const movedTo = successor?.imageId ?? (vanishes || standsIn || isMarked ? newImageId : '');
+function restoreTag(member: MemberFacts, memory: ExecutionMemory): Step | false {
+  const { old, new: successor, autoRemoves, standsIn, isMarked, newImageId, taggedImageId, reference } = member;
+  const movedTo = successor?.imageId ?? (autoRemoves || standsIn || isMarked ? newImageId : '');
   if (old === undefined || movedTo === '' || taggedImageId !== movedTo || member.nameHeldBy === 'rival') return false;
-  const before = course.isRecovery && member.taggedBefore === '' ? old.imageId : member.taggedBefore;
+  const before = memory.isRecovery && member.taggedBefore === '' ? old.imageId : member.taggedBefore;
   if (before === '' || before === movedTo) return false;
-  const isProven = isMarked || !isFoundInPlace(member, course);
-  if (course.isRecovery && (before !== old.imageId || !isProven)) return false;
+  const isProven = isMarked || !isFoundInPlace(member, memory);
+  if (memory.isRecovery && (before !== old.imageId || !isProven)) return false;
   return { kind: 'tag', imageId: before, reference };
 }

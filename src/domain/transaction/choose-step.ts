@@ -7,11 +7,11 @@ export function firstStep(
   phase: UpdatePhase,
   members: readonly MemberFacts[],
   choose: (member: MemberFacts) => Step | false | undefined,
-  course?: ExecutionMemory,
+  memory?: ExecutionMemory,
 ): Decision | undefined {
   return firstOf(members, (member) => {
     const step = possible(choose(member), member);
-    return step === undefined || course?.givenUp.has(stepKey(step)) ? undefined : stepOf(phase, step);
+    return step === undefined || memory?.givenUp.has(stepKey(step)) ? undefined : stepOf(phase, step);
   });
 }
 
@@ -19,13 +19,13 @@ export function firstStep(
 export function mustNext(
   phase: UpdatePhase,
   members: readonly MemberFacts[],
-  course: ExecutionMemory,
+  memory: ExecutionMemory,
   choose: (member: MemberFacts) => Step | false | undefined,
 ): Decision | undefined {
   return firstOf(members, (member) => {
     const step = possible(choose(member), member);
     if (step === undefined) return undefined;
-    return course.givenUp.has(stepKey(step)) ? { kind: 'stuck', step } : stepOf(phase, step);
+    return memory.givenUp.has(stepKey(step)) ? { kind: 'stuck', step } : stepOf(phase, step);
   });
 }
 

@@ -19,38 +19,38 @@ import { noRestart, samePolicy } from './policy.ts';
 import type { Decision, Step } from './step.ts';
 
 /** Everything here is allowed to find its work done already, by an earlier life of this process. */
-export function commit({ members: all, course }: TransactionFacts): Decision {
+export function commit({ members: all, memory }: TransactionFacts): Decision {
   // A commit parks every old container first: one at its plain name is no part of it, whatever a journal says.
   const members = all.filter(
-    (member) => !isFoundInPlace(member, course) || (member.isMarked && member.new === undefined),
+    (member) => !isFoundInPlace(member, memory) || (member.isMarked && member.new === undefined),
   );
   const replaced = members.filter((member) => member.new !== undefined);
-  const owed = replaced.filter((member) => isOwedMore(member, course));
+  const owed = replaced.filter((member) => isOwedMore(member, memory));
   const orphaned = members.filter((member) => member.new === undefined);
   const next = (choose: (member: MemberFacts) => Step | false | undefined) =>
-    firstStep('committing', replaced, choose, course);
+    firstStep('committing', replaced, choose, memory);
   return (
     next((member) => member.old?.place === 'old' && drop(member, member.old)) ??
     next((member) => takeName(member, member.new)) ??
     next(({ old }) => old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart)) ??
-    mustNext('committing', owed, course, (member) => giveItsPolicy(member, course, member.old !== undefined)) ??
+    mustNext('committing', owed, memory, (member) => giveItsPolicy(member, memory, member.old !== undefined)) ??
     next(({ old }) => old !== undefined && isAlive(old.status) && stop(old)) ??
     mustNext(
       'committing',
       owed,
-      course,
+      memory,
       (member) => member.new !== undefined && needsStart(member) && start(member.new),
     ) ??
-    mustNext('committing', replaced, course, (member) => unmark(member, course)) ??
+    mustNext('committing', replaced, memory, (member) => unmark(member, memory)) ??
     next(({ spare }) => spare !== undefined && remove(spare)) ??
     firstStep(
       'committing',
       replaced.toReversed(),
       (member) => member.old !== undefined && removeOrKeepOld(member, member.old),
-      course,
+      memory,
     ) ??
-    restoreOrphans(orphaned, course) ??
-    mustNext('committing', orphaned, course, (member) => unmark(member, course)) ?? { kind: 'end', result: 'committed' }
+    restoreOrphans(orphaned, memory) ??
+    mustNext('committing', orphaned, memory, (member) => unmark(member, memory)) ?? { kind: 'end', result: 'committed' }
   );
 }
 
@@ -63,16 +63,16 @@ function isOwedMore({ old, standsIn, isMarked }: MemberFacts, { isRecovery }: Ex
 }
 
 /** Members that lost their successor after the commit: to somebody else, or one that is `--rm` by ending. */
-function restoreOrphans(orphaned: readonly MemberFacts[], course: ExecutionMemory): Decision | undefined {
+function restoreOrphans(orphaned: readonly MemberFacts[], memory: ExecutionMemory): Decision | undefined {
   return (
     firstStep(
       'committing',
       orphaned,
       (member) => member.old?.place === 'drop' && (isTaken(member) || member.standsIn) && remove(member.old),
-      course,
+      memory,
     ) ??
-    firstStep('committing', orphaned, (member) => takeName(member, member.old), course) ??
-    mustNext('committing', orphaned, course, (member) => isEntitled(member) && startOld(member)) ??
-    firstStep('committing', orphaned, restorePolicy, course)
+    firstStep('committing', orphaned, (member) => takeName(member, member.old), memory) ??
+    mustNext('committing', orphaned, memory, (member) => isEntitled(member) && startOld(member)) ??
+    firstStep('committing', orphaned, restorePolicy, memory)
   );
 }

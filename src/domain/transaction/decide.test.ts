@@ -4,7 +4,7 @@ import { expectAfter, mayRestOnExpectation } from './memory/expected-facts.ts';
 import { type ExecutionMemory, type MemberFacts, placeOf, type Standing, type TransactionFacts } from './facts.ts';
 import { decide } from './decide.ts';
 import { describe, expect, test } from 'vitest';
-import type { Afterwards } from '../settings/afterwards.ts';
+import type { DesiredEndState } from '../settings/desired-end-state.ts';
 import { type ContainerStatus, isAlive, type RestartPolicy } from '../container/container.ts';
 import { droppedName, failedName, keptName, parkedName, parseKeptName, successorName } from './transaction-names.ts';
 
@@ -131,11 +131,11 @@ describe('decide() in a recovery, by the names that were left', () => {
 });
 
 test('decide() stops what crashes over and over before it renames it, and starts it again on the way back', () => {
-  const course: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
+  const memory: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
   const next = (status: ContainerStatus, wish: ExecutionMemory['wish']) => {
     const world: World = { ...start('always'), marked: true, old: { ...running('web', always), status } };
     world.new = { ...running(successorName('web'), no), imageId: 'image-2', startedAt: '', status: 'created' };
-    return decide(factsOf(world, { ...course, wish }));
+    return decide(factsOf(world, { ...memory, wish }));
   };
   expect(next('restarting', 'forward')).toMatchObject({ step: { kind: 'stop', id: 'old' } });
   expect(next('exited', 'forward')).toMatchObject({ step: { kind: 'rename', id: 'old' } });
@@ -171,9 +171,9 @@ describe('decide() beside another updater of the same container', () => {
   });
 
   test('a stand-in of another image than the old container ends the update: the tag was moved under it', () => {
-    const course: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
+    const memory: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
     const world: World = { ...start('no'), marked: true, new: aside };
-    const { members, ...facts } = factsOf(world, course);
+    const { members, ...facts } = factsOf(world, memory);
     const next = (imageId: string) => {
       const spare = { ...members[0]!.new!, id: 'stand-in', place: 'old', imageId } as const;
       return decide({ ...facts, members: [{ ...members[0]!, spare }] });
@@ -187,9 +187,9 @@ describe('decide() beside another updater of the same container', () => {
   });
 
   test('a policy that is not the one that was planned with ends the update: it may be that of a parked one', () => {
-    const course: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
+    const memory: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
     const next = (policy: RestartPolicy) =>
-      decide(factsOf({ ...start('unless-stopped'), marked: true, old: running('web', policy), new: aside }, course));
+      decide(factsOf({ ...start('unless-stopped'), marked: true, old: running('web', policy), new: aside }, memory));
     expect(next(unlessStopped)).toMatchObject({ kind: 'step' });
     expect(next(always)).toEqual({
       kind: 'turn',
@@ -213,7 +213,7 @@ describe('decide() on what is kept', () => {
 
   test('opens the update again, and goes back from there: at any moment one of the two comes up by itself, or none', () => {
     const world = committed(kept, no);
-    const course: ExecutionMemory = {
+    const memory: ExecutionMemory = {
       ...recovering(),
       isRecovery: false,
       wish: 'back',
@@ -222,7 +222,7 @@ describe('decide() on what is kept', () => {
     };
     const steps: string[] = [];
     for (let count = 0; count < 30; count += 1) {
-      const decision = decide(factsOf(world, course));
+      const decision = decide(factsOf(world, memory));
       if (decision.kind !== 'step') break;
       steps.push(describeCall(decision.step).trim());
       apply(world, decision.step);
@@ -262,18 +262,18 @@ describe('decide() on what is kept', () => {
 
 describe('decide() on a group', () => {
   test('starts a member only when those it waits for have passed the gate', () => {
-    const course: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
+    const memory: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
     const member = (name: string, startedAt: string, waitsFor: readonly number[] = []): MemberFacts => {
       const old: ModelContainer = { ...running(parkedName(name, no, true), no), status: 'exited' };
       const world: World = { ...start('no'), marked: true, old };
       world.new = { ...running(name, no), imageId: 'image-2', startedAt };
       if (startedAt === '') world.new.status = 'created';
-      const facts = factsOf(world, course, name).members[0]!;
+      const facts = factsOf(world, memory, name).members[0]!;
       return { ...facts, new: { ...facts.new!, id: name }, waitsFor };
     };
     const next = (proven: readonly string[]) => {
       const members = [member('db', 'now'), member('web', '', [0])];
-      return decide({ members, liveRestore: false, course: { ...course, proven: new Set(proven) } });
+      return decide({ members, liveRestore: false, memory: { ...memory, proven: new Set(proven) } });
     };
     expect(next([])).toMatchObject({ step: { kind: 'gate', ids: ['db'] } });
     expect(next(['db'])).toMatchObject({ step: { kind: 'start', id: 'web' } });
@@ -286,15 +286,15 @@ describe('decide() on a group', () => {
       old: running(name, unlessStopped) as ModelContainer | undefined,
     }));
     const steps: string[] = [];
-    let course: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', stopsInDoubt: new Set() };
+    let memory: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', stopsInDoubt: new Set() };
     for (let count = 0; count < 60; count += 1) {
       const members = worlds.map((world, index) => {
-        const facts = factsOf(world, course, names[index]).members[0];
+        const facts = factsOf(world, memory, names[index]).members[0];
         const rename = (standing: Standing | undefined) =>
           standing && { ...standing, id: `${names[index]}-${standing.id}` };
         return { ...facts!, oldId: names[index]!, old: rename(facts!.old), new: rename(facts!.new) };
       });
-      const decision = decide({ members, liveRestore: false, course });
+      const decision = decide({ members, liveRestore: false, memory });
       if (decision.kind !== 'step') break;
       const { step } = decision;
       if (step.kind === 'mark' || step.kind === 'unmark') {
@@ -309,17 +309,17 @@ describe('decide() on a group', () => {
       }
       if (step.kind === 'compare') {
         steps.push(`compare ${step.id}`);
-        course = { ...course, compared: new Set([...course.compared, step.id]) };
+        memory = { ...memory, compared: new Set([...memory.compared, step.id]) };
         continue;
       }
       if (step.kind === 'hook') {
         steps.push(`${step.hook} ${step.id}`);
-        course = { ...course, hooked: new Set([...course.hooked, step.id]) };
+        memory = { ...memory, hooked: new Set([...memory.hooked, step.id]) };
         continue;
       }
       if (step.kind === 'gate') {
         steps.push(`gate ${step.ids.join(' ')}`);
-        course = { ...course, proven: new Set([...course.proven, ...step.ids]) };
+        memory = { ...memory, proven: new Set([...memory.proven, ...step.ids]) };
         continue;
       }
       const [name = '', which = ''] = ('id' in step ? step.id : '').split('-');
@@ -428,16 +428,16 @@ describe('decide() under every interleaving of crashes', () => {
   });
 
   test('a stopped container stays stopped', () => {
-    const explored = explore({ ...start('unless-stopped'), ...stopped(unlessStopped), afterwards: 'stopped' });
+    const explored = explore({ ...start('unless-stopped'), ...stopped(unlessStopped), desiredEndState: 'stopped' });
     expect(explored.faults).toEqual([]);
   });
 
   test.each([
-    ['what ran is left stopped', { afterwards: 'stopped' }],
-    ['what was stopped is revived', { ...stopped(unlessStopped), afterwards: 'running' }],
+    ['what ran is left stopped', { desiredEndState: 'stopped' }],
+    ['what was stopped is revived', { ...stopped(unlessStopped), desiredEndState: 'running' }],
     ['what was stopped is revived, and is not healthy', { ...stopped(unlessStopped), healthy: false }],
-    ['a job is run again', { ...stopped(unlessStopped), afterwards: 'completed' }],
-    ['a job is run again, and fails', { ...stopped(unlessStopped), afterwards: 'completed', healthy: false }],
+    ['a job is run again', { ...stopped(unlessStopped), desiredEndState: 'completed' }],
+    ['a job is run again, and fails', { ...stopped(unlessStopped), desiredEndState: 'completed', healthy: false }],
   ] as const)('%s', (_what, world) => {
     const explored = explore({ ...start('unless-stopped'), ...world });
     expect(explored.states).toBeGreaterThan(50);
@@ -464,7 +464,7 @@ type World = {
   new: ModelContainer | undefined;
   policy: RestartPolicy;
   wasRunning: boolean;
-  afterwards: Afterwards;
+  desiredEndState: DesiredEndState;
   liveRestore: boolean;
   /** As with Podman 4, which also has no daemon that starts containers, or takes them down with it. */
   policyIsFixed: boolean;
@@ -498,7 +498,7 @@ function start(policyName: string): World {
     new: undefined,
     policy,
     wasRunning: true,
-    afterwards: 'running',
+    desiredEndState: 'running',
     liveRestore: false,
     policyIsFixed: false,
     healthy: true,
@@ -527,7 +527,7 @@ function recovering(): ExecutionMemory {
   };
 }
 
-function factsOf(world: World, course: ExecutionMemory, name = 'web'): TransactionFacts {
+function factsOf(world: World, memory: ExecutionMemory, name = 'web'): TransactionFacts {
   const standing = (id: string, container: ModelContainer | undefined): Standing | undefined =>
     container && {
       id,
@@ -551,28 +551,28 @@ function factsOf(world: World, course: ExecutionMemory, name = 'web'): Transacti
       old?.place === 'name' ? 'old' : successor?.place === 'name' ? 'new' : world.stranger ? 'stranger' : 'nobody',
     policy: world.policy,
     wasRunning: world.wasRunning,
-    afterwards: world.afterwards,
+    desiredEndState: world.desiredEndState,
     keepMs: world.keeps ? 1000 : 0,
     waitsFor: [],
     reference: 'web:1',
     taggedBefore: 'image-1',
-    targetImageId: course.wish === 'recover' ? undefined : 'image-2',
+    targetImageId: memory.wish === 'recover' ? undefined : 'image-2',
     newImageId: 'image-2',
     oldImageId: 'image-1',
-    needsStandIn: false,
+    needsAutoRemoveReplica: false,
     laterNetworks: [],
     spare: undefined,
-    lacksStandIn: false,
+    lacksAutoRemoveReplica: false,
     standsIn: false,
-    missingOfStandIn: [],
-    vanishes: false,
+    missingOfAutoRemoveReplica: [],
+    autoRemoves: false,
     startsFirst: false,
     policyIsFixed: world.policyIsFixed,
     missingNetworks: [],
     rivals: [],
-    taggedImageId: course.wish === 'forward' ? undefined : world.tag,
+    taggedImageId: memory.wish === 'forward' ? undefined : world.tag,
   };
-  return { members: [member], liveRestore: world.liveRestore, course };
+  return { members: [member], liveRestore: world.liveRestore, memory };
 }
 
 /** The engine's effect of a step; `halfway`: the caller dies during it. */
@@ -653,7 +653,7 @@ function reboot(world: World, kind: 'power cut' | 'engine crash'): void {
 
 type Life = {
   readonly world: World;
-  readonly course: ExecutionMemory;
+  readonly memory: ExecutionMemory;
   /** The facts that the living process expects after its last step; undefined where it has to read them. */
   readonly expected?: TransactionFacts | undefined;
   /** The last that happened; undefined at the beginning. */
@@ -674,14 +674,14 @@ function copyOf(world: World): World {
 /** Depth first over everything that can happen; a state is the world and what the living process knows. */
 function explore(
   begin: World,
-  course: Partial<ExecutionMemory> = { wish: 'forward' },
+  memory: Partial<ExecutionMemory> = { wish: 'forward' },
 ): { states: number; faults: string[] } {
   const seen = new Set<string>();
   const faults: string[] = [];
   const pending: Life[] = [
     {
       world: begin,
-      course: { ...recovering(), isRecovery: false, stopsInDoubt: new Set(), ...course },
+      memory: { ...recovering(), isRecovery: false, stopsInDoubt: new Set(), ...memory },
       trail: undefined,
       cuts: 0,
     },
@@ -690,16 +690,16 @@ function explore(
     const life = withMemory(pending.pop()!);
     const key = JSON.stringify([
       life.world,
-      life.course.wish,
-      life.course.reopens,
-      life.course.isRecovery,
-      [...life.course.seenParked],
-      [...life.course.proven],
-      [...life.course.compared],
-      [...life.course.hooked],
-      [...life.course.outwaited],
-      [...life.course.givenUp],
-      [...(life.course.stopsInDoubt === 'any' ? ['any'] : life.course.stopsInDoubt)],
+      life.memory.wish,
+      life.memory.reopens,
+      life.memory.isRecovery,
+      [...life.memory.seenParked],
+      [...life.memory.proven],
+      [...life.memory.compared],
+      [...life.memory.hooked],
+      [...life.memory.outwaited],
+      [...life.memory.givenUp],
+      [...(life.memory.stopsInDoubt === 'any' ? ['any'] : life.memory.stopsInDoubt)],
       life.cuts,
       life.expected?.members,
     ]);
@@ -718,13 +718,13 @@ function explore(
 /** A process remembers what it has seen parked. */
 function withMemory(life: Life): Life {
   const isParked = ['old', 'drop', 'kept'].includes(placeOf(life.world.old?.name ?? '', 'web'));
-  return isParked ? { ...life, course: { ...life.course, seenParked: new Set(['old']) } } : life;
+  return isParked ? { ...life, memory: { ...life.memory, seenParked: new Set(['old']) } } : life;
 }
 
 /** Where it ends when nothing comes in between. */
-function undisturbed(begin: World, course: Partial<ExecutionMemory>): World {
+function undisturbed(begin: World, memory: Partial<ExecutionMemory>): World {
   const world = copyOf(begin);
-  const known = { ...recovering(), isRecovery: false, stopsInDoubt: new Set<string>(), ...course };
+  const known = { ...recovering(), isRecovery: false, stopsInDoubt: new Set<string>(), ...memory };
   for (let steps = 0; steps < 30; steps += 1) {
     const decision = decide(factsOf(world, known));
     if (decision.kind !== 'step') break;
@@ -734,12 +734,12 @@ function undisturbed(begin: World, course: Partial<ExecutionMemory>): World {
 }
 
 function whatIsWrong(life: Life): string | undefined {
-  const { world, course, trail, cuts } = life;
+  const { world, memory, trail, cuts } = life;
   if (trail !== undefined && trail.length > 200) return 'no end';
   if (world.old && world.new && isAlive(world.old.status) && isAlive(world.new.status)) return 'two run at once';
   if (isKept(world.old) && isAlive(world.old.status)) return 'what is kept runs';
   const decision = decisionOf(life);
-  if (decision.kind === 'step') return whatIsUntimely(decision.step, world, course);
+  if (decision.kind === 'step') return whatIsUntimely(decision.step, world, memory);
   if (decision.kind !== 'end') return undefined;
   if (world.marked) return 'the mark stays';
   if (world.old?.dying || world.new?.dying) return 'a stop is still going on when nobody watches any more';
@@ -751,10 +751,10 @@ function whatIsWrong(life: Life): string | undefined {
   if (left.length !== 1 || only === undefined) return `${left.length} containers are left`;
   if (only.name !== 'web') return `it is called ${only.name}`;
   const isNew = only === world.new;
-  const runs = isNew ? world.afterwards === 'running' : world.wasRunning;
+  const runs = isNew ? world.desiredEndState === 'running' : world.wasRunning;
   const isEngines = cuts > 0 && (!runs || world.isSettled);
   if (isAlive(only.status) !== runs && !isEngines) return `it is ${only.status}`;
-  if (isNew && world.afterwards === 'completed' && only.startedAt === '') return 'its work was never begun';
+  if (isNew && world.desiredEndState === 'completed' && only.startedAt === '') return 'its work was never begun';
   if (!samePolicy(only.policy, world.policy)) return `its policy is ${only.policy.Name}`;
   if (only.imageId === 'image-2' && !world.healthy && !world.wasProven) return 'the unhealthy version stayed';
   return undefined;
@@ -765,9 +765,9 @@ function decisionOf(life: Life): Decision {
   return decide(factsKnownTo(life));
 }
 
-function factsKnownTo({ world, course, expected }: Life): TransactionFacts {
-  const unread = expected && { ...expected, course };
-  return unread !== undefined && mayRestOnExpectation(decide(unread)) ? unread : factsOf(world, course);
+function factsKnownTo({ world, memory, expected }: Life): TransactionFacts {
+  const unread = expected && { ...expected, memory };
+  return unread !== undefined && mayRestOnExpectation(decide(unread)) ? unread : factsOf(world, memory);
 }
 
 function isKept(container: ModelContainer | undefined): container is ModelContainer {
@@ -791,10 +791,10 @@ function whatIsUntimely(step: Step, world: World, { hooked, wish }: ExecutionMem
 
 /** With the mark goes all that a later life could know of the update. */
 function whatIsOwed(world: World): string | undefined {
-  const { old, new: successor, wasRunning, afterwards, policy } = world;
+  const { old, new: successor, wasRunning, desiredEndState, policy } = world;
   const current = [old, successor].find((container) => container?.name === 'web');
   if (current === undefined) return 'the mark goes before somebody has the name';
-  const runs = current === successor ? afterwards === 'running' : wasRunning;
+  const runs = current === successor ? desiredEndState === 'running' : wasRunning;
   if (runs && !world.isSettled && !isAlive(current.status)) return 'the mark goes before it runs';
   return samePolicy(current.policy, policy) ? undefined : 'the mark goes before the policy is right';
 }
@@ -807,9 +807,9 @@ function futures(life: Life): Life[] {
     { cuts = life.cuts, expected }: { cuts?: number; expected?: TransactionFacts | undefined } = {},
   ) => {
     const world = copyOf(life.world);
-    const course = change(world) ?? life.course;
+    const memory = change(world) ?? life.memory;
     const trail = { label, before: life.trail, length: (life.trail?.length ?? 0) + 1 };
-    next.push({ world, course, expected, trail, cuts });
+    next.push({ world, memory, expected, trail, cuts });
   };
   const again = { cuts: life.cuts + 1 };
   for (const which of ['old', 'new'] as const) {
@@ -822,34 +822,34 @@ function futures(life: Life): Life[] {
     branch('power cut', (world) => (reboot(world, 'power cut'), recovering()), again);
     branch('engine crash', (world) => reboot(world, 'engine crash'), { ...again, expected: life.expected });
   }
-  if (decision.kind === 'turn') branch('turn back', () => ({ ...life.course, wish: 'back' }));
+  if (decision.kind === 'turn') branch('turn back', () => ({ ...life.memory, wish: 'back' }));
   if (decision.kind !== 'step') return next;
   const { step } = decision;
-  const expected = () => expectAfter(factsKnownTo(life), step, { mode: 'update', wish: life.course.wish });
+  const expected = () => expectAfter(factsKnownTo(life), step, { mode: 'update', wish: life.memory.wish });
   if (step.kind === 'compare') {
-    const compared = new Set([...life.course.compared, step.id]);
-    branch('compare', () => ({ ...life.course, compared }), { expected: expected() });
+    const compared = new Set([...life.memory.compared, step.id]);
+    branch('compare', () => ({ ...life.memory, compared }), { expected: expected() });
     return next;
   }
   if (step.kind === 'hook') {
-    branch('hook', () => ({ ...life.course, hooked: new Set([...life.course.hooked, step.id]) }));
-    if (step.hook === 'preUpdate') branch('hook declines', () => ({ ...life.course, wish: 'back' }));
+    branch('hook', () => ({ ...life.memory, hooked: new Set([...life.memory.hooked, step.id]) }));
+    if (step.hook === 'preUpdate') branch('hook declines', () => ({ ...life.memory, wish: 'back' }));
     return next;
   }
   if (step.kind === 'gate') {
-    const { healthy, afterwards } = life.world;
+    const { healthy, desiredEndState } = life.world;
     branch(healthy ? 'gate passes' : 'gate fails', (world) => {
-      if (afterwards === 'completed' && world.new) die(world.new);
+      if (desiredEndState === 'completed' && world.new) die(world.new);
       return healthy
-        ? { ...life.course, proven: new Set([...life.course.proven, ...step.ids]) }
-        : { ...life.course, wish: 'back' };
+        ? { ...life.memory, proven: new Set([...life.memory.proven, ...step.ids]) }
+        : { ...life.memory, wish: 'back' };
     });
     return next;
   }
-  if (step.kind === 'outwait') {
-    branch('outwait', (world) => {
+  if (step.kind === 'waitOutPendingStop') {
+    branch('waitOutPendingStop', (world) => {
       if (world.old?.dying) die(world.old);
-      return { ...life.course, outwaited: new Set(['old']) };
+      return { ...life.memory, outwaited: new Set(['old']) };
     });
     return next;
   }
@@ -865,8 +865,8 @@ function futures(life: Life): Life[] {
       'stop without an answer',
       (world) => {
         apply(world, step, 'web', true);
-        const { stopsInDoubt } = life.course;
-        return { ...life.course, stopsInDoubt: stopsInDoubt === 'any' ? 'any' : new Set([...stopsInDoubt, step.id]) };
+        const { stopsInDoubt } = life.memory;
+        return { ...life.memory, stopsInDoubt: stopsInDoubt === 'any' ? 'any' : new Set([...stopsInDoubt, step.id]) };
       },
       again,
     );

@@ -32,8 +32,8 @@ import type { Decision } from './step.ts';
  * again, as it was before the commit, and everything goes back from there.
  */
 export function decide({ members, ...rest }: TransactionFacts): Decision {
-  const facts = { ...rest, members: rest.course.reopens ? members : members.map(withoutKept) };
-  const ours = { ...facts, members: facts.members.filter((member) => isEngaged(member, facts.course)) };
+  const facts = { ...rest, members: rest.memory.reopens ? members : members.map(withoutKept) };
+  const ours = { ...facts, members: facts.members.filter((member) => isEngaged(member, facts.memory)) };
   const halfRemoved = buryDead(ours);
   if (halfRemoved !== undefined) return halfRemoved;
   switch (directionOf(ours)) {
@@ -48,20 +48,20 @@ export function decide({ members, ...rest }: TransactionFacts): Decision {
 
 function directionOf(facts: TransactionFacts): 'forward' | 'commit' | 'back' {
   if (isCommitted(facts)) return 'commit';
-  if (facts.course.wish !== 'recover') return facts.course.wish;
+  if (facts.memory.wish !== 'recover') return facts.memory.wish;
   return facts.members.length > 0 && facts.members.every(onlyProofIsMissing) ? 'forward' : 'back';
 }
 
 /** An engine that died in the middle of a removal keeps a `dead` container that still holds its name. */
-function buryDead({ members, course }: TransactionFacts): Decision | undefined {
+function buryDead({ members, memory }: TransactionFacts): Decision | undefined {
   const isDead = (standing: Standing | undefined) => standing?.status === 'dead' || standing?.status === 'removing';
   return (
-    firstStep('rolling back', members, ({ old }) => old !== undefined && isDead(old) && remove(old), course) ??
+    firstStep('rolling back', members, ({ old }) => old !== undefined && isDead(old) && remove(old), memory) ??
     firstStep(
       'rolling back',
       members,
       ({ new: successor }) => successor !== undefined && isDead(successor) && remove(successor),
-      course,
+      memory,
     )
   );
 }

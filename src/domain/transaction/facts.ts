@@ -1,12 +1,12 @@
 import type { ContainerStatus, RestartPolicy } from '../container/container.ts';
-import type { Afterwards } from '../settings/afterwards.ts';
+import type { DesiredEndState } from '../settings/desired-end-state.ts';
 import { parseKeptName, parseStandingName } from './transaction-names.ts';
 
 export type TransactionFacts = {
   /** Targets first; the first is the leader. Never empty. */
   readonly members: readonly MemberFacts[];
   readonly liveRestore: boolean;
-  readonly course: ExecutionMemory;
+  readonly memory: ExecutionMemory;
 };
 
 /** The part of a container in a transaction that is written down: the journal on its successor holds it. */
@@ -25,9 +25,9 @@ export type JournaledMember = {
   /** Image of the successor; empty if unknown. */
   readonly newImageId: string;
   /** The engine removes the successor as soon as it stops. */
-  readonly vanishes: boolean;
+  readonly autoRemoves: boolean;
   readonly wasRunning: boolean;
-  readonly afterwards: Afterwards;
+  readonly desiredEndState: DesiredEndState;
   /** For how long the old container is kept after the commit, milliseconds; 0: it is removed. */
   readonly keepMs: number;
 };
@@ -41,7 +41,7 @@ export type Member = JournaledMember & {
   /** The image that the successor must be created from; undefined in a recovery. */
   readonly targetImageId: string | undefined;
   /** The old container would not outlive its stop, so that something must stand in for it. */
-  readonly needsStandIn: boolean;
+  readonly needsAutoRemoveReplica: boolean;
   /** The old container runs on until its successor is proven: it is stopped after the commit. */
   readonly startsFirst: boolean;
   /** The networks that are connected after the create. */
@@ -58,11 +58,11 @@ export type MemberFacts = Member & {
   /** Of the old container and its stand-in the one that is not `old`: it goes in the end. */
   readonly spare: Standing | undefined;
   /** The old container needs a stand-in that is not there yet: it would not outlive its stop, or was pruned. */
-  readonly lacksStandIn: boolean;
+  readonly lacksAutoRemoveReplica: boolean;
   /** `old` is a stand-in. */
   readonly standsIn: boolean;
   /** Ids of networks that the stand-in lacks. */
-  readonly missingOfStandIn: readonly string[];
+  readonly missingOfAutoRemoveReplica: readonly string[];
   /** `rival`: the successor of the same old container in another transaction; `copy`: a container with our successor's journal. */
   readonly nameHeldBy: 'old' | 'new' | 'rival' | 'copy' | 'stranger' | 'nobody';
   /** The engine cannot change it: nothing waits with another policy than its own, and successors have theirs from the start. */

@@ -21,9 +21,9 @@ export function forward(facts: TransactionFacts): Decision {
   );
 }
 
-function whyNotForward(member: MemberFacts, { members, course }: TransactionFacts): Decision | undefined {
+function whyNotForward(member: MemberFacts, { members, memory }: TransactionFacts): Decision | undefined {
   const turn = (reason: string, busy = false): Decision => ({ kind: 'turn', reason, busy });
-  if (member.old !== undefined && member.old.place !== 'name' && !isEngaged(member, course)) {
+  if (member.old !== undefined && member.old.place !== 'name' && !isEngaged(member, memory)) {
     return turn(`another update of "${member.name}" is in progress`, true);
   }
   if (member.nameHeldBy === 'rival') return turn(`another update of "${member.name}" is in progress`, true);
@@ -37,7 +37,7 @@ function whyNotForward(member: MemberFacts, { members, course }: TransactionFact
   if (member.new === undefined) {
     if (member.old?.place === 'name') return undefined;
     return turn(
-      member.vanishes
+      member.autoRemoves
         ? `the new version of "${member.name}" did not run, so the engine removed it (--rm)`
         : `somebody removed the successor of "${member.name}"`,
     );
@@ -52,7 +52,7 @@ function whyNotForward(member: MemberFacts, { members, course }: TransactionFact
   return rival === undefined ? undefined : turn(`another update of "${member.name}" is in progress ("${rival}")`, true);
 }
 
-function prepare({ members, course }: TransactionFacts): Decision | undefined {
+function prepare({ members, memory }: TransactionFacts): Decision | undefined {
   const unmarked = members.find(({ isMarked }) => !isMarked);
   if (unmarked !== undefined) return stepOf('preparing', { kind: 'mark', oldId: unmarked.oldId });
   for (const [member, { new: successor }] of members.entries()) {
@@ -62,25 +62,28 @@ function prepare({ members, course }: TransactionFacts): Decision | undefined {
     const [networkId] = missingNetworks;
     if (successor === undefined || successor.place !== 'new') continue;
     if (networkId !== undefined) return stepOf('preparing', { kind: 'connect', id: successor.id, networkId, member });
-    if (!course.compared.has(successor.id)) return stepOf('preparing', { kind: 'compare', id: successor.id, member });
+    if (!memory.compared.has(successor.id)) return stepOf('preparing', { kind: 'compare', id: successor.id, member });
   }
-  for (const [member, { new: successor, lacksStandIn, spare, missingOfStandIn }] of members.entries()) {
+  for (const [
+    member,
+    { new: successor, lacksAutoRemoveReplica, spare, missingOfAutoRemoveReplica },
+  ] of members.entries()) {
     if (successor?.place !== 'new') continue;
-    if (lacksStandIn) return stepOf('preparing', { kind: 'standIn', member });
-    const [networkId] = missingOfStandIn;
+    if (lacksAutoRemoveReplica) return stepOf('preparing', { kind: 'autoRemoveReplica', member });
+    const [networkId] = missingOfAutoRemoveReplica;
     if (spare === undefined) continue;
     if (networkId !== undefined) return stepOf('preparing', { kind: 'connect', id: spare.id, networkId, member });
-    if (!course.compared.has(spare.id)) return stepOf('preparing', { kind: 'compare', id: spare.id, member });
+    if (!memory.compared.has(spare.id)) return stepOf('preparing', { kind: 'compare', id: spare.id, member });
   }
   return undefined;
 }
 
 /** Each old may put the update off, and with it that of the whole group: all are asked before any is touched. */
-function askFirst({ members, course }: TransactionFacts): Decision | undefined {
+function askFirst({ members, memory }: TransactionFacts): Decision | undefined {
   return firstStep(
     'preparing',
     members.toReversed(),
-    ({ old }) => old?.place === 'name' && runHook('preUpdate', old, course),
+    ({ old }) => old?.place === 'name' && runHook('preUpdate', old, memory),
   );
 }
 
@@ -113,11 +116,11 @@ function isBetweenTries({ place, status }: Standing): boolean {
   return place === 'name' && status === 'restarting';
 }
 
-function prove({ members, course }: TransactionFacts): Decision | undefined {
+function prove({ members, memory }: TransactionFacts): Decision | undefined {
   const unproven: string[] = [];
   for (const member of members) {
-    const { new: successor, afterwards, waitsFor } = member;
-    if (afterwards === 'stopped' || successor === undefined || course.proven.has(successor.id)) continue;
+    const { new: successor, desiredEndState, waitsFor } = member;
+    if (desiredEndState === 'stopped' || successor === undefined || memory.proven.has(successor.id)) continue;
     if (successor.startedAt === '') {
       const awaited = waitsFor.flatMap((place) => members[place]?.new?.id ?? []).filter((id) => unproven.includes(id));
       return awaited.length === 0
@@ -130,11 +133,11 @@ function prove({ members, course }: TransactionFacts): Decision | undefined {
   return unproven.length === 0 ? undefined : stepOf('checking health', { kind: 'gate', ids: unproven });
 }
 
-function tellAfterwards({ members, course }: TransactionFacts): Decision | undefined {
+function tellAfterwards({ members, memory }: TransactionFacts): Decision | undefined {
   return firstStep(
     'checking health',
     members,
-    ({ new: successor }) => successor !== undefined && runHook('postUpdate', successor, course),
+    ({ new: successor }) => successor !== undefined && runHook('postUpdate', successor, memory),
   );
 }
 

@@ -14,11 +14,11 @@ const journal: Journal = {
   newImageId: `sha256:${id('2')}`,
   taggedBefore: `sha256:${id('3')}`,
   role: 'standin',
-  vanishes: true,
+  autoRemoves: true,
   reference: 'nginx:1.27',
   policy: { Name: 'on-failure', MaximumRetryCount: 3 },
   wasRunning: true,
-  afterwards: 'completed',
+  desiredEndState: 'completed',
   keepMs: 86_400_000,
   owner: 'process:m:b:1:2:3',
   ownerContainer: id('c'),
@@ -68,10 +68,10 @@ describe('readJournal()', () => {
   test.each([
     ['1', 'running'],
     ['0', 'stopped'],
-  ])('takes what an earlier version wrote (run: %s) for a successor that is to be %s', (run, afterwards) => {
+  ])('takes what an earlier version wrote (run: %s) for a successor that is to be %s', (run, desiredEndState) => {
     const { [`${journalPrefix}then`]: _unknown, ...labels } = writeJournal(journal);
     const reading = readJournal({ ...labels, [`${journalPrefix}run`]: run });
-    expect(reading).toMatchObject({ kind: 'journal', journal: { afterwards } });
+    expect(reading).toMatchObject({ kind: 'journal', journal: { desiredEndState } });
   });
 
   test('never throws, whatever the labels hold', () => {

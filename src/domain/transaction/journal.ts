@@ -1,4 +1,4 @@
-import { type Afterwards, afterwards } from '../settings/afterwards.ts';
+import { type DesiredEndState, desiredEndState } from '../settings/desired-end-state.ts';
 import type { RestartPolicy } from '../container/container.ts';
 import { journalPrefix } from '../container/label-names.ts';
 import type { JournaledMember } from './facts.ts';
@@ -43,13 +43,13 @@ export function writeJournal(journal: Journal): Record<string, string> {
     [`${journalPrefix}tagged-before`]: journal.taggedBefore,
     [`${journalPrefix}new-image`]: journal.newImageId,
     [`${journalPrefix}role`]: journal.role,
-    [`${journalPrefix}rm`]: journal.vanishes ? '1' : '0',
+    [`${journalPrefix}rm`]: journal.autoRemoves ? '1' : '0',
     [`${journalPrefix}ref`]: journal.reference,
     // Absent in journals of earlier versions, so that their seals stay what they are.
     ...(journal.formerReference !== undefined && { [`${journalPrefix}old-ref`]: journal.formerReference }),
     [`${journalPrefix}policy`]: policyCode(journal.policy),
     [`${journalPrefix}run`]: journal.wasRunning ? '1' : '0',
-    [`${journalPrefix}then`]: journal.afterwards,
+    [`${journalPrefix}then`]: journal.desiredEndState,
     [`${journalPrefix}keep`]: String(journal.keepMs),
     [`${journalPrefix}owner`]: journal.owner,
     [`${journalPrefix}owner-container`]: journal.ownerContainer,
@@ -120,12 +120,12 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
       taggedBefore: labels[`${journalPrefix}tagged-before`] ?? read('old-image'),
       newImageId: read('new-image'),
       role: read('role') === 'standin' ? 'standin' : 'successor',
-      vanishes: read('rm') === '1',
+      autoRemoves: read('rm') === '1',
       reference: read('ref'),
       ...(read('old-ref') !== '' && { formerReference: read('old-ref') }),
       policy,
       wasRunning: read('run') !== '0',
-      afterwards: readAfterwards(read('then'), read('run') !== '0'),
+      desiredEndState: readDesiredEndState(read('then'), read('run') !== '0'),
       keepMs: readKeep(read('keep')),
       owner: read('owner'),
       ownerContainer: isId(read('owner-container')) ? read('owner-container') : '',
@@ -135,8 +135,8 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
 }
 
 /** Journals of earlier versions lack this field; then a container that ran is to run. */
-function readAfterwards(text: string, wasRunning: boolean): Afterwards {
-  return afterwards.find((one) => one === text) ?? (wasRunning ? 'running' : 'stopped');
+function readDesiredEndState(text: string, wasRunning: boolean): DesiredEndState {
+  return desiredEndState.find((one) => one === text) ?? (wasRunning ? 'running' : 'stopped');
 }
 
 /** An unreadable or missing value, as in journals of earlier versions, is 0. */

@@ -55,8 +55,8 @@ export const stop = ({ id }: Standing): Step => ({ kind: 'stop', id });
 export const remove = ({ id }: Standing): Step => ({ kind: 'remove', id });
 
 /** A container that we have parked, and whose name is taken or that the engine refuses to rename, is still to come back. */
-export function unmark(member: MemberFacts, course: ExecutionMemory): Step | false {
-  const isWaiting = member.old?.place === 'old' && member.nameHeldBy !== 'rival' && wasOursToChange(member, course);
+export function unmark(member: MemberFacts, memory: ExecutionMemory): Step | false {
+  const isWaiting = member.old?.place === 'old' && member.nameHeldBy !== 'rival' && wasOursToChange(member, memory);
   return member.isMarked && !isWaiting && { kind: 'unmark', oldId: member.oldId };
 }
 

@@ -7,9 +7,9 @@ export function isEngaged(member: MemberFacts, { engaged }: ExecutionMemory): bo
 }
 
 /** Whether the successor is not yet, or no longer, what it is to be: a job may have ended, others must run. */
-export function needsStart({ new: successor, afterwards }: MemberFacts): boolean {
-  if (successor === undefined || afterwards === 'stopped') return false;
-  return afterwards === 'completed' ? successor.startedAt === '' : !isAlive(successor.status);
+export function needsStart({ new: successor, desiredEndState }: MemberFacts): boolean {
+  if (successor === undefined || desiredEndState === 'stopped') return false;
+  return desiredEndState === 'completed' ? successor.startedAt === '' : !isAlive(successor.status);
 }
 
 export function isTaken({ nameHeldBy }: MemberFacts): boolean {

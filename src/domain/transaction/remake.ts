@@ -4,12 +4,14 @@ import type { TransactionFacts } from './facts.ts';
 import { type Decision, type Step, stepKey } from './step.ts';
 
 /** A prune is meant for unused containers. A container that was about to start is created again, as it was. */
-export function remake({ members, course }: TransactionFacts, phase: UpdatePhase): Decision | undefined {
-  const steps = members.flatMap(({ old, standsIn, lacksStandIn, missingOfStandIn }, member): Step[] => {
-    if (old === undefined) return lacksStandIn ? [{ kind: 'standIn', member }] : [];
-    const [networkId] = missingOfStandIn;
-    return standsIn && networkId !== undefined ? [{ kind: 'connect', id: old.id, networkId, member }] : [];
-  });
-  const step = steps.find((each) => !course.givenUp.has(stepKey(each)));
+export function remake({ members, memory }: TransactionFacts, phase: UpdatePhase): Decision | undefined {
+  const steps = members.flatMap(
+    ({ old, standsIn, lacksAutoRemoveReplica, missingOfAutoRemoveReplica }, member): Step[] => {
+      if (old === undefined) return lacksAutoRemoveReplica ? [{ kind: 'autoRemoveReplica', member }] : [];
+      const [networkId] = missingOfAutoRemoveReplica;
+      return standsIn && networkId !== undefined ? [{ kind: 'connect', id: old.id, networkId, member }] : [];
+    },
+  );
+  const step = steps.find((each) => !memory.givenUp.has(stepKey(each)));
   return step && stepOf(phase, step);
 }

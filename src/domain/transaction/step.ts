@@ -20,7 +20,7 @@ export type StepArguments = {
   readonly mark: { readonly oldId: string };
   readonly unmark: { readonly oldId: string };
   readonly create: { readonly member: number };
-  readonly standIn: { readonly member: number };
+  readonly autoRemoveReplica: { readonly member: number };
   readonly connect: { readonly id: string; readonly networkId: string; readonly member: number };
   /** Hold what the engine made of a successor against what it is to replace. */
   readonly compare: { readonly id: string; readonly member: number };
@@ -32,7 +32,7 @@ export type StepArguments = {
   readonly gate: { readonly ids: readonly string[] };
   readonly hook: { readonly id: string; readonly hook: 'preUpdate' | 'postUpdate' };
   /** Watch a running container until no stop of an earlier life can end it any more. */
-  readonly outwait: { readonly id: string };
+  readonly waitOutPendingStop: { readonly id: string };
   readonly tag: { readonly imageId: string; readonly reference: string };
   readonly remove: { readonly id: string };
   /** Name an old container that is done with so that it stays for a while. */

@@ -28,12 +28,12 @@ export function successorName(name: string): string {
 }
 
 /** It stands for a container that ran and that, being `--rm`, has no restart policy. */
-export function standInName(name: string): string {
+export function autoRemoveReplicaName(name: string): string {
   return `${name}.upkeep-standin`;
 }
 
 /** Whether a container of this name has not yet taken the place of the one that it stands in for. */
-export function isStandInName(text: string): boolean {
+export function isAutoRemoveReplicaName(text: string): boolean {
   return standingPattern.exec(text)?.groups?.['standin'] !== undefined;
 }
 

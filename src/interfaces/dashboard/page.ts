@@ -27,7 +27,7 @@ import { endSkeleton, paintSkeleton } from './view/table/skeleton.ts';
 import { createTable } from './view/table/table.ts';
 import { paintEngines, paintTools } from './view/table/tools.ts';
 
-/** Puts the page together and starts it. Afterwards only answers of the API, events and people change it. */
+/** Puts the page together and starts it. DesiredEndState only answers of the API, events and people change it. */
 export function startPage(): void {
   const isOn = readGroups();
   const tokens = createTokens();

@@ -107,7 +107,9 @@ function spendInPeace(day: Day): Promise<Ending> {
 /** An update that was kept from being made is made by the run, which leaves a container running or stopped as it finds it. */
 function isOfTheRun(fault: string, day: Day): boolean {
   return (
-    day.shape.afterwards !== undefined && takesNamesOfTheUpdate(day) && / is (?:running|exited|created)$/.test(fault)
+    day.shape.desiredEndState !== undefined &&
+    takesNamesOfTheUpdate(day) &&
+    / is (?:running|exited|created)$/.test(fault)
   );
 }
 

@@ -2,7 +2,7 @@ import { recoverTransactions } from '../../../src/application/recovery/recover.t
 import { runTransaction } from '../../../src/application/transaction/run-transaction.ts';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
-import type { Afterwards } from '../../../src/domain/settings/afterwards.ts';
+import type { DesiredEndState } from '../../../src/domain/settings/desired-end-state.ts';
 import { type Container, isAlive } from '../../../src/domain/container/container.ts';
 import { isFailedVersionTag } from '../../../src/domain/check/failed-version.ts';
 import type { OutcomeKind } from '../../../src/domain/run/session.ts';
@@ -19,7 +19,7 @@ export type Shape = {
   readonly body: object;
   readonly stopped?: boolean;
   /** Where it is not as before. */
-  readonly afterwards?: Afterwards;
+  readonly desiredEndState?: DesiredEndState;
   readonly dependent?: boolean;
   /** `--rm`: what comes back is another container, and an engine that restarts removes what is not replaced just then. */
   readonly selfRemoving?: boolean;
@@ -141,7 +141,7 @@ export const shapes: readonly Shape[] = [
     next: {},
     good: true,
     body: { HostConfig: restart('unless-stopped') },
-    afterwards: 'stopped',
+    desiredEndState: 'stopped',
   },
   {
     name: 'stopped, to be revived',
@@ -149,7 +149,7 @@ export const shapes: readonly Shape[] = [
     good: true,
     body: { HostConfig: restart('unless-stopped') },
     stopped: true,
-    afterwards: 'running',
+    desiredEndState: 'running',
   },
   {
     name: 'stopped, to be revived to a bad version',
@@ -157,7 +157,7 @@ export const shapes: readonly Shape[] = [
     good: false,
     body: { HostConfig: restart('unless-stopped') },
     stopped: true,
-    afterwards: 'running',
+    desiredEndState: 'running',
   },
   {
     name: 'a job to be run to its end',
@@ -165,7 +165,7 @@ export const shapes: readonly Shape[] = [
     good: true,
     body: { HostConfig: restart('no') },
     stopped: true,
-    afterwards: 'completed',
+    desiredEndState: 'completed',
   },
   {
     name: 'with hooks before and after',
@@ -227,7 +227,8 @@ export async function setStage(shape: Shape): Promise<Stage> {
     reference: image,
     digest: manifest.digest,
     holdsOnTo: container.id === webId ? [] : [webId],
-    afterwards: shape.afterwards ?? (isAlive(container.state.status) ? ('running' as const) : ('stopped' as const)),
+    desiredEndState:
+      shape.desiredEndState ?? (isAlive(container.state.status) ? ('running' as const) : ('stopped' as const)),
     waitsFor: [],
   }));
   const newImageId = manifest.kind === 'image' ? manifest.image.id : '';
@@ -256,10 +257,10 @@ export function faultsIn(
   for (const [name, old] of before) {
     const now = containers[name];
     if (now === undefined) continue;
-    const { stopped = false, afterwards = stopped ? 'stopped' : 'running' } = shape;
-    const isToRun = now.imageId === newImageId ? afterwards === 'running' : !stopped;
+    const { stopped = false, desiredEndState = stopped ? 'stopped' : 'running' } = shape;
+    const isToRun = now.imageId === newImageId ? desiredEndState === 'running' : !stopped;
     if (now.running !== isToRun) faults.push(`"${name}" is ${now.state.status}`);
-    if (now.imageId === newImageId && afterwards === 'completed' && now.state.status !== 'exited')
+    if (now.imageId === newImageId && desiredEndState === 'completed' && now.state.status !== 'exited')
       faults.push(`the work of "${name}" was not done`);
     if (shape.selfRemoving && now.imageId === newImageId && now.settings.HostConfig.AutoRemove !== true)
       faults.push(`"${name}" does not remove itself any more`);

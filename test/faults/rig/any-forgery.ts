@@ -57,10 +57,10 @@ const anyField = {
   newImage: anyImage,
   reference: anyThing,
   role: fc.constantFrom('successor', 'standin'),
-  vanishes: fc.boolean(),
+  autoRemoves: fc.boolean(),
   policy: fc.constantFrom(...policies, 'q', ''),
   wasRunning: fc.boolean(),
-  afterwards: fc.constantFrom('running', 'stopped', 'completed', ''),
+  desiredEndState: fc.constantFrom('running', 'stopped', 'completed', ''),
   keep: fc.constantFrom('0', '3600000', '999999999999', '-1'),
   owner: fc.constantFrom('dead', 'alive', 'elsewhere', 'nobody'),
   ownerContainer: fc.oneof(anyParty, fc.constant('nobody')),
@@ -104,7 +104,7 @@ function oneForgery({ names, fields, copies = fc.constant(undefined) }: Plan): f
   );
 }
 
-const usual: readonly Field[] = ['role', 'policy', 'wasRunning', 'afterwards', 'vanishes', 'keep'];
+const usual: readonly Field[] = ['role', 'policy', 'wasRunning', 'desiredEndState', 'autoRemoves', 'keep'];
 const asNeighbour = (target: Party) => nameOf(target);
 const anywhere = () => anyFreeName;
 
@@ -130,7 +130,7 @@ const plans: Readonly<Record<string, Plan & { readonly many?: boolean }>> = {
   },
   'with images and tags of others': {
     names: asNeighbour,
-    fields: ['oldImage', 'taggedBefore', 'newImage', 'reference', 'vanishes', 'role', 'wasRunning'],
+    fields: ['oldImage', 'taggedBefore', 'newImage', 'reference', 'autoRemoves', 'role', 'wasRunning'],
   },
   'with owners of all kinds': {
     names: asNeighbour,

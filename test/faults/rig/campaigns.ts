@@ -9,7 +9,7 @@ export type Incident = {
   readonly name: string;
   readonly fault: (scene: IncidentScene) => Fault;
   /** Once the updater has ended: undoes what would keep the next start from working. */
-  readonly afterwards?: (engine: LabEngine) => Promise<void> | void;
+  readonly desiredEndState?: (engine: LabEngine) => Promise<void> | void;
 };
 
 export type IncidentScene = {
@@ -97,7 +97,7 @@ export const campaigns: Readonly<Record<string, Campaign>> = {
       {
         name: 'full from then on',
         fault: ({ engine }) => ({ kind: 'meanwhile', when: 'before', act: async () => fillDisk(engine) }),
-        afterwards: emptyDisk,
+        desiredEndState: emptyDisk,
       },
     ],
     dataMiB: 64,

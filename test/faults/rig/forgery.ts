@@ -52,10 +52,10 @@ export type ForgedJournal = Partial<{
   readonly newImage: Thing | 'nothing';
   readonly reference: Thing;
   readonly role: 'successor' | 'standin';
-  readonly vanishes: boolean;
+  readonly autoRemoves: boolean;
   readonly policy: string;
   readonly wasRunning: boolean;
-  readonly afterwards: string;
+  readonly desiredEndState: string;
   readonly keep: string;
   readonly owner: Owner;
   readonly ownerContainer: Party | 'nobody';
@@ -108,8 +108,8 @@ export function forgedLabels(street: Street, { target, copiedFrom, changes }: Fo
   const about = (thing: Thing) => (thing === 'own' || thing === 'spare' ? street.thing(thing) : street.who(thing));
   const image = (thing: Thing | 'nothing') => (thing === 'nothing' ? '' : about(thing).imageId);
   const { oldImage = target, taggedBefore = target, newImage = 'own', reference = target } = changes;
-  const { role = 'successor', vanishes = false, policy = 'a', wasRunning = true, keep = '0' } = changes;
-  const { afterwards = wasRunning ? 'running' : 'stopped', owner = 'dead', ownerContainer = 'nobody' } = changes;
+  const { role = 'successor', autoRemoves = false, policy = 'a', wasRunning = true, keep = '0' } = changes;
+  const { desiredEndState = wasRunning ? 'running' : 'stopped', owner = 'dead', ownerContainer = 'nobody' } = changes;
   return {
     ...street.real,
     ...journalLabels({
@@ -120,7 +120,7 @@ export function forgedLabels(street: Street, { target, copiedFrom, changes }: Fo
       'tagged-before': image(taggedBefore),
       'new-image': image(newImage),
       role,
-      rm: vanishes ? '1' : '0',
+      rm: autoRemoves ? '1' : '0',
       ref: about(reference).reference,
       policy,
       run: wasRunning ? '1' : '0',
@@ -129,7 +129,7 @@ export function forgedLabels(street: Street, { target, copiedFrom, changes }: Fo
       'owner-container': ownerContainer === 'nobody' ? '' : street.who(ownerContainer).id,
       members: (leads ? [own, ...more] : [...more, own]).join(','),
     }),
-    [`${journalPrefix}then`]: afterwards,
+    [`${journalPrefix}then`]: desiredEndState,
   };
 }
 

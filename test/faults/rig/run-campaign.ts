@@ -83,7 +83,7 @@ async function strikeOnce(
   const first = await stage.update(at);
   const runs: Run[] = [first];
   const [running] = await Promise.all(restarts);
-  await incident.afterwards?.(engine);
+  await incident.desiredEndState?.(engine);
   const all = [...(await untruthsOf(stage, shape, before, { run: first, mayBeDown: campaign.engineDies === true }))];
   if (second !== undefined) {
     const killed = await stage.startAgain({ change: second, fault: (kill) => ({ kind: 'kill', when: 'after', kill }) });
@@ -128,7 +128,7 @@ function isUnmarked({ call, incident }: Point, made: Run['changes']): boolean {
 
 /** An engine that starts removes what is `--rm`: nothing stands in for it before its stand-in is there, and after the commit. */
 function isRemovedByEngine(fault: string, change: number, of: readonly string[]): boolean {
-  const standIn = of.findIndex((text) => text.includes('.upkeep-standin'));
+  const autoRemoveReplica = of.findIndex((text) => text.includes('.upkeep-standin'));
   const commit = of.findIndex((text) => text.includes('.upkeep-drop-'));
-  return fault === 'the containers are gone' && (change <= standIn || (commit >= 0 && change >= commit));
+  return fault === 'the containers are gone' && (change <= autoRemoveReplica || (commit >= 0 && change >= commit));
 }

@@ -19,7 +19,7 @@ export async function runRace(lab: Lab, engine: LabEngine, shape: Shape, race: R
   const stage = await setStage(lab, engine, shape);
   const before = await lookBefore(stage, shape);
   const runs = await runAll(stage, race);
-  const afterwards = await stage.startAgain();
+  const desiredEndState = await stage.startAgain();
   const reports = readReports(race, runs);
   const said = reports.flatMap(({ sayings }) => (sayings ?? []).map(({ outcome }) => outcome));
   const faults = [
@@ -27,14 +27,16 @@ export async function runRace(lab: Lab, engine: LabEngine, shape: Shape, race: R
     ...untruths(shape, race, runs, reports),
     ...(await lies(stage, reports)),
   ];
-  if (afterwards.changes.length > 0 && runs.every(({ code }) => code !== null))
-    faults.push(`nobody died, and yet something was left: ${afterwards.changes.map(({ path }) => path).join(', ')}`);
+  if (desiredEndState.changes.length > 0 && runs.every(({ code }) => code !== null))
+    faults.push(
+      `nobody died, and yet something was left: ${desiredEndState.changes.map(({ path }) => path).join(', ')}`,
+    );
   const { changes } = await stage.startAgain();
   if (changes.length > 0)
     faults.push(`a second start still had to repair: ${changes.map(({ path }) => path).join(', ')}`);
   if (faults.length === 0) return { faults, said };
   const tell = ({ output, changes }: Run) => [...changes.map(({ method, path }) => `${method} ${path}`), output];
-  const printed = [...runs, afterwards].flatMap((run, index) => [
+  const printed = [...runs, desiredEndState].flatMap((run, index) => [
     `--- ${index + 1}: ${race.entrants[index]?.kind ?? 'one more start'}`,
     ...tell(run),
   ]);

@@ -4,7 +4,7 @@ import { describeInLab } from '../../lab/describe-in-lab.ts';
 import type { LabEngine } from '../../lab/engine.ts';
 import type { EngineClient } from '../../lab/engine-client.ts';
 import { pushImage } from '../../lab/push.ts';
-import { runUpkeep } from '../../support/run-upkeep.ts';
+import { runUpkeep, startUpkeep } from '../../support/run-upkeep.ts';
 
 type Entry = {
   readonly name: string;
@@ -46,7 +46,7 @@ describeInLab('two engines', (lab) => {
     await pushImage(registry, 'fleet/app', '1', catalogue['plain-v1']);
     for (const engine of [lab.engine, far] satisfies EngineClient[]) {
       await engine.pull(image);
-      await engine.run('web', image, { StopTimeout: 1 });
+      await engine.run('web', image, { StopTimeout: 1, HostConfig: { RestartPolicy: { Name: 'always' } } });
     }
   }
 
@@ -115,6 +115,45 @@ describeInLab('two engines', (lab) => {
       expect(check.stdout).toContain('far: cannot be reached');
     } finally {
       await far.start();
+    }
+  });
+
+  test('the service tells which engine is away, and works on it again once it is back', async () => {
+    await runBoth();
+    const api = ['--http-api-endpoints', 'all', '--http-api-token', 'secret', '--http-api-host', '127.0.0.1'];
+    const args = ['run', ...api, '--http-api-port', '18787', '--health-window', '1s', ...hosts()];
+    const service = startUpkeep(args, { env: { UPKEEP_HTTP_API_EVENTS_TOKEN: 'other' } });
+    const ask = async (path: string, method = 'GET') => {
+      const reply = await fetch(`http://127.0.0.1:18787${path}`, {
+        method,
+        headers: { Authorization: 'Bearer secret' },
+      });
+      return { status: reply.status, text: await reply.text() };
+    };
+    try {
+      await service.seen('listening');
+      await expect
+        .poll(async () => (await ask('/v1/engines')).text, { timeout: 10_000 })
+        .toMatch(/"far".*"reachable":true/);
+      expect((await ask('/v1/check?engine=fat', 'POST')).status).toBe(400);
+      await far.kill();
+      await service.seen('far cannot be reached');
+      expect(JSON.parse((await ask('/readyz')).text)).toMatchObject({ status: 'ok', unreachable: ['far'] });
+      expect((await ask('/v1/metrics')).text).toContain('upkeep_engine_up{engine="far"} 0');
+      await pushImage(registry, 'fleet/app', '1', catalogue['plain-v2']);
+      const first = JSON.parse((await ask('/v1/update', 'POST')).text) as Document;
+      expect(first.containers).toMatchObject([
+        { engine: 'near', outcome: 'updated' },
+        { engine: 'far', outcome: 'unknown' },
+      ]);
+      await far.start();
+      // A request that names it does not wait for the next look at it.
+      const second = JSON.parse((await ask('/v1/update?engine=far', 'POST')).text) as Document;
+      expect(second.containers).toMatchObject([{ engine: 'far', outcome: 'updated' }]);
+      expect((await ask('/v1/containers?engine=far')).text).toContain('"engine":"far"');
+    } finally {
+      service.child.kill();
+      await service.ended;
     }
   });
 });

@@ -29,7 +29,7 @@ export type OpenTransaction = {
   /** Ids of successors by the id of the old container. `readFacts` fills it to save a search; it may be stale. */
   readonly successors: Map<string, string>;
   /** The same for the auto-remove replicas of old containers. */
-  readonly standIns: Map<string, string>;
+  readonly autoRemoveReplicas: Map<string, string>;
   /** The tags that mark the transaction in the engine, by the old container's id: see `OpenMark`. */
   readonly marks: Map<string, string>;
   /** When this process set them, by the monotonic clock. */
@@ -48,10 +48,10 @@ export type ReadBefore = { readonly container: Container; readonly untilMs: numb
 
 /** The parts of an open transaction that differ from one to another; the rest begins empty. */
 export type OpenedTransaction = Pick<OpenTransaction, 'id' | 'members'> &
-  Partial<Pick<OpenTransaction, 'successors' | 'standIns' | 'marks'>>;
+  Partial<Pick<OpenTransaction, 'successors' | 'autoRemoveReplicas' | 'marks'>>;
 
 export function opened(
-  { id, members, successors = new Map(), standIns = new Map(), marks = new Map() }: OpenedTransaction,
+  { id, members, successors = new Map(), autoRemoveReplicas = new Map(), marks = new Map() }: OpenedTransaction,
   { liveRestore, abilities }: Pick<EngineInfo, 'liveRestore' | 'abilities'>,
 ): OpenTransaction {
   const { changesRestartPolicies } = abilities;
@@ -59,7 +59,7 @@ export function opened(
     ...{ markedAtMs: new Map(), lastRead: new Map(), readBefore: new Map() },
     ...{ tagsBefore: new Map(), stopTimes: createStopTimes() },
   };
-  return { id, members, liveRestore, changesRestartPolicies, successors, standIns, marks, ...fresh };
+  return { id, members, liveRestore, changesRestartPolicies, successors, autoRemoveReplicas, marks, ...fresh };
 }
 
 type FactsContext = { readonly outside: Outside; readonly settings: ServiceSettings };
@@ -71,36 +71,51 @@ type FactsContext = { readonly outside: Outside; readonly settings: ServiceSetti
 export async function readFacts(
   { outside, settings }: FactsContext,
   transaction: OpenTransaction,
-  course: TransactionMemory,
+  memory: TransactionMemory,
 ): Promise<TransactionFacts> {
   // A recovery knows its containers: others may have copied the label since.
-  const mayBeNew = course.mayHaveCreated && !course.isRecovery && transaction.id !== '';
+  const mayBeNew = memory.mayHaveCreated && !memory.isRecovery && transaction.id !== '';
   if (mayBeNew && transaction.members.some((member) => isUnknown(member, transaction))) {
     await findSuccessors(outside, transaction);
   }
   const members = await Promise.all(
-    transaction.members.map((member) => readMember({ outside, settings }, transaction, member, course)),
+    transaction.members.map((member) => readMember({ outside, settings }, transaction, member, memory)),
   );
-  return { members, liveRestore: transaction.liveRestore, course };
+  return { members, liveRestore: transaction.liveRestore, memory };
 }
 
-function isUnknown({ oldId, needsStandIn }: Member, { successors, standIns }: OpenTransaction): boolean {
-  return !successors.has(oldId) || (needsStandIn && !standIns.has(oldId));
+function isUnknown(
+  { oldId, needsAutoRemoveReplica }: Member,
+  { successors, autoRemoveReplicas }: OpenTransaction,
+): boolean {
+  return !successors.has(oldId) || (needsAutoRemoveReplica && !autoRemoveReplicas.has(oldId));
 }
 
-async function findSuccessors({ engine }: Outside, { id, successors, standIns }: OpenTransaction): Promise<void> {
+async function findSuccessors(
+  { engine }: Outside,
+  { id, successors, autoRemoveReplicas }: OpenTransaction,
+): Promise<void> {
   for (const { id: containerId, labels } of await engine.listContainers({ label: `${transactionLabel}=${id}` })) {
     const reading = readJournal(labels);
     if (reading.kind !== 'journal') continue;
-    (reading.journal.role === 'standin' ? standIns : successors).set(reading.journal.oldId, containerId);
+    (reading.journal.role === 'standin' ? autoRemoveReplicas : successors).set(reading.journal.oldId, containerId);
   }
 }
 
 async function readMember(
   { outside, settings }: FactsContext,
-  { id, successors, standIns, marks, lastRead, readBefore, tagsBefore, changesRestartPolicies }: OpenTransaction,
+  {
+    id,
+    successors,
+    autoRemoveReplicas,
+    marks,
+    lastRead,
+    readBefore,
+    tagsBefore,
+    changesRestartPolicies,
+  }: OpenTransaction,
   member: Member,
-  course: TransactionMemory,
+  memory: TransactionMemory,
 ): Promise<MemberFacts> {
   const { engine } = outside;
   const nowMs = outside.clock.monotonicMs();
@@ -110,17 +125,17 @@ async function readMember(
     readBefore.delete(id);
     return before !== undefined && nowMs < before.untilMs ? before.container : engine.inspectContainer(id);
   };
-  const [original, successor, standIn] = await Promise.all([
+  const [original, successor, autoRemoveReplica] = await Promise.all([
     read(member.oldId),
     read(successors.get(member.oldId)),
-    read(standIns.get(member.oldId)),
+    read(autoRemoveReplicas.get(member.oldId)),
   ]);
-  for (const one of [original, successor, standIn]) if (one !== undefined) lastRead.set(one.id, one);
+  for (const one of [original, successor, autoRemoveReplica]) if (one !== undefined) lastRead.set(one.id, one);
   if (successor === undefined) successors.delete(member.oldId);
-  if (standIn === undefined) standIns.delete(member.oldId);
-  const isOver = standIn !== undefined && (original === undefined || !isAlive(original.state.status));
-  const [old, spare] = isOver ? [standIn, original] : [original, standIn];
-  const reference = course.isRecovery ? followedTag(old) : member.reference;
+  if (autoRemoveReplica === undefined) autoRemoveReplicas.delete(member.oldId);
+  const isOver = autoRemoveReplica !== undefined && (original === undefined || !isAlive(original.state.status));
+  const [old, spare] = isOver ? [autoRemoveReplica, original] : [original, autoRemoveReplica];
+  const reference = memory.isRecovery ? followedTag(old) : member.reference;
   const hasHook = (container: Container, hook: HookName) => hookCommand(container, hook, settings) !== undefined;
   const oldStanding = old && standingOf(old, member.name, hasHook(old, 'preUpdate'));
   const spareStanding = spare && standingOf(spare, member.name, false);
@@ -131,13 +146,13 @@ async function readMember(
     old: oldStanding,
     new: newStanding,
     spare: spareStanding,
-    lacksStandIn:
-      standIn === undefined &&
+    lacksAutoRemoveReplica:
+      autoRemoveReplica === undefined &&
       (oldStanding === undefined
-        ? course.pruned.has(member.oldId)
-        : member.needsStandIn && oldStanding.place === 'name'),
+        ? memory.pruned.has(member.oldId)
+        : member.needsAutoRemoveReplica && oldStanding.place === 'name'),
     standsIn: isOver,
-    missingOfStandIn: standIn === undefined ? [] : missingNetworks(member, standIn),
+    missingOfAutoRemoveReplica: autoRemoveReplica === undefined ? [] : missingNetworks(member, autoRemoveReplica),
     nameHeldBy:
       spareStanding?.place === 'name'
         ? 'old'
@@ -147,11 +162,11 @@ async function readMember(
     tagMovedFrom: tagsBefore.get(member.oldId),
     missingNetworks: successor === undefined ? [] : missingNetworks(member, successor),
     rivals:
-      oldStanding?.place === 'name' && newStanding?.place === 'new' && course.wish === 'forward'
+      oldStanding?.place === 'name' && newStanding?.place === 'new' && memory.wish === 'forward'
         ? await rivalsOf(outside, member.name, [newStanding.id, spare?.id], replacedBy(original))
         : [],
     taggedImageId:
-      course.wish === 'forward' || reference === '' ? undefined : (await engine.inspectImage(reference))?.id,
+      memory.wish === 'forward' || reference === '' ? undefined : (await engine.inspectImage(reference))?.id,
   };
 }
 

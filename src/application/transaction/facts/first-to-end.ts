@@ -35,13 +35,15 @@ export async function firstToEnd(
     suspects.map(({ id }) => id),
   );
   let first: (FirstToEnd & { readonly atMs: number }) | undefined;
-  for (const { id, oldId, name, afterwards, vanishes } of suspects) {
+  for (const { id, oldId, name, desiredEndState, autoRemoves } of suspects) {
     const container = await outside.engine.inspectContainer(id);
     const end = endOf(id, container, events);
     if (end === undefined || (first !== undefined && first.atMs <= end.atMs)) continue;
-    if (afterwards === 'completed' && end.exitCode === 0) continue;
+    if (desiredEndState === 'completed' && end.exitCode === 0) continue;
     const isGone = container === undefined;
-    const reason = end.wasAsked ? whoAsked(name, container, vanishes) : `${wordsOf(end)}${whereTo(isGone, vanishes)}`;
+    const reason = end.wasAsked
+      ? whoAsked(name, container, autoRemoves)
+      : `${wordsOf(end)}${whereTo(isGone, autoRemoves)}`;
     first = { id, oldId, name, reason, ownFault: !end.wasAsked, isGone, atMs: end.atMs };
   }
   return first;
@@ -53,15 +55,15 @@ function wordsOf({ outOfMemory, exitCode, error }: ProcessEnd): string {
   return `it exited with code ${exitCode}${error === '' ? '' : ` (${error})`}`;
 }
 
-function whereTo(isGone: boolean, vanishes: boolean): string {
+function whereTo(isGone: boolean, autoRemoves: boolean): string {
   // It may still be seen for some milliseconds.
-  if (vanishes) return ', and the engine removed it (--rm)';
+  if (autoRemoves) return ', and the engine removed it (--rm)';
   return isGone ? ', and somebody removed it then' : '';
 }
 
-function whoAsked(name: string, container: Container | undefined, vanishes: boolean): string {
+function whoAsked(name: string, container: Container | undefined, autoRemoves: boolean): string {
   if (container !== undefined) return `somebody stopped the new "${name}"`;
-  return `somebody ${vanishes ? 'stopped or removed' : 'removed'} the new "${name}"`;
+  return `somebody ${autoRemoves ? 'stopped or removed' : 'removed'} the new "${name}"`;
 }
 
 /** An engine that does not tell leaves the inspections. */

@@ -11,7 +11,7 @@ export function memberFromPlan(
   { planned, image, laterEndpoints }: PreparedMember,
   { members }: PlannedTransaction,
 ): Member {
-  const { container, reference, formerReference, afterwards, waitsFor } = planned;
+  const { container, reference, formerReference, desiredEndState, waitsFor } = planned;
   const isRunning = isAlive(container.state.status);
   return {
     ...unplanned,
@@ -19,7 +19,7 @@ export function memberFromPlan(
     oldId: container.id,
     policy: restartPolicyOf(container),
     wasRunning: isRunning,
-    afterwards,
+    desiredEndState,
     waitsFor: waitsFor.map((awaited) => members.findIndex((other) => other.container.id === awaited)),
     reference,
     ...(formerReference !== undefined && { formerReference }),
@@ -28,8 +28,8 @@ export function memberFromPlan(
     taggedBefore: formerReference === undefined ? container.imageId : '',
     targetImageId: image.id,
     newImageId: image.id,
-    needsStandIn: removesItself(container) && isRunning,
-    vanishes: hasSelfRemovingSuccessor(container),
+    needsAutoRemoveReplica: removesItself(container) && isRunning,
+    autoRemoves: hasSelfRemovingSuccessor(container),
     laterNetworks: laterEndpoints,
   };
 }
@@ -52,7 +52,7 @@ export function memberFromMark(
     oldId,
     policy: mark?.policy,
     wasRunning,
-    afterwards: wasRunning ? 'running' : 'stopped',
+    desiredEndState: wasRunning ? 'running' : 'stopped',
     newImageId: mark?.imageId ?? '',
   };
 }
@@ -62,10 +62,10 @@ const unplanned = {
   oldImageId: '',
   taggedBefore: '',
   keepMs: 0,
-  vanishes: false,
+  autoRemoves: false,
   waitsFor: [],
   targetImageId: undefined,
-  needsStandIn: false,
+  needsAutoRemoveReplica: false,
   startsFirst: false,
   laterNetworks: [],
 } satisfies Partial<Member>;

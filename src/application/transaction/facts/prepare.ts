@@ -113,7 +113,7 @@ async function prepareMember(
     );
   }
   warnOfUnheardSignal(outside, container, info);
-  if (planned.afterwards === 'running')
+  if (planned.desiredEndState === 'running')
     await refuseUnaskable(outside, container, probeToBe(settings, container, oldImage, image), signal);
   const recipe = recipeFor({
     container,

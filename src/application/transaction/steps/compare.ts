@@ -19,15 +19,19 @@ export async function compareCreated(
   const member = transaction.members[index];
   if (parts?.oldImage === undefined || created === undefined || member === undefined)
     return { kind: 'unknown', message: 'it is gone' };
-  const isStandIn = transaction.standIns.get(member.oldId) === id;
-  const found = differences(withAutoRemove(parts.planned.container, !isStandIn && member.vanishes), created, {
-    oldImage: parts.oldImage,
-    newImage: isStandIn ? parts.oldImage : parts.image,
-    reference: (isStandIn ? partsAsTheyWere(parts) : parts).planned.reference,
-    replacedIds: replacedByIdAndName(transaction, transaction.successors),
-    freshVolumes: !isStandIn && getsFreshVolumes(parts.planned, settings),
-    leftOut: leftOutFields(settings),
-  });
+  const isAutoRemoveReplica = transaction.autoRemoveReplicas.get(member.oldId) === id;
+  const found = differences(
+    withAutoRemove(parts.planned.container, !isAutoRemoveReplica && member.autoRemoves),
+    created,
+    {
+      oldImage: parts.oldImage,
+      newImage: isAutoRemoveReplica ? parts.oldImage : parts.image,
+      reference: (isAutoRemoveReplica ? partsAsTheyWere(parts) : parts).planned.reference,
+      replacedIds: replacedByIdAndName(transaction, transaction.successors),
+      freshVolumes: !isAutoRemoveReplica && getsFreshVolumes(parts.planned, settings),
+      leftOut: leftOutFields(settings),
+    },
+  );
   if (found.length === 0) return { kind: 'done' };
   const list = found.map(({ field, before, after }) => `${field} would be ${after} instead of ${before}`).join('; ');
   return { kind: 'refused', status: 0, message: `the engine made something else of it: ${list}` };

@@ -33,6 +33,6 @@ export async function createUnderTag(
 export type TaggedOrder = {
   readonly image: Image;
   readonly parts: PreparedMember;
-  /** Afterwards the tag is what it was. */
+  /** DesiredEndState the tag is what it was. */
   readonly keepsTag: boolean;
 };

@@ -1,7 +1,7 @@
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import { readJournal } from '../../../domain/transaction/journal.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
-import { standInName, successorName } from '../../../domain/transaction/transaction-names.ts';
+import { autoRemoveReplicaName, successorName } from '../../../domain/transaction/transaction-names.ts';
 import type { Member } from '../../../domain/transaction/facts.ts';
 import { cameLate, setMark } from '../facts/marks.ts';
 import { memberAsItWas, partsAsTheyWere } from './as-it-was.ts';
@@ -50,7 +50,10 @@ async function isUnderUpdate({ outside }: StepContext, { name, oldId }: Member):
 }
 
 /** It is the old container once more, but for `--rm`; it has the same volumes, so that they outlive the old one. */
-export async function createStandIn(context: StepContext, { member: index }: StepOf<'standIn'>): Promise<StepOutcome> {
+export async function createAutoRemoveReplica(
+  context: StepContext,
+  { member: index }: StepOf<'autoRemoveReplica'>,
+): Promise<StepOutcome> {
   const { transaction, prepared } = context;
   const member = transaction.members[index];
   const parts = prepared?.members[index];
@@ -62,17 +65,17 @@ export async function createStandIn(context: StepContext, { member: index }: Ste
     ...{ role: 'standin', replaced },
   });
   const order = { image: parts.oldImage, parts: former, keepsTag: true };
-  const outcome = await createUnderTag(context, order, standInName(member.name), recipe);
-  if (outcome.kind === 'done') transaction.standIns.set(member.oldId, outcome.id);
+  const outcome = await createUnderTag(context, order, autoRemoveReplicaName(member.name), recipe);
+  if (outcome.kind === 'done') transaction.autoRemoveReplicas.set(member.oldId, outcome.id);
   return outcome.kind === 'done' ? { kind: 'done' } : outcome;
 }
 
 /** A copy of an old container holds on to the others as they were, as long as they are there. */
 async function inPlaceOfTheGone({ outside, transaction }: StepContext): Promise<ReadonlyMap<string, string>> {
-  const { members, successors, standIns } = transaction;
+  const { members, successors, autoRemoveReplicas } = transaction;
   const replaced = new Map<string, string>();
   for (const { oldId } of members) {
-    const id = standIns.get(oldId) ?? successors.get(oldId);
+    const id = autoRemoveReplicas.get(oldId) ?? successors.get(oldId);
     if (id !== undefined && (await outside.engine.inspectContainer(oldId)) === undefined) replaced.set(oldId, id);
   }
   return replaced;

@@ -45,10 +45,10 @@ async function blame(
   seenWell: ReadonlySet<string>,
 ): Promise<StepOutcome> {
   const first = await firstToEnd(outside, transaction);
-  const vanishes = memberOf(id, transaction)?.vanishes === true;
-  const isTold = first?.id === id && !first.isGone && !vanishes && first.ownFault === verdict.ownFault;
+  const autoRemoves = memberOf(id, transaction)?.autoRemoves === true;
+  const isTold = first?.id === id && !first.isGone && !autoRemoves && first.ownFault === verdict.ownFault;
   if (first !== undefined && !isTold) return endedFirst(first, seenWell.has(first.id));
-  const isEnded = verdict === vanished && vanishes;
+  const isEnded = verdict === vanished && autoRemoves;
   const { ownFault, reason, wasSeenWell } = isEnded ? { ...endedAndGone, wasSeenWell: false } : verdict;
   return ownFault
     ? { kind: 'fault', id, message: reason, wasSeenWell }
@@ -56,5 +56,5 @@ async function blame(
 }
 
 function gateOf(successorId: string, transaction: OpenTransaction): typeof passGate {
-  return memberOf(successorId, transaction)?.afterwards === 'completed' ? passCompletion : passGate;
+  return memberOf(successorId, transaction)?.desiredEndState === 'completed' ? passCompletion : passGate;
 }

@@ -1,10 +1,10 @@
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import type { StepKind, StepOf } from '../../../domain/transaction/step.ts';
-import { mannersOf } from '../../health/manners.ts';
+import { stopAndHealthPolicyOf } from '../../health/stop-and-health-policy.ts';
 import { askBeforeUpdate, tellAfterUpdate } from '../../health/update-hooks.ts';
 import { removeMark, setMark } from '../facts/marks.ts';
 import { compareCreated } from './compare.ts';
-import { createStandIn, createSuccessor } from './create.ts';
+import { createAutoRemoveReplica, createSuccessor } from './create.ts';
 import { keepOld } from './keep.ts';
 import { passGates } from './pass-gates.ts';
 import { renameContainer } from './rename.ts';
@@ -19,7 +19,7 @@ export const performers: { readonly [K in StepKind]: (context: StepContext, step
     mark: setMark,
     unmark: removeMark,
     create: createSuccessor,
-    standIn: createStandIn,
+    autoRemoveReplica: createAutoRemoveReplica,
     connect: ({ outside, prepared }, { id, networkId, member }) => {
       const later = prepared?.members[member]?.laterEndpoints.find((candidate) => candidate.networkId === networkId);
       return outside.engine.connectNetwork({ containerId: id, networkId, endpoint: later?.endpoint ?? {} });
@@ -40,8 +40,8 @@ export const performers: { readonly [K in StepKind]: (context: StepContext, step
       hook === 'preUpdate'
         ? askBeforeUpdate(context, id)
         : tellAfterUpdate({ ...context, name: memberOf(id, context.transaction)?.name ?? '' }, id),
-    outwait: async ({ outside, settings }, { id }) => {
-      const { timeoutSeconds } = mannersOf(await outside.engine.inspectContainer(id), settings).stop;
+    waitOutPendingStop: async ({ outside, settings }, { id }) => {
+      const { timeoutSeconds } = stopAndHealthPolicyOf(await outside.engine.inspectContainer(id), settings).stop;
       await outside.engine.waitUntilStopped(id, (timeoutSeconds + graceSeconds) * 1000);
       return { kind: 'done' };
     },

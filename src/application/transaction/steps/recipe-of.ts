@@ -22,12 +22,12 @@ export function recipeOf(
   { outside, settings, transaction }: StepContext,
   { prepared, parts, member, role, replaced }: RecipeParts,
 ): ReturnType<typeof recipeFor> {
-  const isStandIn = role === 'standin';
+  const isAutoRemoveReplica = role === 'standin';
   return recipeFor({
-    container: withAutoRemove(parts.planned.container, !isStandIn && member.vanishes),
+    container: withAutoRemove(parts.planned.container, !isAutoRemoveReplica && member.autoRemoves),
     oldImage: parts.oldImage,
     image: parts.planned.reference,
-    newImageId: isStandIn ? member.oldImageId : parts.image.id,
+    newImageId: isAutoRemoveReplica ? member.oldImageId : parts.image.id,
     journal: sealed(outside, {
       ...member,
       policy: member.policy ?? { Name: '', MaximumRetryCount: 0 },
@@ -43,7 +43,7 @@ export function recipeOf(
     enginePlatform: prepared.info.platform,
     networks: prepared.networks,
     replacedIds: replacedByIdAndName(transaction, replaced),
-    freshVolumes: !isStandIn && getsFreshVolumes(parts.planned, settings),
+    freshVolumes: !isAutoRemoveReplica && getsFreshVolumes(parts.planned, settings),
     policyFromStart: !prepared.info.abilities.changesRestartPolicies,
     leftOut: leftOutFields(settings),
   });

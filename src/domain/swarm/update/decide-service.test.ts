@@ -136,6 +136,24 @@ describe('decideService(), after any looks at any swarm', () => {
     });
   });
 
+  test('a way back that the swarm has paused has failed only where the old tasks do not come to run', () => {
+    const back = {
+      ...serviceOf({ state: 'rollback_paused', image: update.from }),
+      previous: { image: update.to, labels: { [updateIdLabel]: 'tx' } },
+    };
+    const node = { id: 'n0', hostname: 'h0', state: 'ready' };
+    const task = { id: 't', serviceId: 's', nodeId: 'n0', slot: 1, image: update.from, desired: 'running', error: '' };
+    const look = (state: string, afterMs: number) => ({
+      ...{ service: back, tasks: [{ ...task, state }], nodes: [node], afterMs },
+    });
+    const told = (...looks: readonly object[]) =>
+      decided(looks as never).map(({ step }) => (step.kind === 'end' ? step.outcome : step.kind));
+    expect(told(look('preparing', 0), look('running', 5000), look('running', limits.windowMs))).toEqual([
+      ...['wait', 'wait', 'rolled_back'],
+    ]);
+    expect(told(look('preparing', 0), look('preparing', limits.proofMs))).toEqual(['wait', 'failed']);
+  });
+
   test('a missing image is never a fault of the version', () => {
     const ours = { [updateIdLabel]: 'tx', [updateFromLabel]: update.from };
     const paused = serviceOf({ state: 'paused', image: update.to });

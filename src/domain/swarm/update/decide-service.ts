@@ -29,7 +29,7 @@ export function decideService(facts: ServiceFacts, watch: ServiceWatch, limits: 
     return decideForward(facts, service, watch, limits);
   }
   if (service.image === update.from && isTakenBack(service, update.id, watch)) {
-    return decideBack(facts, service, watch);
+    return decideBack(facts, service, watch, limits);
   }
   if (!watch.isBegun && service.image === update.from) return { kind: 'update' };
   return left('Somebody else changed the service in the meantime, and that stands');
@@ -92,13 +92,22 @@ function hasFailedAgain({ failures }: ServiceWatch): boolean {
   return new Set(places).size < places.length;
 }
 
-function decideBack(facts: ServiceFacts, service: SwarmService, watch: ServiceWatch): ServiceStep {
+function decideBack(
+  facts: ServiceFacts,
+  service: SwarmService,
+  watch: ServiceWatch,
+  limits: ServiceLimits,
+): ServiceStep {
   const { update, tasks, nodes, nowMs } = facts;
   const { wanted, running } = countTasks(service, update.from, tasks, nodes);
   const progress = { running: running.length, wanted };
   const message = service.update?.message ?? '';
   const fault = faultOf(watch, message === '' ? 'The swarm has taken the update back' : `The swarm says: ${message}`);
   if (service.update?.state === 'rollback_paused') {
+    // The swarm starts tasks anew also then: on a node, it may be, that has the old image still.
+    if (watch.returnedSince !== undefined && nowMs - watch.returnedSince.atMs >= limits.windowMs)
+      return { kind: 'end', outcome: 'rolled_back', reason: fault.reason, fault };
+    if (nowMs - (watch.settledAtMs ?? nowMs) < limits.proofMs) return { kind: 'wait', phase: 'rolling back', progress };
     const reason = `${fault.reason}; the way back failed too, and the swarm has paused it`;
     return { kind: 'end', outcome: 'failed', reason, fault };
   }

@@ -12,6 +12,8 @@ export type ServiceWatch = {
   readonly isBegun: boolean;
   /** Since when all wanted tasks have been running the new image, always the same ones. */
   readonly provenSince: { readonly atMs: number; readonly tasks: string } | undefined;
+  /** The same of the image of before, once the spec has it again. */
+  readonly returnedSince: { readonly atMs: number; readonly tasks: string } | undefined;
   /** The farthest that a task came, by its place. */
   readonly distances: ReadonlyMap<string, number>;
   readonly state: UpdateWord | undefined;
@@ -40,6 +42,7 @@ export function beginWatch(
     beforeStartedAtMs: service.update?.startedAtMs,
     isBegun: false,
     provenSince: undefined,
+    returnedSince: undefined,
     distances: new Map(),
     state: undefined,
     movedAtMs: nowMs,
@@ -65,7 +68,8 @@ export function watchService(watch: ServiceWatch, facts: ServiceFacts): ServiceW
   return {
     ...watch,
     isBegun: watch.isBegun || service.image === update.to,
-    provenSince: provenSince(watch, facts, service),
+    provenSince: runningSince(watch.provenSince, facts, service, update.to),
+    returnedSince: runningSince(watch.returnedSince, facts, service, update.from),
     distances,
     state,
     movedAtMs: hasMoved ? nowMs : watch.movedAtMs,
@@ -80,18 +84,19 @@ export function isRollback(state: UpdateWord | undefined): boolean {
   return state === 'rollback_started' || state === 'rollback_paused' || state === 'rollback_completed';
 }
 
-function provenSince(
-  watch: ServiceWatch,
-  { update, tasks, nodes, nowMs }: ServiceFacts,
+function runningSince(
+  known: ServiceWatch['provenSince'],
+  { tasks, nodes, nowMs }: ServiceFacts,
   service: SwarmService,
+  image: string,
 ): ServiceWatch['provenSince'] {
-  const { wanted, running } = countTasks(service, update.to, tasks, nodes);
-  if (service.image !== update.to || wanted === 0 || running.length < wanted) return undefined;
+  const { wanted, running } = countTasks(service, image, tasks, nodes);
+  if (service.image !== image || wanted === 0 || running.length < wanted) return undefined;
   const ids = running
     .map(({ id }) => id)
     .toSorted()
     .join(' ');
-  return watch.provenSince?.tasks === ids ? watch.provenSince : { atMs: nowMs, tasks: ids };
+  return known?.tasks === ids ? known : { atMs: nowMs, tasks: ids };
 }
 
 function farthest(known: ServiceWatch['distances'], tasks: readonly SwarmTask[]): ServiceWatch['distances'] {

@@ -17,18 +17,25 @@ function standing(id: string, change: Partial<Standing>): Standing {
 
 function factsOf(member: Partial<MemberFacts> = {}): TransactionFacts {
   const told = { name: 'web', oldId: 'old', oldImageId: 'old', newImageId: 'new', reference: 'web:1' } as const;
-  const ends = { wasRunning: true, afterwards: 'running', policy: always, keepMs: 0, startsFirst: false } as const;
+  const ends = { wasRunning: true, desiredEndState: 'running', policy: always, keepMs: 0, startsFirst: false } as const;
   const one: MemberFacts = {
-    ...{ ...told, ...ends, taggedBefore: 'old', targetImageId: 'new', vanishes: false, needsStandIn: false },
-    ...{ waitsFor: [], laterNetworks: [], missingNetworks: [], missingOfStandIn: [], rivals: [] },
-    ...{ isMarked: true, spare: undefined, lacksStandIn: false, standsIn: false, policyIsFixed: false },
+    ...{
+      ...told,
+      ...ends,
+      taggedBefore: 'old',
+      targetImageId: 'new',
+      autoRemoves: false,
+      needsAutoRemoveReplica: false,
+    },
+    ...{ waitsFor: [], laterNetworks: [], missingNetworks: [], missingOfAutoRemoveReplica: [], rivals: [] },
+    ...{ isMarked: true, spare: undefined, lacksAutoRemoveReplica: false, standsIn: false, policyIsFixed: false },
     old: standing('old', {}),
     new: standing('new', { place: 'new', status: 'created', startedAt: '', policy: no }),
     nameHeldBy: 'old',
     taggedImageId: undefined,
     ...member,
   };
-  return { members: [one], liveRestore: false, course: update };
+  return { members: [one], liveRestore: false, memory: update };
 }
 
 const after = (step: Step, member?: Partial<MemberFacts>) => expectAfter(factsOf(member), step, update)?.members[0];
@@ -62,19 +69,27 @@ test('a step on one member leaves the others as they were', () => {
     expect(expectAfter(both, step, update)?.members[1]).toEqual({ ...other, new: undefined });
 });
 
-test.each(['create', 'stop', 'gate', 'hook', 'unmark', 'tag', 'keep', 'outwait', 'standIn', 'connect'] as const)(
-  'after "%s" only the engine can tell',
-  (kind) => {
-    expect(after({ kind } as Step)).toBeUndefined();
-  },
-);
+test.each([
+  'create',
+  'stop',
+  'gate',
+  'hook',
+  'unmark',
+  'tag',
+  'keep',
+  'waitOutPendingStop',
+  'autoRemoveReplica',
+  'connect',
+] as const)('after "%s" only the engine can tell', (kind) => {
+  expect(after({ kind } as Step)).toBeUndefined();
+});
 
 test('nothing is expected on the way back, in a recovery, or where a stand-in takes part', () => {
   const step: Step = { kind: 'mark', oldId: 'old' };
   expect(expectAfter(factsOf(), step, { ...update, wish: 'back' })).toBeUndefined();
   for (const mode of ['recover', 'return', 'finish-as-helper'] as const)
     expect(expectAfter(factsOf(), step, beginMemory(mode))).toBeUndefined();
-  expect(after(step, { needsStandIn: true })).toBeUndefined();
+  expect(after(step, { needsAutoRemoveReplica: true })).toBeUndefined();
 });
 
 test('nothing is expected of an old container that has ended by itself: its engine may be starting it', () => {
@@ -84,12 +99,20 @@ test('nothing is expected of an old container that has ended by itself: its engi
   expect(after(step, { old: standing('old', { status: 'exited', place: 'old' }) })).toBeDefined();
 });
 
-test.each(['stop', 'start', 'remove', 'unmark', 'keep', 'tag', 'hook', 'connect', 'standIn', 'outwait'] as const)(
-  'a decision to %s never rests on expected facts',
-  (kind) => {
-    expect(mayRestOnExpectation({ kind: 'step', step: { kind } as Step, phase: 'starting' })).toBe(false);
-  },
-);
+test.each([
+  'stop',
+  'start',
+  'remove',
+  'unmark',
+  'keep',
+  'tag',
+  'hook',
+  'connect',
+  'autoRemoveReplica',
+  'waitOutPendingStop',
+] as const)('a decision to %s never rests on expected facts', (kind) => {
+  expect(mayRestOnExpectation({ kind: 'step', step: { kind } as Step, phase: 'starting' })).toBe(false);
+});
 
 test('nor does one to turn back, to give up, or to end undone', () => {
   expect(mayRestOnExpectation({ kind: 'turn', reason: '', busy: false })).toBe(false);

@@ -25,8 +25,8 @@ export function expectAfter(
  * A stand-in changes places with the old container when that stops: too much at once to be foreseen. An old container
  * that has ended by itself may be started by its engine at any moment.
  */
-function isForeseeable({ needsStandIn, spare, standsIn, old, wasRunning }: MemberFacts): boolean {
-  if (needsStandIn || spare !== undefined || standsIn) return false;
+function isForeseeable({ needsAutoRemoveReplica, spare, standsIn, old, wasRunning }: MemberFacts): boolean {
+  if (needsAutoRemoveReplica || spare !== undefined || standsIn) return false;
   return old?.place !== 'name' || isAlive(old.status) === wasRunning;
 }
 

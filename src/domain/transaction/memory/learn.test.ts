@@ -14,7 +14,7 @@ const steps: readonly Step[] = [
   { kind: 'mark', oldId: 'old' },
   { kind: 'unmark', oldId: 'old' },
   { kind: 'create', member: 0 },
-  { kind: 'standIn', member: 0 },
+  { kind: 'autoRemoveReplica', member: 0 },
   { kind: 'connect', id: 'new', networkId: 'net', member: 0 },
   { kind: 'compare', id: 'new', member: 0 },
   { kind: 'rename', id: 'old', to: parkedName('web', policy, true) },
@@ -23,7 +23,7 @@ const steps: readonly Step[] = [
   { kind: 'start', id: 'new' },
   { kind: 'gate', ids: ['new'] },
   { kind: 'hook', id: 'old', hook: 'preUpdate' },
-  { kind: 'outwait', id: 'old' },
+  { kind: 'waitOutPendingStop', id: 'old' },
   { kind: 'tag', imageId: 'image-1', reference: 'web:1' },
   { kind: 'remove', id: 'old' },
   { kind: 'keep', id: 'old' },
@@ -39,8 +39,8 @@ const outcomes: readonly StepOutcome[] = [
   { kind: 'warned', message: 'too late' },
 ];
 
-function factsFor(course: TransactionMemory): TransactionFacts {
-  return { members: [], liveRestore: false, course };
+function factsFor(memory: TransactionMemory): TransactionFacts {
+  return { members: [], liveRestore: false, memory };
 }
 
 const known = (memory: TransactionMemory) =>

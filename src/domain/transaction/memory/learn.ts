@@ -54,12 +54,12 @@ function noteEffect(memory: TransactionMemory, step: Step, outcome: StepOutcome)
   const isDone = outcome.kind === 'done' || outcome.kind === 'noop';
   const isParking = step.kind === 'rename' && parseStandingName(step.to)?.role === 'old';
   if (isParking && outcome.kind !== 'refused' && parked !== 'any') parked = withOne(parked, step.id);
-  if (step.kind === 'create' || step.kind === 'standIn') mayHaveCreated = true;
+  if (step.kind === 'create' || step.kind === 'autoRemoveReplica') mayHaveCreated = true;
   if (step.kind === 'stop' && outcome.kind !== 'refused') stopped = true;
   if (step.kind === 'start' && outcome.kind !== 'refused') hasStarted = true;
   if (step.kind === 'stop' && outcome.kind === 'unknown' && stopsInDoubt !== 'any')
     stopsInDoubt = withOne(stopsInDoubt, step.id);
-  if (step.kind === 'outwait' && outcome.kind === 'done') outwaited = withOne(outwaited, step.id);
+  if (step.kind === 'waitOutPendingStop' && outcome.kind === 'done') outwaited = withOne(outwaited, step.id);
   if (step.kind === 'start' && outcome.kind === 'done') undisturbed = withOne(undisturbed, step.id);
   if (outcome.kind === 'unknown') undisturbed = new Set();
   if (step.kind === 'hook' && (outcome.kind === 'done' || outcome.kind === 'warned')) hooked = withOne(hooked, step.id);

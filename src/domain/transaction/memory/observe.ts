@@ -1,21 +1,21 @@
 import type { MemberFacts, Place, TransactionFacts } from '../facts.ts';
 import { noteFailure, type TransactionMemory, withEntry, withOne } from './transaction-memory.ts';
 
-/** Learns from facts that were just read. `standIns`: ids of the replicas by the old container's id. */
+/** Learns from facts that were just read. `autoRemoveReplicas`: ids of the replicas by the old container's id. */
 export function observe(
   memory: TransactionMemory,
   { members }: Pick<TransactionFacts, 'members'>,
-  standIns: ReadonlyMap<string, string>,
+  autoRemoveReplicas: ReadonlyMap<string, string>,
 ): TransactionMemory {
   let known = memory;
-  for (const member of members) known = observeMember(known, member, standIns.get(member.oldId));
+  for (const member of members) known = observeMember(known, member, autoRemoveReplicas.get(member.oldId));
   return known;
 }
 
 function observeMember(
   memory: TransactionMemory,
   { oldId, old, new: successor }: MemberFacts,
-  standIn: string | undefined,
+  autoRemoveReplica: string | undefined,
 ): TransactionMemory {
   let { engaged, parked, seenParked, endedAt, startedAt, successorIds } = memory;
   if (old?.finishedAt && old.status === 'exited') endedAt = withEntry(endedAt, oldId, old.finishedAt);
@@ -25,8 +25,8 @@ function observeMember(
     successorIds = withEntry(successorIds, oldId, successor.id);
     if (successor.startedAt !== '') startedAt = withEntry(startedAt, oldId, successor.startedAt);
   }
-  if (standIn !== undefined && engaged !== 'all') engaged = withOne(engaged, standIn);
-  if (standIn !== undefined && parked !== 'any') parked = withOne(parked, standIn);
+  if (autoRemoveReplica !== undefined && engaged !== 'all') engaged = withOne(engaged, autoRemoveReplica);
+  if (autoRemoveReplica !== undefined && parked !== 'any') parked = withOne(parked, autoRemoveReplica);
   return { ...memory, engaged, parked, seenParked, endedAt, startedAt, successorIds };
 }
 
@@ -56,9 +56,9 @@ export function hasLostSuccessor({ wish }: TransactionMemory, { members }: Pick<
 /** Where the engine does not tell, a container that it removes when it stops leaves nothing behind that could tell why. */
 export function noteVanished(memory: TransactionMemory, facts: TransactionFacts): TransactionMemory {
   let known = memory;
-  for (const { oldId, new: successor, vanishes } of facts.members) {
+  for (const { oldId, new: successor, autoRemoves } of facts.members) {
     const successorId = known.successorIds.get(oldId) ?? '';
-    const isOwnEnd = successor === undefined && vanishes && known.undisturbed.has(successorId);
+    const isOwnEnd = successor === undefined && autoRemoves && known.undisturbed.has(successorId);
     if (isOwnEnd) known = noteFailure(known, successorId, facts);
   }
   return known;

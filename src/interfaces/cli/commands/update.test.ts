@@ -186,7 +186,7 @@ describe('update()', () => {
         reference: evil,
         digest: undefined,
         holdsOnTo: [],
-        afterwards: 'running',
+        desiredEndState: 'running',
         waitsFor: [],
       } as const;
       const transactions = [{ id: container.id, members: [stale], after: [], requires: [] }];
@@ -237,7 +237,7 @@ describe('update() with --dry-run', () => {
     reference: `${container!.name}:1`,
     digest: digestOf(container!.name),
     holdsOnTo: [],
-    afterwards: 'running',
+    desiredEndState: 'running',
     waitsFor: [],
     ...parts,
   });

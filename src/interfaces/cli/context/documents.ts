@@ -36,14 +36,14 @@ export function planDocument({ report, plan }: PlanReport): Document {
   const transactions = plan.transactions.map(({ members, after }, index) => ({
     number: index + 1,
     after: after.flatMap((id) => numbers.get(id) ?? []),
-    members: members.map(({ container, cause, reference, formerReference, digest, afterwards }) => ({
+    members: members.map(({ container, cause, reference, formerReference, digest, desiredEndState }) => ({
       name: container.name,
       image: formerReference ?? reference,
       ...known(formerReference, () => ({ to_image: reference })),
       cause,
       image_id: container.imageId,
       latest_digest: digest ?? '',
-      afterwards,
+      afterwards: desiredEndState,
     })),
   }));
   return {

@@ -86,7 +86,7 @@ function serviceLine(
 }
 
 function memberLine(
-  { container, cause, reference, formerReference, digest, holdsOnTo, afterwards }: PlannedMember,
+  { container, cause, reference, formerReference, digest, holdsOnTo, desiredEndState }: PlannedMember,
   members: readonly PlannedMember[],
   checked: ReadonlyMap<string, CheckedContainer>,
   style: Style,
@@ -99,7 +99,7 @@ function memberLine(
   const { version, latestVersion, reason = '' } = checked.get(container.id) ?? {};
   const change = latestVersion === undefined ? '' : versionCell({ from: version, to: latestVersion }).text;
   const to = digest === undefined ? '' : ` to ${shortDigest(digest)}`;
-  const how = afterwards === 'stopped' ? ', left stopped' : '';
+  const how = desiredEndState === 'stopped' ? ', left stopped' : '';
   const image = imageChange(formerReference ?? reference, reference);
   const what = `${shown(image)}${change === '' ? to : ` ${change}`}`;
   return `   ${name}: ${what}${how}${reason === '' ? '' : style.grey(` (${shown(reason)})`)}`;

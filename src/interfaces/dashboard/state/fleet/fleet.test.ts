@@ -142,7 +142,10 @@ describe('take()', () => {
     fleet.hear(heard('phase_entered', { container: 'web', phase: 'checking health' }), 0);
     const successor = { name: 'web', id: 'new', version: '2', digest: 'b', health: 'starting' };
     const run = { run_id: 'r', containers: [{ name: 'web', phase: 'checking health' }] };
-    fleet.take(readDetails({ containers: [successor] }), readStatus({ run }), 0);
+    const listed = fleet.named('web');
+    fleet.take(readDetails({ unfinished: [{ name: 'web', state: 'in progress' }] }), readStatus({ run }), 0);
+    expect(fleet.named('web')).toBe(listed);
+    fleet.take(readDetails({ containers: [{ ...successor, status: 'running' }] }), readStatus({ run }), 0);
     expect(fleet.named('web')).toMatchObject({
       version: '1',
       latestVersion: '2',

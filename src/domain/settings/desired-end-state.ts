@@ -7,11 +7,11 @@ import type { ServiceSettings } from './settings.ts';
  * How a successor is left at the end of its update. `running`: and proven; `completed`: it is a job
  * that has done its work, with code 0; `stopped`: it was never started, so nothing of it is proven.
  */
-export type Afterwards = (typeof afterwards)[number];
+export type DesiredEndState = (typeof desiredEndState)[number];
 
-export const afterwards = ['running', 'completed', 'stopped'] as const;
+export const desiredEndState = ['running', 'completed', 'stopped'] as const;
 
-export type AfterwardsSettings = Pick<ServiceSettings, 'noRestart' | 'reviveStopped' | 'labelTakesPrecedence'>;
+export type DesiredEndStateSettings = Pick<ServiceSettings, 'noRestart' | 'reviveStopped' | 'labelTakesPrecedence'>;
 
 export type Part = {
   /**
@@ -27,11 +27,11 @@ export type Part = {
  * A running container is started again and a stopped one stays stopped, unless `no-restart` or
  * `revive-stopped` say otherwise.
  */
-export function afterwardsOf(
+export function desiredEndStateOf(
   container: Container,
   { isLinked, isJob }: Part,
-  settings: AfterwardsSettings,
-): Afterwards {
+  settings: DesiredEndStateSettings,
+): DesiredEndState {
   const { noRestart } = effectiveSettings(settings, wishesOf(container));
   const isStarted = isAlive(container.state.status) || (settings.reviveStopped && !isLinked);
   if (!isStarted || noRestart) return 'stopped';

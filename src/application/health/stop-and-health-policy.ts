@@ -7,7 +7,7 @@ import { type LabelWishes, wishesOf } from '../../domain/settings/labels.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 
 /** How one container is stopped and proven: its labels, else its own configuration, else the service's settings. */
-export type Manners = {
+export type StopAndHealthPolicy = {
   readonly stop: StopOptions & { readonly timeoutSeconds: number };
   readonly gateWindowMs: number;
   /** Undefined: from the numbers of its HEALTHCHECK. */
@@ -16,7 +16,10 @@ export type Manners = {
 };
 
 /** An unknown container is treated by the settings alone. */
-export function mannersOf(container: Container | undefined, settings: ServiceSettings): Manners {
+export function stopAndHealthPolicyOf(
+  container: Container | undefined,
+  settings: ServiceSettings,
+): StopAndHealthPolicy {
   const config = container?.settings.Config;
   const wishes: Partial<LabelWishes> = container === undefined ? {} : wishesOf(container);
   const own = config?.StopTimeout ?? undefined;

@@ -5,7 +5,7 @@ import { type ErrorCode, ServiceError } from '../../domain/errors.ts';
  * The failure of an inspection that concerns the inspected object alone: a broken one must not keep
  * the others from being updated. Throws it when the engine itself is lost, or the caller aborts.
  */
-export async function loneFailure(
+export async function objectErrorOrThrow(
   engine: Pick<EngineReader, 'ping'>,
   error: unknown,
   signal: AbortSignal | undefined,
