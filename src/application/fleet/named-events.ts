@@ -11,11 +11,8 @@ export function namedByEngine(event: ServiceEvent): ServiceEvent {
   if (engine === undefined) return event;
   const nameOf = (name: string) => `${engine}/${name}`;
   switch (event.kind) {
-    case 'containers_selected': {
-      const { recipients = {} } = event;
-      const renamed = Object.entries(recipients).map(([name, targets]) => [nameOf(name), targets] as const);
-      return { ...event, names: event.names.map(nameOf), recipients: Object.fromEntries(renamed) };
-    }
+    case 'containers_selected':
+      return { ...event, names: event.names.map(nameOf), recipients: recipientsNamed(event.recipients, nameOf) };
     case 'container_checked':
     case 'pull_progress':
     case 'update_started':
@@ -33,11 +30,21 @@ export function namedByEngine(event: ServiceEvent): ServiceEvent {
     case 'earlier_updates_settled':
       return {
         ...event,
-        transactions: event.transactions.map((one) => ({ ...one, containers: one.containers.map(nameOf) })),
+        transactions: event.transactions.map((one) => ({
+          ...one,
+          containers: one.containers.map(nameOf),
+          recipients: recipientsNamed(one.recipients, nameOf),
+        })),
       };
     default:
       return event;
   }
+}
+
+type Recipients = Readonly<Record<string, readonly string[]>>;
+
+function recipientsNamed(recipients: Recipients = {}, nameOf: (name: string) => string): Recipients {
+  return Object.fromEntries(Object.entries(recipients).map(([name, targets]) => [nameOf(name), targets] as const));
 }
 
 function named(outcome: ContainerOutcome): ContainerOutcome {
