@@ -94,17 +94,7 @@ const floors: readonly Floor[] = [
   },
   {
     folder: 'src/config',
-    // The folder of a Docker context is the hash of its name.
-    mayImport: [
-      'src/domain/',
-      'node:crypto',
-      'node:fs',
-      'node:path',
-      'node:process',
-      'node:util',
-      'croner',
-      'wrap-ansi',
-    ],
+    mayImport: ['src/domain/', 'node:fs', 'node:path', 'node:process', 'node:util', 'croner', 'wrap-ansi'],
     because: 'what is wanted is known before anything is built',
   },
   {

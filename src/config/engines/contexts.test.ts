@@ -63,8 +63,8 @@ test('"all" is each context of the store, by name, and none twice', () => {
 
 test.each([
   ['gone', undefined, 'the context "gone" is not in'],
-  ['torn', '{"Name":"torn","Endp', 'the context "torn" cannot be read'],
-  ['list', '[]', 'the context "list" cannot be read'],
+  ['torn', '{"Name":"torn","Endp', 'the context "torn" is not in'],
+  ['list', '[]', 'the context "list" is not in'],
   ['kube', { Name: 'kube', Endpoints: { kubernetes: {} } }, 'names no Docker engine'],
   ['pipe', docker('pipe', 'npipe:////./pipe/docker_engine'), 'which is no socket, TCP or SSH'],
   ['a+b', docker('a+b', 'tcp://a:1'), 'has a name that is not 1 to 63 letters'],

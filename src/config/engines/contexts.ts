@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -16,7 +15,9 @@ type Read = { readonly engine: EngineAddress } | { readonly fault: string };
  * https://github.com/docker/cli/blob/v28.5.2/cli/context/store/store.go
  */
 export function readContexts(names: readonly string[], dockerFolder: string): readonly Read[] {
-  const wanted = names.flatMap((name) => (name === 'all' ? storedNames(dockerFolder) : [name]));
+  const wanted = names.flatMap((name) =>
+    name === 'all' ? storedContexts(dockerFolder).map((context) => context.name) : [name],
+  );
   if (wanted.length === 0 && names.length > 0) return [{ fault: `${quoted(dockerFolder)} has no contexts` }];
   return [...new Set(wanted)].map((name) => readContext(name, dockerFolder));
 }
@@ -25,31 +26,38 @@ function readContext(name: string, dockerFolder: string): Read {
   const of = `the context ${quoted(name)}`;
   if (name === 'default') return { engine: { name, host: 'unix:///var/run/docker.sock' } };
   if (!isEngineName(name)) return { fault: `${of} has a name that is not ${engineNameGrammar}` };
-  const path = join(dockerFolder, 'contexts', 'meta', folderOf(name), 'meta.json');
-  if (!existsSync(path)) return { fault: `${of} is not in ${quoted(dockerFolder)}; "docker context ls" lists them` };
-  const endpoint = endpointIn(path);
-  if (endpoint === undefined) return { fault: `${of} cannot be read: ${quoted(path)} names no Docker engine` };
+  const stored = storedContexts(dockerFolder).find((context) => context.name === name);
+  if (stored === undefined)
+    return { fault: `${of} is not in ${quoted(dockerFolder)}; "docker context ls" lists what is there` };
+  const endpoint = endpointIn(stored.meta);
+  if (endpoint === undefined) return { fault: `${of} names no Docker engine` };
   const { host, skipsVerification } = endpoint;
   if (!/^(?:unix:\/\/\/.|(?:tcp|http|https|ssh):\/\/[^/])/.test(host))
     return { fault: `${of} has the address ${quoted(printable(host, 200))}, which is no socket, TCP or SSH` };
-  const tls = tlsFiles(join(dockerFolder, 'contexts', 'tls', folderOf(name), 'docker'), !skipsVerification);
+  const tls = tlsFiles(join(dockerFolder, 'contexts', 'tls', stored.folder, 'docker'), !skipsVerification);
   return { engine: { name, host, ...(tls && { tls }) } };
 }
 
-/** The store names the folder of a context by the hash of its name. */
-function folderOf(name: string): string {
-  return createHash('sha256').update(name).digest('hex');
+type StoredContext = {
+  readonly name: string;
+  /** The hash of the name, also of the folder with its TLS files. */
+  readonly folder: string;
+  readonly meta: Meta;
+};
+
+/** Sorted by name; entries that cannot be read are left out, as Docker's client does. */
+function storedContexts(dockerFolder: string): readonly StoredContext[] {
+  const metas = join(dockerFolder, 'contexts', 'meta');
+  if (!existsSync(metas)) return [];
+  const contexts = readdirSync(metas).flatMap((folder): StoredContext[] => {
+    const meta = parse(join(metas, folder, 'meta.json'));
+    return typeof meta?.Name === 'string' ? [{ name: meta.Name, folder, meta }] : [];
+  });
+  return contexts.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-function storedNames(dockerFolder: string): readonly string[] {
-  const folder = join(dockerFolder, 'contexts', 'meta');
-  if (!existsSync(folder)) return [];
-  const names = readdirSync(folder).map((entry) => parse(join(folder, entry, 'meta.json'))?.Name);
-  return names.filter((name) => typeof name === 'string').sort();
-}
-
-function endpointIn(path: string): { readonly host: string; readonly skipsVerification: boolean } | undefined {
-  const { Host, SkipTLSVerify } = parse(path)?.Endpoints?.docker ?? {};
+function endpointIn(meta: Meta): { readonly host: string; readonly skipsVerification: boolean } | undefined {
+  const { Host, SkipTLSVerify } = meta.Endpoints?.docker ?? {};
   return typeof Host === 'string' ? { host: Host, skipsVerification: SkipTLSVerify === true } : undefined;
 }
 
