@@ -19,6 +19,7 @@ export async function openFleet(command: string, settings: Settings, surrounding
   const { engines, enginesAtOnce, waves } = settings.engine;
   const { clock, log, program } = surroundings;
   const { createFleet } = await import('../application/fleet/create-fleet.ts');
+  const { readWaves } = await import('../application/fleet/run/read-waves.ts');
   const { createApplication } = await import('../application/create-application.ts');
   const { createOciRegistry } = await import('../adapters/oci/registry.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
@@ -48,7 +49,13 @@ export async function openFleet(command: string, settings: Settings, surrounding
   const application = createFleet({
     ...{ clock, log, newId: identity.newId, registry, enginesAtOnce },
     ...(history && { history }),
-    ...(waves && { waves }),
+    ...(waves && {
+      waves: readWaves(
+        waves,
+        engines.map(({ name }) => name),
+        log,
+      ),
+    }),
     open: (onAnswer) =>
       opened.map(({ address, engine }): Member => {
         const { name } = address;

@@ -1,5 +1,4 @@
 import { type EngineAddress, parseEngineAddress, repeatedNames } from '../../domain/fleet/engine-address.ts';
-import { patternsWithoutEngine } from '../../domain/wave/assign-waves.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { Fault } from '../declaration/fault.ts';
 import type { Given } from '../given/given.ts';
@@ -34,17 +33,12 @@ export function readEngines(
   return engines;
 }
 
-/** A sentence for waves that do nothing, or a part of them: mostly a misspelling. */
+/** A sentence for waves that do nothing. */
 export function strangeWaves(
   { values: { waves }, sourceOf }: Pick<Given, 'values' | 'sourceOf'>,
   engines: readonly EngineAddress[],
 ): readonly string[] {
-  if (waves === undefined) return [];
-  if (engines.length < 2) return [`${sourceOf('waves')} has no effect with one engine`];
-  const names = engines.map(({ name }) => name);
-  return patternsWithoutEngine(waves.steps, names).map(
-    (pattern) => `${sourceOf('waves')}: no engine has a name like ${quoted(pattern)}`,
-  );
+  return waves === undefined || engines.length > 1 ? [] : [`${sourceOf('waves')} has no effect with one engine`];
 }
 
 type Parts = Pick<Given, 'values' | 'sourceOf'>;

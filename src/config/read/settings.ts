@@ -11,7 +11,6 @@ import { makeHttpSettings } from './http-settings.ts';
 import { makeNotificationSettings } from '../notifications/settings.ts';
 import { engineTls } from '../engines/engine-tls.ts';
 import { readEngines, strangeWaves } from '../engines/engines.ts';
-import type { WaveStep } from '../../domain/wave/wave-grammar.ts';
 import { remoteSettings, type RemoteSettings } from './remote-settings.ts';
 import type { OptionValues } from '../table/options.ts';
 import { intervalSchedule, readSchedule } from '../schedule/schedule.ts';
@@ -89,7 +88,7 @@ export type EngineSettings = {
   readonly engines: readonly EngineAddress[];
   readonly enginesAtOnce: number;
   /** The order of several engines; undefined: all at once. */
-  readonly waves: { readonly steps: readonly WaveStep[]; readonly pauseMs: number } | undefined;
+  readonly waves: WaveSettings | undefined;
   readonly userRuntimeFolder: string | undefined;
   readonly apiVersion: string | undefined;
   /** For engines without TLS settings of their own; undefined: no TLS. */
@@ -97,6 +96,9 @@ export type EngineSettings = {
   /** Whether that is for `tcp://` too, and not for `https://` alone. */
   readonly tlsForTcp: boolean;
 };
+
+/** `text`: as `parseWaves` reads it, once there are several engines. */
+export type WaveSettings = { readonly text: string; readonly pauseMs: number };
 
 export type RegistrySettings = {
   /** Of Docker's config.json; undefined: none. */
@@ -194,7 +196,7 @@ export function makeSettings(given: Given): MadeSettings {
       host: engines[0]?.host,
       engines,
       enginesAtOnce: values.enginesAtOnce,
-      waves: values.waves && { steps: values.waves.steps, pauseMs: values.wavePauseMs },
+      waves: values.waves === undefined ? undefined : { text: values.waves, pauseMs: values.wavePauseMs },
       userRuntimeFolder: values.userRuntimeFolder,
       apiVersion: values.engineApiVersion?.replace(/^v/, ''),
       tls: engineTls(given, engines, faults),

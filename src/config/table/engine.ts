@@ -1,24 +1,8 @@
-import { parseWaves, type WaveStep } from '../../domain/wave/wave-grammar.ts';
-import type { ValueKind } from '../../domain/settings/values/label-values.ts';
 import { deciding } from '../declaration/commands.ts';
 import { mostEngines, parseEngineAddress } from '../../domain/fleet/engine-address.ts';
 import type { Option } from '../declaration/option.ts';
 
 const commands = ['run', 'check', 'update', 'rollback', 'recover', 'containers', ...deciding] as const;
-
-/** The order of engines, as it was written and as it was read. */
-type WaveSetting = { readonly text: string; readonly steps: readonly WaveStep[] };
-
-const waveSetting: ValueKind<WaveSetting | undefined> = {
-  accepted: 'patterns of names and rising shares such as "canary-.*, 25%, 100%"',
-  parse: (text) => {
-    const steps = parseWaves(text);
-    if ('fault' in steps) return undefined;
-    // Characters that no name of an engine has.
-    return steps.some((step) => step.kind === 'names' && /[\s/:]/.test(step.text)) ? undefined : { text, steps };
-  },
-  print: (waves) => waves?.text ?? '',
-};
 
 /** How the container engine is reached; the names are those of Docker's own command line. */
 export const engineOptions = {
@@ -111,13 +95,12 @@ export const engineOptions = {
   },
   waves: {
     group: 'engine',
-    kind: 'parsed',
+    kind: 'text',
     flag: 'waves',
     env: ['WAVES'],
     placeholder: 'STEPS',
     default: undefined,
     defaultMeaning: 'none: all engines at once',
-    value: waveSetting,
     meaning:
       'Update several engines in this order: patterns of names, and shares of all engines. A later engine gets what those before it have proven',
     example: 'canary-.*, 25%, 100%',
