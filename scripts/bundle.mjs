@@ -30,6 +30,56 @@ const sharedChunks = [
       'src/interfaces/cli/terminal/terminal.ts',
     ],
   },
+  // Below: chunks of what is loaded together, for one purpose.
+  {
+    name: 'fleet',
+    modules: [
+      'src/composition/fleet.ts',
+      'src/composition/open-engine.ts',
+      'src/application/fleet/create-fleet.ts',
+      'src/application/fleet/named-events.ts',
+      'src/application/fleet/run/read-waves.ts',
+    ],
+  },
+  {
+    name: 'sources',
+    modules: [
+      'src/interfaces/cli/context/local-sources.ts',
+      'src/interfaces/cli/context/remote-sources.ts',
+      'src/interfaces/cli/context/local-decisions.ts',
+      'src/interfaces/cli/context/remote-decisions.ts',
+      'src/interfaces/cli/commands/decide.ts',
+    ],
+  },
+  {
+    name: 'memory',
+    modules: [
+      'src/composition/memory.ts',
+      'src/adapters/files/state-folder.ts',
+      'src/adapters/process/seal.ts',
+      'src/adapters/process/verification-keys.ts',
+    ],
+  },
+  {
+    name: 'notifications',
+    modules: [
+      'src/composition/notifications.ts',
+      'src/application/notify/open-notifications.ts',
+      'src/application/notify/create-composer.ts',
+      'src/application/notify/show-fleet.ts',
+      'src/adapters/notify/targets.ts',
+      'src/adapters/files/outbox-file.ts',
+      'src/interfaces/json/run-event.ts',
+    ],
+  },
+  {
+    name: 'http',
+    modules: [
+      'src/interfaces/http/server/server.ts',
+      'src/interfaces/http/server/listen.ts',
+      'src/interfaces/metrics/metrics.ts',
+    ],
+  },
 ];
 
 /** CommonJS, because Node loads it a third faster than modules. Resolves to the chunks that were written. */
