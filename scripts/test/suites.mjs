@@ -6,13 +6,13 @@ import { changedFiles, filesOf } from './files.mjs';
  * runs, drawn by its commit; `always` and files that the commit changed run every time. `npm test -- --all` runs all.
  */
 export const suites = [
+  { name: 'swarm', folder: 'test/swarm', lab: true, share: 1 / 6, always: ['engine-facts.test.ts'] },
   { name: 'faults', folder: 'test/faults', lab: true, shards: 2, share: 1 / 2, always: ['kill.test.ts'] },
   { name: 'integration', folder: 'test/integration', lab: true, shards: 2, share: 1 / 6, always: ['update.test.ts'] },
   { name: 'conformance', folder: 'test/conformance', lab: true },
   { name: 'contract', folder: 'test/contract', lab: true },
   { name: 'image', folder: 'test/image', lab: true, image: true },
   { name: 'failures', folder: 'test/failures', lab: true, share: 1 / 3 },
-  { name: 'swarm', folder: 'test/swarm', lab: true, share: 1 / 3, always: ['engine-facts.test.ts'] },
   { name: 'browser', folder: 'test/browser', browser: true },
   { name: 'unit', folder: 'src' },
   { name: 'notify', folder: 'test/notify', receivers: true },
