@@ -42,12 +42,22 @@ async function beginAnew(
   return outside.engine.tagImage(image.id, tag);
 }
 
-/** Another updater was the first to have the name: the tag is its business from then on. */
-async function isUnderUpdate({ outside }: StepContext, { name, oldId }: Member): Promise<boolean> {
-  const holder = await outside.engine.inspectContainer(successorName(name));
+/**
+ * Another updater was the first to have the name: the tag is its business from then on. Docker takes a name before it
+ * shows the container, so a holder that cannot be seen is waited for.
+ */
+async function isUnderUpdate({ outside: { engine, clock } }: StepContext, { name, oldId }: Member): Promise<boolean> {
+  let holder = await engine.inspectContainer(successorName(name));
+  for (let looks = 1; holder === undefined && looks < mostLooks; looks += 1) {
+    await clock.sleep(betweenLooksMs);
+    holder = await engine.inspectContainer(successorName(name));
+  }
   const reading = holder && readJournal(holder.settings.Config.Labels ?? {});
   return reading?.kind === 'journal' && reading.journal.oldId === oldId;
 }
+
+const betweenLooksMs = 200;
+const mostLooks = 10;
 
 /** It is the old container once more, but for `--rm`; it has the same volumes, so that they outlive the old one. */
 export async function createAutoRemoveReplica(
