@@ -7,7 +7,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { enterLab } from '../test/lab/enter.mjs';
-import { engines, obtainEngine } from '../test/lab/engines.mjs';
+import { engines, obtainEngine } from '../test/lab/engine/engines.mjs';
 import { installLab } from '../test/lab/install.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -15,9 +15,9 @@ const reports = join(root, 'test-results');
 const files = [
   'test/contract/engine.docker.test.ts',
   'test/integration/update.test.ts',
-  'test/integration/fidelity.test.ts',
-  'test/integration/docker-engine.test.ts',
-  'test/integration/remote.test.ts',
+  'test/integration/fidelity/fidelity.test.ts',
+  'test/integration/engine/docker-engine.test.ts',
+  'test/integration/engine/remote.test.ts',
   'test/faults/kill.test.ts',
 ];
 /** Longer than the slowest engine takes on a loaded machine. */

@@ -1,7 +1,7 @@
 // `npm run test:faults -- --campaign X`: a whole campaign against a real engine, every call of an update times
 // every incident times every shape. It takes minutes to an hour; `npm test` has a short one.
 //   --campaign LETTER   which, several times for several; all of them without
-//   --engine NAME       on another engine of test/lab/engines.mjs
+//   --engine NAME       on another engine of test/lab/engine/engines.mjs
 //   --shape TEXT        only shapes, or mutations, with these words in their name, several times for several
 //   --point NAME        only this point, as a failure names it
 //   --rounds N          how many races (campaign G), shared out among its shapes, or containers (campaign L), or

@@ -1,6 +1,6 @@
 // `npm run test:swarm`: the whole suite of services on a swarm of three real engines. It takes half an hour; `npm test`
 // has a part of it, drawn by the commit.
-//   npm run test:swarm -- --engine docker-28 table kill    on another engine of test/lab/engines.mjs, these files only
+//   npm run test:swarm -- --engine docker-28 table kill    on another engine of test/lab/engine/engines.mjs, these files only
 //   npm run test:swarm -- --cases 200                       instead: so many updates at random, each held against the tasks
 //   --seed TEXT    of the first of them
 //   --record       keeps their result for docs/reliability.md

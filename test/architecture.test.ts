@@ -2,8 +2,8 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { drawHouse } from './support/house.ts';
-import { readModuleText } from './support/module-text.ts';
+import { drawHouse } from './support/pages/house.ts';
+import { readModuleText } from './support/pages/module-text.ts';
 
 const waysThroughProxies = ['network-errors', 'proxy-choice', 'tunnel'].map(
   (name) => `src/adapters/oci/transport/${name}.ts`,

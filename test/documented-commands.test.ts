@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfiguration } from '../src/config/read/load.ts';
-import { commandsOf, fencesOf, linksOf, anchorsOf } from './support/pages.ts';
+import { commandsOf, fencesOf, linksOf, anchorsOf } from './support/pages/pages.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const textOf = (path: string) => readFileSync(join(root, path), 'utf8');

@@ -14,8 +14,8 @@ import { createStyle } from '../src/interfaces/cli/terminal/style.ts';
 import { layoutTable } from '../src/interfaces/cli/terminal/table.ts';
 import { frameOf, stepFrameOf } from '../src/interfaces/http/events/event-frame.ts';
 import { createMetrics } from '../src/interfaces/metrics/metrics.ts';
-import { createFakeClock } from './support/fake-clock.ts';
-import { createFakeTerminal } from './support/fake-terminal.ts';
+import { createFakeClock } from './support/clock/fake-clock.ts';
+import { createFakeTerminal } from './support/scene/fake-terminal.ts';
 
 /** Line ends of all kinds, a terminal's commands in 7 and 8 bits, bidirectional overrides, and ends of quotes and elements. */
 const evil =

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFakeClock } from '../../test/support/fake-clock.ts';
+import { createFakeClock } from '../../test/support/clock/fake-clock.ts';
 import { createApplication } from '../../src/application/create-application.ts';
 import { defaultSettings } from '../../src/domain/settings/settings.ts';
 import { createDemoWorld, demoSettings } from './demo-world.ts';

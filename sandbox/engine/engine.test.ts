@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createFakeClock } from '../../test/support/fake-clock.ts';
+import { createFakeClock } from '../../test/support/clock/fake-clock.ts';
 import { behaviours, type Behaviour } from '../base/behaviour.ts';
 import { createSandboxEngine, realisticLatencyMs, type SandboxEngineOptions } from './engine.ts';
 

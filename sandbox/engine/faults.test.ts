@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createFakeClock } from '../../test/support/fake-clock.ts';
+import { createFakeClock } from '../../test/support/clock/fake-clock.ts';
 import { behaviours } from '../base/behaviour.ts';
 import { createSandboxEngine, type SandboxEngineOptions } from './engine.ts';
 import { SandboxCrash, type Fault } from './faults.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createFakeClock } from '../../test/support/fake-clock.ts';
+import { createFakeClock } from '../../test/support/clock/fake-clock.ts';
 import { parseImageReference } from '../../src/domain/reference/image-reference.ts';
 import { createSandboxEngine } from '../engine/engine.ts';
 import { createSandboxRegistry } from './registry.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createSandboxScene, type SandboxScene } from '../../test/support/sandbox-outside.ts';
+import { createSandboxScene, type SandboxScene } from '../../test/support/scene/sandbox-outside.ts';
 import type { ServiceEvent } from '../domain/run/event.ts';
 import type { Schedule } from '../domain/schedule/schedule.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings/settings.ts';

@@ -12,8 +12,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createTestLog } from '../../test/support/notify-scene.ts';
-import { createSandboxScene } from '../../test/support/sandbox-outside.ts';
+import { createTestLog } from '../../test/support/notify/notify-scene.ts';
+import { createSandboxScene } from '../../test/support/scene/sandbox-outside.ts';
 import { createApplication } from '../application/create-application.ts';
 import {
   compactSeenTags,

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { catalogue } from '../lab/catalogue.ts';
+import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import { createFaultProxy, type FaultProxy, type ProxiedCall } from '../lab/fault-proxy.ts';
-import { pushImage } from '../lab/push.ts';
-import { apiToken, ask } from '../support/http-scene.ts';
-import { runUpkeep, startUpkeep } from '../support/run-upkeep.ts';
+import { createFaultProxy, type FaultProxy, type ProxiedCall } from '../lab/proxy/fault-proxy.ts';
+import { pushImage } from '../lab/registry/push.ts';
+import { apiToken, ask } from '../support/http/http-scene.ts';
+import { runUpkeep, startUpkeep } from '../support/scene/run-upkeep.ts';
 
 /** Requests to a real engine, by kind, with the shipped executable: no time, so no ratio. */
 describeInLab('engine calls of a run', (lab) => {

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
-import { ask } from '../support/http-scene.ts';
+import { ask } from '../support/http/http-scene.ts';
 import { bundled } from './bundled.ts';
 import { median } from './ratios.ts';
 

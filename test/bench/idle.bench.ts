@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { openBrowser } from '../browser/browser.ts';
 import { openPage } from '../browser/stage.ts';
-import { catalogue } from '../lab/catalogue.ts';
+import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import { pushImage } from '../lab/push.ts';
-import { apiToken, ask, eventsToken } from '../support/http-scene.ts';
-import { startUpkeep, type UpkeepProcess } from '../support/run-upkeep.ts';
+import { pushImage } from '../lab/registry/push.ts';
+import { apiToken, ask, eventsToken } from '../support/http/http-scene.ts';
+import { startUpkeep, type UpkeepProcess } from '../support/scene/run-upkeep.ts';
 import { median, reportRatio } from './ratios.ts';
 
 /**

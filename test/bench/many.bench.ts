@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { webServer } from '../lab/catalogue.ts';
+import { webServer } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import { pushImage } from '../lab/push.ts';
-import { apiToken, ask } from '../support/http-scene.ts';
-import { startUpkeep, type UpkeepProcess } from '../support/run-upkeep.ts';
+import { pushImage } from '../lab/registry/push.ts';
+import { apiToken, ask } from '../support/http/http-scene.ts';
+import { startUpkeep, type UpkeepProcess } from '../support/scene/run-upkeep.ts';
 import { median, reportRatio } from './ratios.ts';
 
 /** Updates by a running service, so that the start of Node does not count. */

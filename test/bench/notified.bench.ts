@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { catalogue } from '../lab/catalogue.ts';
+import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import { pushImage } from '../lab/push.ts';
-import { runUpkeep } from '../support/run-upkeep.ts';
+import { pushImage } from '../lab/registry/push.ts';
+import { runUpkeep } from '../support/scene/run-upkeep.ts';
 import { median, reportRatio } from './ratios.ts';
 
 /** How long an update takes, as its own report says, with nobody to be told and with twenty who never answer. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startScriptedEngine, type ScriptedEngine } from '../support/scripted-engine.ts';
+import { startScriptedEngine, type ScriptedEngine } from '../support/engine/scripted-engine.ts';
 import { median, reportRatio } from './ratios.ts';
 
 /**

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { catalogue } from '../lab/catalogue.ts';
+import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import { pushImage } from '../lab/push.ts';
-import { apiToken, ask } from '../support/http-scene.ts';
-import { startUpkeep } from '../support/run-upkeep.ts';
+import { pushImage } from '../lab/registry/push.ts';
+import { apiToken, ask } from '../support/http/http-scene.ts';
+import { startUpkeep } from '../support/scene/run-upkeep.ts';
 
 /** Source files in which a request runs a function, by V8's coverage of the shipped executable: the way in docs/ARCHITECTURE.md. */
 describeInLab('the way of a request', ({ engine, registry }) => {

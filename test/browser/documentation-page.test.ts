@@ -1,8 +1,8 @@
 import { networkInterfaces } from 'node:os';
 import type { BrowserContext } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { apiToken, eventsToken, type HttpScene, startHttp } from '../support/http-scene.ts';
-import { createScriptedService, watchedContainer } from '../support/scripted-service.ts';
+import { apiToken, eventsToken, type HttpScene, startHttp } from '../support/http/http-scene.ts';
+import { createScriptedService, watchedContainer } from '../support/http/scripted-service.ts';
 import { describeInBrowser, openBrowser, watchPage } from './browser.ts';
 
 describeInBrowser('the documentation page', () => {

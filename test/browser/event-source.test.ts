@@ -1,8 +1,8 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ServiceEvent } from '../../src/domain/run/event.ts';
-import { eventsToken, type HttpScene, startHttp } from '../support/http-scene.ts';
-import { createScriptedService } from '../support/scripted-service.ts';
+import { eventsToken, type HttpScene, startHttp } from '../support/http/http-scene.ts';
+import { createScriptedService } from '../support/http/scripted-service.ts';
 import { describeInBrowser, openBrowser } from './browser.ts';
 
 describeInBrowser('an EventSource', () => {

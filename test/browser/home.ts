@@ -1,5 +1,5 @@
 import { behaviours, type Behaviour } from '../../sandbox/base/behaviour.ts';
-import { startWholeService, type WholeService, type WholeServiceOptions } from '../support/whole-service.ts';
+import { startWholeService, type WholeService, type WholeServiceOptions } from '../support/http/whole-service.ts';
 
 /** A container of a home server, and the release that its registry has besides. */
 export type HomeContainer = {

@@ -4,14 +4,14 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ShownOption } from '../../src/config/read/shown-options.ts';
 import type { ContainerOutcome } from '../../src/domain/run/session.ts';
-import { buildPage } from '../support/built-page.ts';
-import { startHttp } from '../support/http-scene.ts';
+import { buildPage } from '../support/pages/built-page.ts';
+import { startHttp } from '../support/http/http-scene.ts';
 import {
   createScriptedService,
   historyEntry,
   type ScriptedService,
   watchedContainer,
-} from '../support/scripted-service.ts';
+} from '../support/http/scripted-service.ts';
 import { describeInBrowser, openBrowser } from './browser.ts';
 import type { HomeContainer } from './home.ts';
 import { openPage, row, type Stage, startStage } from './stage.ts';

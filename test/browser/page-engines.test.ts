@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
-import { buildPage } from '../support/built-page.ts';
-import { createFleetScene, type FleetScene } from '../support/fleet-scene.ts';
-import { type HttpScene, startHttp } from '../support/http-scene.ts';
+import { buildPage } from '../support/pages/built-page.ts';
+import { createFleetScene, type FleetScene } from '../support/scene/fleet-scene.ts';
+import { type HttpScene, startHttp } from '../support/http/http-scene.ts';
 import { describeInBrowser, openBrowser } from './browser.ts';
 import { openPage, type OpenPage, row, startStage } from './stage.ts';
 import { violations } from './violations.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { apiToken, eventsToken } from '../support/http-scene.ts';
+import { apiToken, eventsToken } from '../support/http/http-scene.ts';
 import { describeInBrowser, watchPage } from './browser.ts';
 import { home, startHome } from './home.ts';
 import { openPage, row, signIn, type Stage, startStage } from './stage.ts';

@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from 'playwright-core';
-import { buildPage } from '../support/built-page.ts';
-import { apiToken, eventsToken } from '../support/http-scene.ts';
-import type { WholeService, WholeServiceOptions } from '../support/whole-service.ts';
+import { buildPage } from '../support/pages/built-page.ts';
+import { apiToken, eventsToken } from '../support/http/http-scene.ts';
+import type { WholeService, WholeServiceOptions } from '../support/http/whole-service.ts';
 import { openBrowser, watchPage } from './browser.ts';
 import { type HomeContainer, startHome } from './home.ts';
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
-import { digestOf } from '../support/builders.ts';
-import { checkedContainer as checked } from '../support/fake-application.ts';
-import { type DescribedScene, expectErrorBody, startDescribed } from './described.ts';
+import { digestOf } from '../support/scene/builders.ts';
+import { checkedContainer as checked } from '../support/scene/fake-application.ts';
+import { type DescribedScene, expectErrorBody, startDescribed } from './described/described.ts';
 
 let scene: DescribedScene;
 beforeEach(async () => {

@@ -8,10 +8,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import { defaultSettings } from '../../src/domain/settings/settings.ts';
 import { createLocalSources } from '../../src/interfaces/cli/context/local-sources.ts';
-import { apiToken, ask, eventsToken, startHttp } from '../support/http-scene.ts';
-import { runUpkeep, startUpkeep, type UpkeepRun } from '../support/run-upkeep.ts';
-import { createScriptedService } from '../support/scripted-service.ts';
-import { startWholeService, type WholeService } from '../support/whole-service.ts';
+import { apiToken, ask, eventsToken, startHttp } from '../support/http/http-scene.ts';
+import { runUpkeep, startUpkeep, type UpkeepRun } from '../support/scene/run-upkeep.ts';
+import { createScriptedService } from '../support/http/scripted-service.ts';
+import { startWholeService, type WholeService } from '../support/http/whole-service.ts';
 
 /** The commands that show what a running service tells, as they are typed, over real HTTP. */
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-commands-'));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildPage } from '../support/built-page.ts';
-import { type HttpScene, startHttp } from '../support/http-scene.ts';
-import { createScriptedService } from '../support/scripted-service.ts';
+import { buildPage } from '../support/pages/built-page.ts';
+import { type HttpScene, startHttp } from '../support/http/http-scene.ts';
+import { createScriptedService } from '../support/http/scripted-service.ts';
 
 const { folder, remove } = buildPage();
 let scene: HttpScene;

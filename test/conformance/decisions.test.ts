@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { type HttpScene, startHttp } from '../support/http-scene.ts';
-import { startWholeService, type WholeService } from '../support/whole-service.ts';
-import { describedAsk } from './described.ts';
+import { type HttpScene, startHttp } from '../support/http/http-scene.ts';
+import { startWholeService, type WholeService } from '../support/http/whole-service.ts';
+import { describedAsk } from './described/described.ts';
 
 let service: WholeService;
 let ask: HttpScene['ask'];

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ServiceEvent } from '../../src/domain/run/event.ts';
 import type { ContainerOutcome } from '../../src/domain/run/session.ts';
-import { dataOf, type EventReader, followEvents, type FollowOptions, idOf } from '../support/event-reader.ts';
-import { createFakeClock } from '../support/fake-clock.ts';
-import { eventsToken, type HttpScene, type SceneOptions, startHttp } from '../support/http-scene.ts';
-import { createScriptedService, type ScriptedService } from '../support/scripted-service.ts';
+import { dataOf, type EventReader, followEvents, type FollowOptions, idOf } from '../support/http/event-reader.ts';
+import { createFakeClock } from '../support/clock/fake-clock.ts';
+import { eventsToken, type HttpScene, type SceneOptions, startHttp } from '../support/http/http-scene.ts';
+import { createScriptedService, type ScriptedService } from '../support/http/scripted-service.ts';
 
 let service: ScriptedService;
 let scene: HttpScene;

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
-import { followEvents } from '../support/event-reader.ts';
-import { ask, eventsToken } from '../support/http-scene.ts';
-import { runUpkeep, startUpkeep, type UpkeepProcess } from '../support/run-upkeep.ts';
+import { followEvents } from '../support/http/event-reader.ts';
+import { ask, eventsToken } from '../support/http/http-scene.ts';
+import { runUpkeep, startUpkeep, type UpkeepProcess } from '../support/scene/run-upkeep.ts';
 
 /** The executable, as it is started: what it refuses, what it says, how it ends. */
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-executable-'));

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { behaviours } from '../../sandbox/base/behaviour.ts';
 import type { Schedule } from '../../src/domain/schedule/schedule.ts';
-import { startWholeService, type WholeService, type WholeServiceOptions } from '../support/whole-service.ts';
-import { describedAsk } from './described.ts';
+import { startWholeService, type WholeService, type WholeServiceOptions } from '../support/http/whole-service.ts';
+import { describedAsk } from './described/described.ts';
 
 let scene: WholeService;
 let ask: WholeService['ask'];

@@ -1,13 +1,13 @@
 import { symlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { catalogue } from '../lab/catalogue.ts';
+import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import { pushImage } from '../lab/push.ts';
-import { dataOf, followEvents } from '../support/event-reader.ts';
-import { apiToken, ask as askAt, eventsToken, type HttpScene } from '../support/http-scene.ts';
-import { startUpkeep, type UpkeepProcess } from '../support/run-upkeep.ts';
-import { describedAsk } from './described.ts';
+import { pushImage } from '../lab/registry/push.ts';
+import { dataOf, followEvents } from '../support/http/event-reader.ts';
+import { apiToken, ask as askAt, eventsToken, type HttpScene } from '../support/http/http-scene.ts';
+import { startUpkeep, type UpkeepProcess } from '../support/scene/run-upkeep.ts';
+import { describedAsk } from './described/described.ts';
 
 /** The executable with its API on a real engine and a real registry: the core of what the other suites ask of the sandbox. */
 describeInLab('the HTTP API on a real engine', (lab) => {

@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
-import { digestOf, idOf } from '../support/builders.ts';
-import { type Reply, startHttp } from '../support/http-scene.ts';
-import { createScriptedService, historyEntry, trackedImage, watchedContainer } from '../support/scripted-service.ts';
-import { type DescribedScene, expectErrorBody, startDescribed } from './described.ts';
+import { digestOf, idOf } from '../support/scene/builders.ts';
+import { type Reply, startHttp } from '../support/http/http-scene.ts';
+import {
+  createScriptedService,
+  historyEntry,
+  trackedImage,
+  watchedContainer,
+} from '../support/http/scripted-service.ts';
+import { type DescribedScene, expectErrorBody, startDescribed } from './described/described.ts';
 
 let scene: DescribedScene;
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { endpointGroups } from '../../src/domain/settings/http-settings.ts';
-import { startHttp } from '../support/http-scene.ts';
-import { createScriptedService } from '../support/scripted-service.ts';
-import { type DescribedScene, expectErrorBody, startDescribed } from './described.ts';
+import { startHttp } from '../support/http/http-scene.ts';
+import { createScriptedService } from '../support/http/scripted-service.ts';
+import { type DescribedScene, expectErrorBody, startDescribed } from './described/described.ts';
 
 /** Every endpoint: group, method, path. */
 const endpoints = [

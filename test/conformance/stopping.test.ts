@@ -2,8 +2,8 @@ import { Agent, get } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { startHttp } from '../support/http-scene.ts';
-import { createScriptedService } from '../support/scripted-service.ts';
+import { startHttp } from '../support/http/http-scene.ts';
+import { createScriptedService } from '../support/http/scripted-service.ts';
 
 describe('when the service stops', () => {
   test('no new connection is taken, and a running request gets its reply', async () => {

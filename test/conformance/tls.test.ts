@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type HttpScene, startHttp, testSettings } from '../support/http-scene.ts';
-import { createScriptedService } from '../support/scripted-service.ts';
+import { type HttpScene, startHttp, testSettings } from '../support/http/http-scene.ts';
+import { createScriptedService } from '../support/http/scripted-service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-tls-'));
 const certFile = join(folder, 'cert.pem');
@@ -53,7 +53,7 @@ describe('with a certificate and its key', () => {
   });
 
   test('plain HTTP on the port of HTTPS gets no reply, and the service goes on', async () => {
-    const { ask } = await import('../support/http-scene.ts');
+    const { ask } = await import('../support/http/http-scene.ts');
     await expect(ask(`http://127.0.0.1:${scene.port}`, '/livez')).rejects.toThrow();
     expect((await scene.ask('/livez')).status).toBe(200);
   });

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../src/domain/run/session.ts';
-import { digestOf } from '../support/builders.ts';
-import { type DescribedScene, expectErrorBody, startDescribed } from './described.ts';
+import { digestOf } from '../support/scene/builders.ts';
+import { type DescribedScene, expectErrorBody, startDescribed } from './described/described.ts';
 
 let scene: DescribedScene;
 beforeEach(async () => {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { behaviours } from '../../sandbox/base/behaviour.ts';
-import { dataOf, type EventReader, followEvents } from '../support/event-reader.ts';
-import { startWholeService, type WholeService, type WholeServiceOptions } from '../support/whole-service.ts';
-import { describedAsk } from './described.ts';
+import { dataOf, type EventReader, followEvents } from '../support/http/event-reader.ts';
+import { startWholeService, type WholeService, type WholeServiceOptions } from '../support/http/whole-service.ts';
+import { describedAsk } from './described/described.ts';
 
 let scene: WholeService;
 let ask: WholeService['ask'];

@@ -1,5 +1,5 @@
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import type { LabEngine } from '../lab/engine.ts';
+import type { LabEngine } from '../lab/engine/engine.ts';
 import { bootContract, type RestartKind } from './boot.ts';
 import { dockerFixture } from './engine/docker-fixture.ts';
 

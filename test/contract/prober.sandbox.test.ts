@@ -1,4 +1,4 @@
-import { createSandboxScene } from '../support/sandbox-outside.ts';
+import { createSandboxScene } from '../support/scene/sandbox-outside.ts';
 import { proberContract } from './prober.ts';
 
 proberContract('The sandbox', async () => {

@@ -4,12 +4,12 @@ import { createOciRegistry } from '../../src/adapters/oci/registry.ts';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import { isDigest, type Digest } from '../../src/domain/reference/digest.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import { createFaultProxy, type ProxiedCall } from '../lab/fault-proxy.ts';
+import { createFaultProxy, type ProxiedCall } from '../lab/proxy/fault-proxy.ts';
 import type { Lab } from '../lab/lab.ts';
-import { pushArtifact, pushImage, pushIndex } from '../lab/push.ts';
-import type { RegistryOptions } from '../lab/registry.ts';
-import { users } from '../lab/token-server.ts';
-import { signatureArtifact } from '../support/cosign.ts';
+import { pushArtifact, pushImage, pushIndex } from '../lab/registry/push.ts';
+import type { RegistryOptions } from '../lab/registry/registry.ts';
+import { users } from '../lab/registry/token-server.ts';
+import { signatureArtifact } from '../support/registry/cosign.ts';
 import { registryContract, type RegistryFixture } from './registry.ts';
 
 describeInLab('Registries', (lab) => {

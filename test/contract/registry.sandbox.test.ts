@@ -1,5 +1,5 @@
 import { createSandboxRegistry } from '../../sandbox/registry/registry.ts';
-import { createFakeClock } from '../support/fake-clock.ts';
+import { createFakeClock } from '../support/clock/fake-clock.ts';
 import { registryContract, type RegistryFixture } from './registry.ts';
 
 registryContract('The sandbox', () => Promise.resolve(sandboxFixture(false)));

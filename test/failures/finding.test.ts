@@ -1,7 +1,7 @@
 import type { Engine } from '../../src/domain/outside/engine.ts';
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
-import { countCalls } from '../support/counted-engine.ts';
+import { countCalls } from '../support/engine/counted-engine.ts';
 import { dependsOn, everything, setStage } from './rig/stage.ts';
 
 /** Failures while the service reads the engine, before it changes anything. */

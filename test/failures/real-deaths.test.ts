@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { catalogue } from '../lab/catalogue.ts';
+import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import { apiToken, ask } from '../support/http-scene.ts';
-import { startUpkeep } from '../support/run-upkeep.ts';
+import { apiToken, ask } from '../support/http/http-scene.ts';
+import { startUpkeep } from '../support/scene/run-upkeep.ts';
 import { setRealStage } from './rig/real-stage.ts';
 
 /** Deaths in the middle of an update: the shipped executable, and the engine. */

@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { catalogue, webServer } from '../lab/catalogue.ts';
+import { catalogue, webServer } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import { pushImage } from '../lab/push.ts';
-import { runUpkeep } from '../support/run-upkeep.ts';
+import { pushImage } from '../lab/registry/push.ts';
+import { runUpkeep } from '../support/scene/run-upkeep.ts';
 import { setRealStage } from './rig/real-stage.ts';
 
 /** Refusals of a real engine, with the shipped executable. */

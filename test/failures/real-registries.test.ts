@@ -2,17 +2,17 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { catalogue } from '../lab/catalogue.ts';
+import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import type { EngineOptions, LabEngine } from '../lab/engine.ts';
-import { createFaultProxy } from '../lab/fault-proxy.ts';
+import type { EngineOptions, LabEngine } from '../lab/engine/engine.ts';
+import { createFaultProxy } from '../lab/proxy/fault-proxy.ts';
 import { httpRequest } from '../lab/http.ts';
-import { type IndexSpec, pushImage, pushIndex } from '../lab/push.ts';
-import { type Front, type FrontCall, type Said, startFront } from '../lab/registry-front.ts';
-import type { LabRegistry } from '../lab/registry.ts';
-import { createRequestLimit } from '../lab/request-limit.ts';
-import { users } from '../lab/token-server.ts';
-import { dockerConfigFolder, loginEntry, upkeepScene } from '../support/upkeep-scene.ts';
+import { type IndexSpec, pushImage, pushIndex } from '../lab/registry/push.ts';
+import { type Front, type FrontCall, type Said, startFront } from '../lab/registry/registry-front.ts';
+import type { LabRegistry } from '../lab/registry/registry.ts';
+import { createRequestLimit } from '../lab/registry/request-limit.ts';
+import { users } from '../lab/registry/token-server.ts';
+import { dockerConfigFolder, loginEntry, upkeepScene } from '../support/scene/upkeep-scene.ts';
 
 /** Failures of a real registry, with a real engine that pulls. */
 describeInLab('a registry', (lab) => {

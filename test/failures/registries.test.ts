@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { Misbehaviour } from '../../sandbox/registry/registry-store.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { parseImageReference } from '../../src/domain/reference/image-reference.ts';
-import { at, createOciRig } from '../support/oci-rig.ts';
-import { dockerList, emptyContent, putImage, putIndex, serveContent } from '../support/registry-content.ts';
+import { at, createOciRig } from '../support/registry/oci-rig.ts';
+import { dockerList, emptyContent, putImage, putIndex, serveContent } from '../support/registry/registry-content.ts';
 import { setStage } from './rig/stage.ts';
 
 /** Failures of registries, and of pulls. */

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runUpkeep } from '../support/run-upkeep.ts';
+import { runUpkeep } from '../support/scene/run-upkeep.ts';
 
 /** Errors in the options, at the start. */
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import { dataOf, followEvents } from '../support/event-reader.ts';
-import { startWholeService, type WholeService, type WholeServiceOptions } from '../support/whole-service.ts';
+import { dataOf, followEvents } from '../support/http/event-reader.ts';
+import { startWholeService, type WholeService, type WholeServiceOptions } from '../support/http/whole-service.ts';
 
 /** Error replies to API clients over real HTTP, and the effect of clients that leave. */
 

@@ -1,8 +1,8 @@
 import { describeCampaign } from './rig/describe-campaign.ts';
-import { clockedShapes, describeClocks } from './rig/describe-clocks.ts';
-import { describeForgeries } from './rig/describe-forgeries.ts';
-import { describePeople, peopledShapes } from './rig/describe-people.ts';
-import { describeRaces, racedShapes } from './rig/describe-races.ts';
+import { clockedShapes, describeClocks } from './rig/clocks/describe-clocks.ts';
+import { describeForgeries } from './rig/forgery/describe-forgeries.ts';
+import { describePeople, peopledShapes } from './rig/people/describe-people.ts';
+import { describeRaces, racedShapes } from './rig/races/describe-races.ts';
 import { moreShapes, shapes } from './rig/shapes.ts';
 import { describeSoak } from './soak/describe-soak.ts';
 

@@ -7,7 +7,7 @@ import { createRecordFile } from '../../src/adapters/files/records/record-file.t
 import { compactRecords, decisionsOf, type DecisionRecord } from '../../src/domain/decision/decisions.ts';
 import { readDecisionRecord } from '../../src/domain/decision/read-record.ts';
 import { bundled } from '../bench/bundled.ts';
-import { createTestLog } from '../support/notify-scene.ts';
+import { createTestLog } from '../support/notify/notify-scene.ts';
 
 const script = bundled(new URL('rig/decide-until-killed.ts', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-decisions-'));

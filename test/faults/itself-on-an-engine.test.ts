@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import type { LabEngine } from '../lab/engine.ts';
-import { createFaultProxy, type Moment, type ProxiedCall } from '../lab/fault-proxy.ts';
-import { imageIdOf } from '../lab/image-id.ts';
-import { isPodman } from '../lab/podman.ts';
+import type { LabEngine } from '../lab/engine/engine.ts';
+import { createFaultProxy, type Moment, type ProxiedCall } from '../lab/proxy/fault-proxy.ts';
+import { imageIdOf } from '../lab/engine/image-id.ts';
+import { isPodman } from '../lab/engine/podman.ts';
 import { skipBecause } from '../lab/skip-because.ts';
-import { markVariable, startInContainer, upkeepImage } from '../support/upkeep-in-a-container.ts';
+import { markVariable, startInContainer, upkeepImage } from '../support/scene/upkeep-in-a-container.ts';
 
 /**
  * Upkeep replaces the container that it runs in, on a real engine, and is killed at the calls of

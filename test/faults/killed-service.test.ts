@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { effectsScene } from '../integration/effects/scene.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import { apiToken, ask } from '../support/http-scene.ts';
-import { startUpkeep } from '../support/run-upkeep.ts';
+import { apiToken, ask } from '../support/http/http-scene.ts';
+import { startUpkeep } from '../support/scene/run-upkeep.ts';
 
 const rounds = 50;
 const decided = ['web', 'db'] as const;

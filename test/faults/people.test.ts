@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { recoverTransactions } from '../../src/application/recovery/recover.ts';
 import { countCalls, runKilled, settings, setStage, type Shape, shapes, type Stage } from './memory/stage.ts';
 import { handsOn } from './memory/hands.ts';
-import { progressOf, type Resident, stories, type Story, wrongInAnyCase } from './rig/people.ts';
+import { progressOf, type Resident, stories, type Story, wrongInAnyCase } from './rig/people/people.ts';
 
 /** Somebody does something between the death of an updater and its next start: that is their last word. */
 

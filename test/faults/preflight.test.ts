@@ -2,7 +2,7 @@ import type { Engine } from '../../src/domain/outside/engine.ts';
 import { expect, test } from 'vitest';
 import { runTransaction } from '../../src/application/transaction/run-transaction.ts';
 import { defaultSettings } from '../../src/domain/settings/settings.ts';
-import { createSandboxScene } from '../support/sandbox-outside.ts';
+import { createSandboxScene } from '../support/scene/sandbox-outside.ts';
 
 const image = 'registry.test/app:stable';
 

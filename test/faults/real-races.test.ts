@@ -1,4 +1,4 @@
-import { describeRaces } from './rig/describe-races.ts';
+import { describeRaces } from './rig/races/describe-races.ts';
 import { shapes } from './rig/shapes.ts';
 
 /** A few of the races of campaign G, of which each seed is another. */

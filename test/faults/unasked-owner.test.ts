@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import type { LabEngine } from '../lab/engine.ts';
+import type { LabEngine } from '../lab/engine/engine.ts';
 import { faultsAfter, lookBefore } from './rig/inspection.ts';
 import { shapes } from './rig/shapes.ts';
 import { type Circumstances, setStage } from './rig/stage.ts';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { ask } from '../support/http-scene.ts';
-import { startUpkeep } from '../support/run-upkeep.ts';
+import { ask } from '../support/http/http-scene.ts';
+import { startUpkeep } from '../support/scene/run-upkeep.ts';
 
 export type FuzzOptions = {
   readonly seconds: number;

@@ -1,9 +1,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { catalogue } from '../lab/catalogue.ts';
-import type { Inspected } from '../lab/engine-client.ts';
+import { catalogue } from '../lab/registry/catalogue.ts';
+import type { Inspected } from '../lab/engine/engine-client.ts';
 import { httpRequest } from '../lab/http.ts';
-import { pushImage } from '../lab/push.ts';
+import { pushImage } from '../lab/registry/push.ts';
 import { describeImage } from './rig/describe-image.ts';
 import { openImageScene, type ImageScene } from './rig/scene.ts';
 

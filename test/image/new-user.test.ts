@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { fencesOf } from '../support/pages.ts';
+import { fencesOf } from '../support/pages/pages.ts';
 import { describeImage } from './rig/describe-image.ts';
 import { dockerAt, dockerEnvironment } from './rig/docker.ts';
 import { importBase } from './rig/base.ts';

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
-import { catalogue, webServer } from '../lab/catalogue.ts';
+import { catalogue, webServer } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import { pushImage } from '../lab/push.ts';
-import { runUpkeep } from '../support/run-upkeep.ts';
+import { pushImage } from '../lab/registry/push.ts';
+import { runUpkeep } from '../support/scene/run-upkeep.ts';
 
 type Event = { readonly Action: string; readonly timeNano: number; readonly Actor: { readonly ID: string } };
 

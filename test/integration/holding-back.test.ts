@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import { apiToken, ask } from '../support/http-scene.ts';
-import { runUpkeep, startUpkeep, type UpkeepProcess } from '../support/run-upkeep.ts';
-import { withClockAt } from '../support/shifted-clock.ts';
-import { upkeepScene } from '../support/upkeep-scene.ts';
+import { apiToken, ask } from '../support/http/http-scene.ts';
+import { runUpkeep, startUpkeep, type UpkeepProcess } from '../support/scene/run-upkeep.ts';
+import { withClockAt } from '../support/clock/shifted-clock.ts';
+import { upkeepScene } from '../support/scene/upkeep-scene.ts';
 import { effectsScene } from './effects/scene.ts';
 
 /**

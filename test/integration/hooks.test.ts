@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
-import { webServer } from '../lab/catalogue.ts';
+import { webServer } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import type { Inspected } from '../lab/engine-client.ts';
-import type { ImageConfig } from '../lab/image.ts';
-import { pushImage } from '../lab/push.ts';
-import { startUpkeep } from '../support/run-upkeep.ts';
-import { upkeepScene } from '../support/upkeep-scene.ts';
+import type { Inspected } from '../lab/engine/engine-client.ts';
+import type { ImageConfig } from '../lab/registry/image.ts';
+import { pushImage } from '../lab/registry/push.ts';
+import { startUpkeep } from '../support/scene/run-upkeep.ts';
+import { upkeepScene } from '../support/scene/upkeep-scene.ts';
 
 type LogLine = { readonly level: string; readonly msg: string; readonly container?: string; readonly line?: string };
 

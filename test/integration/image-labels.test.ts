@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { writeJournal } from '../../src/domain/transaction/journal.ts';
-import { webServer } from '../lab/catalogue.ts';
+import { webServer } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import { startHttpServer } from '../support/http-server.ts';
-import { runUpkeep } from '../support/run-upkeep.ts';
-import { upkeepScene } from '../support/upkeep-scene.ts';
+import { startHttpServer } from '../support/http/http-server.ts';
+import { runUpkeep } from '../support/scene/run-upkeep.ts';
+import { upkeepScene } from '../support/scene/upkeep-scene.ts';
 import { composeLabels, effectsScene } from './effects/scene.ts';
 
 const labelled = (version: string, Labels: Readonly<Record<string, string>>) => webServer(version, { Labels });

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import { isPodman } from '../lab/podman.ts';
-import { runUpkeep } from '../support/run-upkeep.ts';
-import { upkeepScene } from '../support/upkeep-scene.ts';
+import { isPodman } from '../lab/engine/podman.ts';
+import { runUpkeep } from '../support/scene/run-upkeep.ts';
+import { upkeepScene } from '../support/scene/upkeep-scene.ts';
 import { effectsScene, idsOf } from './effects/scene.ts';
 
 describeInLab('a container that is kept after its update', (lab) => {

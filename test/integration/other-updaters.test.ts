@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
-import { catalogue } from '../lab/catalogue.ts';
+import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import { pushImage } from '../lab/push.ts';
-import { runUpkeep } from '../support/run-upkeep.ts';
+import { pushImage } from '../lab/registry/push.ts';
+import { runUpkeep } from '../support/scene/run-upkeep.ts';
 
 /** Warnings about other updaters on the same engine. */
 describeInLab('other updaters on a real engine', (lab) => {

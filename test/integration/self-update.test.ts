@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import type { Inspected } from '../lab/engine-client.ts';
-import { imageIdOf } from '../lab/image-id.ts';
-import { startNotified } from '../support/notified.ts';
-import { logOf, type StartOptions, startInContainer, upkeepImage } from '../support/upkeep-in-a-container.ts';
+import type { Inspected } from '../lab/engine/engine-client.ts';
+import { imageIdOf } from '../lab/engine/image-id.ts';
+import { startNotified } from '../support/notify/notified.ts';
+import { logOf, type StartOptions, startInContainer, upkeepImage } from '../support/scene/upkeep-in-a-container.ts';
 
 /** Upkeep in a container of a real engine, whose own image has moved on. */
 describeInLab('an update of its own container', (lab) => {

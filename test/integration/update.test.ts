@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
-import { catalogue, webServer } from '../lab/catalogue.ts';
+import { catalogue, webServer } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import type { Inspected } from '../lab/engine-client.ts';
-import { hasContainerdStore, imageIdOf } from '../lab/image-id.ts';
-import type { ImageSpec } from '../lab/image.ts';
-import { isPodman } from '../lab/podman.ts';
-import { type Pushed, pushImage, pushIndex } from '../lab/push.ts';
+import type { Inspected } from '../lab/engine/engine-client.ts';
+import { hasContainerdStore, imageIdOf } from '../lab/engine/image-id.ts';
+import type { ImageSpec } from '../lab/registry/image.ts';
+import { isPodman } from '../lab/engine/podman.ts';
+import { type Pushed, pushImage, pushIndex } from '../lab/registry/push.ts';
 import { skipBecause } from '../lab/skip-because.ts';
-import { runUpkeep, type UpkeepRun } from '../support/run-upkeep.ts';
+import { runUpkeep, type UpkeepRun } from '../support/scene/run-upkeep.ts';
 
 type Entry = {
   readonly name: string;

@@ -4,7 +4,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { obtainEngine } from './engines.mjs';
+import { obtainEngine } from './engine/engines.mjs';
 import { installLab } from './install.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));

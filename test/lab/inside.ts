@@ -1,11 +1,11 @@
 // The lab's second process: brings up what every test may use, then runs the command and ends with its exit code.
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { catalogue } from './catalogue.ts';
-import { startEngine } from './engine.ts';
-import { isPodman } from './podman.ts';
-import { pushImage, pushIndex } from './push.ts';
-import { startRegistry } from './registry.ts';
+import { catalogue } from './registry/catalogue.ts';
+import { startEngine } from './engine/engine.ts';
+import { isPodman } from './engine/podman.ts';
+import { pushImage, pushIndex } from './registry/push.ts';
+import { startRegistry } from './registry/registry.ts';
 
 const dir = process.env['LAB_DIR'] ?? '';
 const [command = 'bash', ...args] = process.argv.slice(2);

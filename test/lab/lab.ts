@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { startEngine } from './engine.ts';
-import type { EngineOptions, LabEngine } from './engine.ts';
-import { engineClient } from './engine-client.ts';
-import type { EngineClient } from './engine-client.ts';
+import { startEngine } from './engine/engine.ts';
+import type { EngineOptions, LabEngine } from './engine/engine.ts';
+import { engineClient } from './engine/engine-client.ts';
+import type { EngineClient } from './engine/engine-client.ts';
 import { pki } from './pki.ts';
 import type { Pki } from './pki.ts';
-import type { PushTarget } from './push.ts';
-import { startRegistry } from './registry.ts';
-import type { LabRegistry, RegistryOptions } from './registry.ts';
+import type { PushTarget } from './registry/push.ts';
+import { startRegistry } from './registry/registry.ts';
+import type { LabRegistry, RegistryOptions } from './registry/registry.ts';
 
 /** The lab of a test. Images come from `push.ts` and `catalogue.ts`, faults from `fault-proxy.ts`. */
 export type Lab = {

@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { connectMqtt, type Broker, type Incoming } from '../../src/adapters/notify/mqtt/connection.ts';
-import { startRig } from '../support/notify-rig.ts';
+import { startRig } from '../support/notify/notify-rig.ts';
 import { startBroker } from './broker.ts';
 import { describeWithReceivers as describe } from './describe-with-receivers.ts';
 import type { Program } from './program.ts';

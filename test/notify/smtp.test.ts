@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import type { Message, SendOutcome } from '../../src/domain/notification/message.ts';
-import { aMessage, startRig } from '../support/notify-rig.ts';
+import { aMessage, startRig } from '../support/notify/notify-rig.ts';
 import { describeWithReceivers as describe } from './describe-with-receivers.ts';
 import { startSubmission } from './dovecot.ts';
 import { startProgram, type Program } from './program.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Endpoint, HostConfig, ImageConfig } from '../../src/domain/container/container.ts';
-import { idOf } from './builders.ts';
-import type { CreateBody } from './engine-inspect.ts';
+import { idOf } from './scene/builders.ts';
+import type { CreateBody } from './engine/engine-inspect.ts';
 
 /** Names and values are few, so that containers and images often say the same; `__proto__` is among them. */
 const word = fc.constantFrom('a', 'b', 'c', '__proto__');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { catalogue } from '../lab/catalogue.ts';
-import { pushImage } from '../lab/push.ts';
+import { catalogue } from '../lab/registry/catalogue.ts';
+import { pushImage } from '../lab/registry/push.ts';
 import { describeInSwarm } from '../lab/swarm/describe-in-swarm.ts';
 import { everySetting, memberText } from '../lab/swarm/every-setting.ts';
 import { pinnedImage } from '../lab/swarm/pinned-image.ts';

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import type { ImageSpec } from '../lab/image.ts';
-import { catalogue } from '../lab/catalogue.ts';
+import type { ImageSpec } from '../lab/registry/image.ts';
+import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInSwarm } from '../lab/swarm/describe-in-swarm.ts';
 import { runningTasks } from '../lab/swarm/service-spec.ts';
 import { deploy } from './rig/deployed.ts';

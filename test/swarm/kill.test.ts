@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from 'vitest';
-import { catalogue } from '../lab/catalogue.ts';
-import { createFaultProxy, type FaultProxy } from '../lab/fault-proxy.ts';
+import { catalogue } from '../lab/registry/catalogue.ts';
+import { createFaultProxy, type FaultProxy } from '../lab/proxy/fault-proxy.ts';
 import { describeInSwarm } from '../lab/swarm/describe-in-swarm.ts';
 import { runningTasks } from '../lab/swarm/service-spec.ts';
 import { isDrawn } from '../support/drawn.ts';
-import { runUpkeep } from '../support/run-upkeep.ts';
+import { runUpkeep } from '../support/scene/run-upkeep.ts';
 import { deploy, reportOf } from './rig/deployed.ts';
 
 /** Changing calls of a whole update, with the note of a failure: beyond the last one nobody is killed. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { catalogue } from '../lab/catalogue.ts';
+import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInSwarm } from '../lab/swarm/describe-in-swarm.ts';
 import { runningTasks } from '../lab/swarm/service-spec.ts';
 import { isDrawn } from '../support/drawn.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { catalogue } from '../lab/catalogue.ts';
+import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInSwarm } from '../lab/swarm/describe-in-swarm.ts';
 import { runningTasks } from '../lab/swarm/service-spec.ts';
-import { runUpkeep } from '../support/run-upkeep.ts';
+import { runUpkeep } from '../support/scene/run-upkeep.ts';
 import { deploy, reportOf } from './rig/deployed.ts';
 import { untruth } from './rig/truth.ts';
 

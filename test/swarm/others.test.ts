@@ -1,12 +1,12 @@
 import { afterEach, expect, test } from 'vitest';
-import { catalogue } from '../lab/catalogue.ts';
-import { createFaultProxy, type FaultProxy } from '../lab/fault-proxy.ts';
-import { pushImage } from '../lab/push.ts';
+import { catalogue } from '../lab/registry/catalogue.ts';
+import { createFaultProxy, type FaultProxy } from '../lab/proxy/fault-proxy.ts';
+import { pushImage } from '../lab/registry/push.ts';
 import { describeInSwarm } from '../lab/swarm/describe-in-swarm.ts';
 import { registryAuth } from '../lab/swarm/registry-auth.ts';
 import { runningTasks } from '../lab/swarm/service-spec.ts';
 import { isDrawn } from '../support/drawn.ts';
-import { runUpkeep } from '../support/run-upkeep.ts';
+import { runUpkeep } from '../support/scene/run-upkeep.ts';
 import { deploy, reportOf, update } from './rig/deployed.ts';
 import { untruth } from './rig/truth.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { catalogue } from '../lab/catalogue.ts';
-import { pushIndex } from '../lab/push.ts';
+import { catalogue } from '../lab/registry/catalogue.ts';
+import { pushIndex } from '../lab/registry/push.ts';
 import { describeInSwarm } from '../lab/swarm/describe-in-swarm.ts';
 import { runningTasks } from '../lab/swarm/service-spec.ts';
 import { deploy, update } from './rig/deployed.ts';

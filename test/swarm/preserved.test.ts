@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { catalogue } from '../lab/catalogue.ts';
+import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInSwarm } from '../lab/swarm/describe-in-swarm.ts';
 import { everySetting, memberText } from '../lab/swarm/every-setting.ts';
-import { pushImage } from '../lab/push.ts';
+import { pushImage } from '../lab/registry/push.ts';
 import { update } from './rig/deployed.ts';
 
 /** The version in the path decides which settings an engine keeps; Upkeep's own option must not decide it. */

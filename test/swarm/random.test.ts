@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { catalogue } from '../lab/catalogue.ts';
+import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInSwarm } from '../lab/swarm/describe-in-swarm.ts';
 import type { LabSwarm } from '../lab/swarm/swarm.ts';
 import { deploy, update, type Deployed, type DeployWish } from './rig/deployed.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { catalogue, webServer } from '../lab/catalogue.ts';
-import type { ImageSpec } from '../lab/image.ts';
+import { catalogue, webServer } from '../lab/registry/catalogue.ts';
+import type { ImageSpec } from '../lab/registry/image.ts';
 import { describeInSwarm } from '../lab/swarm/describe-in-swarm.ts';
 import type { LabSwarm } from '../lab/swarm/swarm.ts';
 import { isDrawn } from '../support/drawn.ts';

@@ -1,8 +1,8 @@
 import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
 import type { Engine } from '../../domain/outside/engine.ts';
 import { describe, expect, test } from 'vitest';
-import { connectedEngine } from '../../../test/support/connected-engine.ts';
-import type { Answer } from '../../../test/support/scripted-engine.ts';
+import { connectedEngine } from '../../../test/support/engine/connected-engine.ts';
+import type { Answer } from '../../../test/support/engine/scripted-engine.ts';
 import { ServiceError } from '../../domain/errors.ts';
 
 const id = 'a'.repeat(64);

@@ -1,8 +1,8 @@
 import { createSecureContext } from 'node:tls';
 import { describe, expect, test } from 'vitest';
-import { startHttpServer, type Answer, type Reply } from '../../../test/support/http-server.ts';
-import { canaryUrls } from '../../../test/support/notify-canaries.ts';
-import { aMessage, startRig } from '../../../test/support/notify-rig.ts';
+import { startHttpServer, type Answer, type Reply } from '../../../test/support/http/http-server.ts';
+import { canaryUrls } from '../../../test/support/notify/notify-canaries.ts';
+import { aMessage, startRig } from '../../../test/support/notify/notify-rig.ts';
 
 const says = (status: number, body: unknown): Reply => ({
   status,

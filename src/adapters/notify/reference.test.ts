@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
-import { startRig } from '../../../test/support/notify-rig.ts';
+import { startRig } from '../../../test/support/notify/notify-rig.ts';
 import { notificationsPage } from './reference.ts';
 import { services } from './services/table.ts';
 

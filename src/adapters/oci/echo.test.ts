@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { at, createOciRig, failureOf } from '../../../test/support/oci-rig.ts';
-import type { Answer } from '../../../test/support/http-server.ts';
+import { at, createOciRig, failureOf } from '../../../test/support/registry/oci-rig.ts';
+import type { Answer } from '../../../test/support/http/http-server.ts';
 
 const rig = createOciRig();
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { createServer, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { createOciRig, failureOf } from '../../../test/support/oci-rig.ts';
+import { createOciRig, failureOf } from '../../../test/support/registry/oci-rig.ts';
 import { parseDigest } from '../../domain/reference/digest.ts';
 import { parseImageReference } from '../../domain/reference/image-reference.ts';
 import { whyOf } from './transport/error-body.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { startHttpServer, type Answer } from '../../../test/support/http-server.ts';
-import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { at, createOciRig, failureOf } from '../../../test/support/oci-rig.ts';
+import { startHttpServer, type Answer } from '../../../test/support/http/http-server.ts';
+import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
+import { at, createOciRig, failureOf } from '../../../test/support/registry/oci-rig.ts';
 import {
   dockerList,
   emptyContent,
@@ -11,7 +11,7 @@ import {
   putManifest,
   serveContent,
   sha256,
-} from '../../../test/support/registry-content.ts';
+} from '../../../test/support/registry/registry-content.ts';
 
 const rig = createOciRig();
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { makeCosignKey } from '../../../test/support/cosign.ts';
+import { makeCosignKey } from '../../../test/support/registry/cosign.ts';
 import { readVerificationKeys } from './verification-keys.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-keys-'));

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createFakeClock } from '../../../test/support/fake-clock.ts';
+import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import type { JsonObject, RunningService } from '../../domain/run/running-service.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
 import { createSystemClock } from '../process/clock.ts';

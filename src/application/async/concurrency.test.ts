@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createFakeClock } from '../../../test/support/fake-clock.ts';
+import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import { createSlots, mapConcurrently } from './concurrency.ts';
 
 describe('mapConcurrently()', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { indexImages } from '../../domain/container/image-index.ts';
 import { parseImageReference } from '../../domain/reference/image-reference.ts';
 import type { Verdict } from '../../domain/check/verdict.ts';

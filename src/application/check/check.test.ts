@@ -1,8 +1,8 @@
 import type { Registry } from '../../domain/outside/registry.ts';
 import type { Engine } from '../../domain/outside/engine.ts';
 import { describe, expect, test } from 'vitest';
-import { countCalls } from '../../../test/support/counted-engine.ts';
-import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { countCalls } from '../../../test/support/engine/counted-engine.ts';
+import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { familiarReference } from '../../domain/reference/image-reference.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { containerSummary } from '../../../test/support/builders.ts';
+import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
+import { containerSummary } from '../../../test/support/scene/builders.ts';
 import { applyFilters } from '../../domain/check/selection.ts';
 import { stopMatchingInTime } from './match-time.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Fault } from '../../../sandbox/engine/faults.ts';
 import { defaultSettings } from '../../domain/settings/settings.ts';
 import type { Application } from '../application.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
 import { shareEvents } from './share-events.ts';
 

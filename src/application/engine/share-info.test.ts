@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { countCalls } from '../../../test/support/counted-engine.ts';
-import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { countCalls } from '../../../test/support/engine/counted-engine.ts';
+import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { shareInfo } from './share-info.ts';
 
 function begin() {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { containerOutcome, session } from '../../../test/support/fake-application.ts';
-import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { containerOutcome, session } from '../../../test/support/scene/fake-application.ts';
+import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { createEventLog } from './event-log.ts';
 

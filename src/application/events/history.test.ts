@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { containerOutcome, session } from '../../../test/support/fake-application.ts';
+import { containerOutcome, session } from '../../../test/support/scene/fake-application.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { summarise } from '../../domain/run/session.ts';
 import type { SharedRecords } from '../../domain/outside/record-store.ts';

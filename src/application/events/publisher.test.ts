@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { createPublisher } from './publisher.ts';
 
 const event = { kind: 'containers_selected', runId: 'r', names: [] } as const;

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { createFleetScene, type FleetScene, type FleetSceneOptions } from '../../../test/support/fleet-scene.ts';
+import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
+import { createFleetScene, type FleetScene, type FleetSceneOptions } from '../../../test/support/scene/fleet-scene.ts';
 import { parseWaves } from '../../domain/wave/wave-grammar.ts';
 
 const all = { images: [], containers: [], trigger: 'http' } as const;

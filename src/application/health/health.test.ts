@@ -1,8 +1,8 @@
 import type { Engine } from '../../domain/outside/engine.ts';
 import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
 import { describe, expect, test } from 'vitest';
-import { countCalls } from '../../../test/support/counted-engine.ts';
-import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { countCalls } from '../../../test/support/engine/counted-engine.ts';
+import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { Healthcheck } from '../../domain/container/container.ts';
 import { defaultSettings } from '../../domain/settings/settings.ts';

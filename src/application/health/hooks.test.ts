@@ -1,6 +1,6 @@
 import type { UpdateRequest } from '../../domain/run/request.ts';
 import { describe, expect, test } from 'vitest';
-import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Behaviour, CommandBehaviour } from '../../../sandbox/base/behaviour.ts';
 import type { Log, LogFields } from '../../domain/outside/outside.ts';
 import type { Session } from '../../domain/run/session.ts';

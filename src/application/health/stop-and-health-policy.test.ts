@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inspectedContainer } from '../../../test/support/builders.ts';
+import { inspectedContainer } from '../../../test/support/scene/builders.ts';
 import { defaultSettings } from '../../domain/settings/settings.ts';
 import { stopAndHealthPolicyOf } from './stop-and-health-policy.ts';
 

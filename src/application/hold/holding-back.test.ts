@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { DecisionRecord } from '../../domain/decision/decisions.ts';
 import type { DecisionKind } from '../../domain/decision/decision.ts';
 import type { SharedRecords } from '../../domain/outside/record-store.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { digestOf, idOf } from '../../../test/support/builders.ts';
-import { checkedContainer, containerOutcome, session } from '../../../test/support/fake-application.ts';
+import { digestOf, idOf } from '../../../test/support/scene/builders.ts';
+import { checkedContainer, containerOutcome, session } from '../../../test/support/scene/fake-application.ts';
 import { createLastChecks } from './last-checks.ts';
 
 const imageId = digestOf('image web');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { containerOutcome, session } from '../../../test/support/fake-application.ts';
+import { containerOutcome, session } from '../../../test/support/scene/fake-application.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 import { createLastOutcomes } from './last-outcomes.ts';

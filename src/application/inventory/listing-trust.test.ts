@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFakeClock } from '../../../test/support/fake-clock.ts';
+import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { createTrust } from './listing-trust.ts';
 

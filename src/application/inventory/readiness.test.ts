@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
+import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { createReadiness } from './readiness.ts';
 
 describe('createReadiness()', () => {

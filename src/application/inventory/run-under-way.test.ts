@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { containerOutcome } from '../../../test/support/fake-application.ts';
+import { containerOutcome } from '../../../test/support/scene/fake-application.ts';
 import { createRunWatch } from './run-under-way.ts';
 
 const runId = 'r1';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { defaultSettings } from '../../domain/settings/settings.ts';
 import { createCheck } from '../check/check.ts';
 import { createEngineMirror } from './engine-mirror.ts';

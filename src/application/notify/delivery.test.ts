@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createFakeClock, type FakeClock } from '../../../test/support/fake-clock.ts';
+import { createFakeClock, type FakeClock } from '../../../test/support/clock/fake-clock.ts';
 import {
   createTestLog,
   createTestStore,
   createTestTarget,
   networkFailure,
   sent,
-} from '../../../test/support/notify-scene.ts';
-import { messageOf } from '../../../test/support/outbox-arbitrary.ts';
+} from '../../../test/support/notify/notify-scene.ts';
+import { messageOf } from '../../../test/support/notify/outbox-arbitrary.ts';
 import type { Message, SendOutcome, Target } from '../../domain/notification/message.ts';
 import { defaultBackOff } from '../../domain/notification/outbox/back-off.ts';
 import { outboxBounds } from '../../domain/notification/outbox/overflow.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { containerOutcome, session } from '../../../test/support/fake-application.ts';
-import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { createTestLog, createTestTarget } from '../../../test/support/notify-scene.ts';
+import { containerOutcome, session } from '../../../test/support/scene/fake-application.ts';
+import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
+import { createTestLog, createTestTarget } from '../../../test/support/notify/notify-scene.ts';
 import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Target } from '../../domain/notification/message.ts';

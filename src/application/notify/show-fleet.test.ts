@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createFakeApplication, containerOutcome } from '../../../test/support/fake-application.ts';
-import { createFakeClock } from '../../../test/support/fake-clock.ts';
+import { createFakeApplication, containerOutcome } from '../../../test/support/scene/fake-application.ts';
+import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import type { Inventory, TrackedContainer } from '../../domain/inventory/inventory.ts';
 import type { Fleet } from '../../domain/home-assistant/container-entity.ts';
 import { showFleet } from './show-fleet.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Engine } from '../../domain/outside/engine.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { createGraphReader } from './read-graph.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
-import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { openMarksOf } from '../../domain/transaction/open-mark.ts';
 import { defaultSettings } from '../../domain/settings/settings.ts';
 import { createApplication } from '../create-application.ts';

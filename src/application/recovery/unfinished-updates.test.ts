@@ -1,6 +1,10 @@
 import type { Engine } from '../../domain/outside/engine.ts';
 import { describe, expect, test } from 'vitest';
-import { createSandboxScene, type SandboxProcess, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
+import {
+  createSandboxScene,
+  type SandboxProcess,
+  type SandboxScene,
+} from '../../../test/support/scene/sandbox-outside.ts';
 import { writeJournal } from '../../domain/transaction/journal.ts';
 import { defaultSettings } from '../../domain/settings/settings.ts';
 import { createApplication } from '../create-application.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
-import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Session } from '../../domain/run/session.ts';
 import { writeJournal } from '../../domain/transaction/journal.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';

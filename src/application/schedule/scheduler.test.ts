@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createFakeClock, type FakeClock } from '../../../test/support/fake-clock.ts';
+import { createFakeClock, type FakeClock } from '../../../test/support/clock/fake-clock.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 import type { Schedule } from '../../domain/schedule/schedule.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { behaviours, type Behaviour } from '../../../sandbox/base/behaviour.ts';
 import { amd64 } from '../../../sandbox/registry/release.ts';
 import type { SandboxServiceSpec } from '../../../sandbox/swarm/swarm-world.ts';
-import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
 import { createApplication } from '../create-application.ts';

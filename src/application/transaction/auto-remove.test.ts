@@ -1,7 +1,7 @@
 import type { Engine } from '../../domain/outside/engine.ts';
 import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
-import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { removesItself } from '../../domain/transaction/auto-remove.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 import { defaultSettings } from '../../domain/settings/settings.ts';

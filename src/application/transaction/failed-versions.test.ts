@@ -1,7 +1,11 @@
 import type { UpdateRequest } from '../../domain/run/request.ts';
 import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
-import { createSandboxScene, type SandboxProcess, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
+import {
+  createSandboxScene,
+  type SandboxProcess,
+  type SandboxScene,
+} from '../../../test/support/scene/sandbox-outside.ts';
 import { isFailedVersionTag } from '../../domain/check/failed-version.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
 import { createApplication } from '../create-application.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFakeClock } from '../../../test/support/fake-clock.ts';
+import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import { createPhaseWatch } from './phase-times.ts';
 
 test('a phase lasts until the next one of the same container; one that comes again adds up', async () => {

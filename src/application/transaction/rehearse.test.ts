@@ -1,6 +1,6 @@
 import type { Engine } from '../../domain/outside/engine.ts';
 import { describe, expect, test } from 'vitest';
-import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { defaultSettings } from '../../domain/settings/settings.ts';
 import { createApplication } from '../create-application.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
-import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { defaultSettings } from '../../domain/settings/settings.ts';
 import { createApplication } from '../create-application.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { defaultSettings } from '../../domain/settings/settings.ts';
 import { createApplication } from '../create-application.ts';
 

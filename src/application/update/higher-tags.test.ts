@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { behaviours } from '../../../sandbox/base/behaviour.ts';
-import { createSandboxScene } from '../../../test/support/sandbox-outside.ts';
-import { makeCosignKey } from '../../../test/support/cosign.ts';
+import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
+import { makeCosignKey } from '../../../test/support/registry/cosign.ts';
 import { readVerificationKeys } from '../../adapters/process/verification-keys.ts';
 import { parseImageReference } from '../../domain/reference/image-reference.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';

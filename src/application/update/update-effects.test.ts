@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createSandboxScene, type SandboxScene } from '../../../test/support/sandbox-outside.ts';
+import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { ImageConfig } from '../../domain/container/container.ts';
 import type { Session } from '../../domain/run/session.ts';

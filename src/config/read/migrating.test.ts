@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readMigratingPage } from '../../../test/support/migrating-page.ts';
+import { readMigratingPage } from '../../../test/support/pages/migrating-page.ts';
 import { loadConfiguration } from './load.ts';
 
 test('the compose file of docs/migrating-from-watchtower.md starts as it is, and its schedule counts', () => {

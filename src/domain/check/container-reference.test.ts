@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { digestOf, imageSummary } from '../../../test/support/builders.ts';
+import { digestOf, imageSummary } from '../../../test/support/scene/builders.ts';
 import { isImageId, readContainerReference, type ReferenceSource } from './container-reference.ts';
 
 const imageId = digestOf('image');

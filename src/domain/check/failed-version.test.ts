@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { digestOf, imageSummary } from '../../../test/support/builders.ts';
+import { digestOf, imageSummary } from '../../../test/support/scene/builders.ts';
 import {
   failedVersionsIn,
   failedVersionsOf,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { containerSummary } from '../../../test/support/builders.ts';
+import { containerSummary } from '../../../test/support/scene/builders.ts';
 import { readContainerReference } from './container-reference.ts';
 import { createImageRule, selectByImage } from './image-selection.ts';
 import { selectContainers } from './selection.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { containerSummary } from '../../../test/support/builders.ts';
+import { containerSummary } from '../../../test/support/scene/builders.ts';
 import { whyOptedOut } from './opted-out.ts';
 import { defaultSettings } from '../settings/settings.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { containerSummary, type SummaryParts } from '../../../test/support/builders.ts';
+import { containerSummary, type SummaryParts } from '../../../test/support/scene/builders.ts';
 import { otherUpdaters } from './other-updaters.ts';
 
 const self = containerSummary('upkeep', { image: 'registry.test/upkeep:1' });

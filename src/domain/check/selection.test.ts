@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { containerSummary, type SummaryParts } from '../../../test/support/builders.ts';
+import { containerSummary, type SummaryParts } from '../../../test/support/scene/builders.ts';
 import { tryParseImageReference } from '../reference/image-reference.ts';
 import { applyFilters, selectContainers, type SelectionSettings } from './selection.ts';
 import { defaultSettings } from '../settings/settings.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { digestOf } from '../../../test/support/builders.ts';
+import { digestOf } from '../../../test/support/scene/builders.ts';
 import { ageOf, ripeInstead, type Sighting, withSighting } from './sightings.ts';
 
 const day = 86_400_000;

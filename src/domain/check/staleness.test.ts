@@ -1,7 +1,7 @@
 import { defaultSettings } from '../settings/settings.ts';
 import type { RemoteImage } from '../outside/registry.ts';
 import { describe, expect, test } from 'vitest';
-import { digestOf, imageSummary } from '../../../test/support/builders.ts';
+import { digestOf, imageSummary } from '../../../test/support/scene/builders.ts';
 import type { ImageSummary } from '../container/container.ts';
 import { type ErrorCode, ServiceError } from '../errors.ts';
 import { judgeFailure } from './failed-check.ts';

@@ -1,6 +1,6 @@
 import type { ContainerCommand } from '../outside/engine-writer.ts';
 import { describe, expect, test } from 'vitest';
-import { inspectedContainer } from '../../../test/support/builders.ts';
+import { inspectedContainer } from '../../../test/support/scene/builders.ts';
 import { hookCommand, judgeHook, outputLines } from './hook.ts';
 import { defaultSettings } from '../settings/settings.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { inspectedContainer } from '../../../test/support/builders.ts';
+import { inspectedContainer } from '../../../test/support/scene/builders.ts';
 import type { Container } from '../container/container.ts';
 import { addressIn, probeRoute, type Viewpoint } from './probe-route.ts';
 

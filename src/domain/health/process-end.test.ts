@@ -1,6 +1,6 @@
 import type { EngineEvent } from '../outside/engine-reader.ts';
 import { describe, expect, test } from 'vitest';
-import { inspectedContainer, runningState } from '../../../test/support/builders.ts';
+import { inspectedContainer, runningState } from '../../../test/support/scene/builders.ts';
 import type { ContainerState } from '../container/container.ts';
 import { endOf } from './process-end.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { containerSummary, imageSummary, type SummaryParts } from '../../../test/support/builders.ts';
+import { containerSummary, imageSummary, type SummaryParts } from '../../../test/support/scene/builders.ts';
 import {
   emptyListing,
   type EngineListing,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { containerOutcome } from '../../../test/support/fake-application.ts';
+import { containerOutcome } from '../../../test/support/scene/fake-application.ts';
 import { boundedDraft } from './bounded-draft.ts';
 import { releaseOf } from './outbox/calm.ts';
 import { findingOf, isNews } from './findings.ts';

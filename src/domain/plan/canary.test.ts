@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { digestOf, idOf, inspectedContainer } from '../../../test/support/builders.ts';
+import { digestOf, idOf, inspectedContainer } from '../../../test/support/scene/builders.ts';
 import { judgeCanary, newImageOf, withCanaries } from './canary.ts';
 import type { PlannedMember, PlannedTransaction, UpdatePlan } from './update-plan.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type ContainerParts, idOf, inspectedContainer } from '../../../test/support/builders.ts';
+import { type ContainerParts, idOf, inspectedContainer } from '../../../test/support/scene/builders.ts';
 import type { Container } from '../container/container.ts';
 import { buildDependencyGraph, type DependencyGraph, heldBy, movedWith, neededBy } from './dependency-graph.ts';
 

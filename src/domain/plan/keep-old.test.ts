@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { inspectedContainer } from '../../../test/support/builders.ts';
+import { inspectedContainer } from '../../../test/support/scene/builders.ts';
 import { type KeepContext, keepOrderOf } from './keep-old.ts';
 import { longestKeepMs } from '../settings/values/label-values.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { inspectedContainer, type ContainerParts } from '../../../test/support/builders.ts';
+import { inspectedContainer, type ContainerParts } from '../../../test/support/scene/builders.ts';
 import type { MountPoint } from '../container/container.ts';
 import { startOrderOf } from './start-first.ts';
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { digestOf, idOf, inspectedContainer } from '../../../test/support/builders.ts';
+import { digestOf, idOf, inspectedContainer } from '../../../test/support/scene/builders.ts';
 import type { Container, ContainerStatus } from '../container/container.ts';
 import { defaultSettings } from '../settings/settings.ts';
 import { buildDependencyGraph } from './dependency-graph.ts';

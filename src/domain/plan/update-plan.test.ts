@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ContainerParts, digestOf, idOf, inspectedContainer } from '../../../test/support/builders.ts';
+import { type ContainerParts, digestOf, idOf, inspectedContainer } from '../../../test/support/scene/builders.ts';
 import type { Container } from '../container/container.ts';
 import { buildDependencyGraph, heldBy, movedWith, neededBy } from './dependency-graph.ts';
 import { defaultSettings } from '../settings/settings.ts';

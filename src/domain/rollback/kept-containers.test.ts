@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { containerSummary, idOf, type SummaryParts } from '../../../test/support/builders.ts';
+import { containerSummary, idOf, type SummaryParts } from '../../../test/support/scene/builders.ts';
 import { writeJournal } from '../transaction/journal.ts';
 import type { ImageLabelsOf } from '../container/image-index.ts';
 import { keptAmong, whyOver, withoutKept } from './kept-containers.ts';

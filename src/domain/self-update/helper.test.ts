@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inspectedContainer } from '../../../test/support/builders.ts';
+import { inspectedContainer } from '../../../test/support/scene/builders.ts';
 import { asHelper, readHelperOrder, writeHelperOrder } from './helper.ts';
 import { readJournal } from '../transaction/journal.ts';
 import { helperName, isHelperName, isParkedName, parseStandingName } from '../transaction/transaction-names.ts';

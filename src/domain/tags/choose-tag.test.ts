@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readTagLists } from '../../../test/support/tag-lists.ts';
+import { readTagLists } from '../../../test/support/registry/tag-lists.ts';
 import { chooseTag, type TagQuestion } from './choose-tag.ts';
 import { readTagFilter, readTagPolicy, type TagFilter, type TagPolicy } from './tag-policy.ts';
 import { parseVersionTag } from './version-tag.ts';

@@ -1,5 +1,5 @@
-import { hasContainerdStore } from '../../lab/image-id.ts';
-import { isPodman } from '../../lab/podman.ts';
+import { hasContainerdStore } from '../../lab/engine/image-id.ts';
+import { isPodman } from '../../lab/engine/podman.ts';
 
 /**
  * Rows of the contract that an engine cannot keep, and why. All of it is either of no consequence to an

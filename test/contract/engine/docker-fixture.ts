@@ -1,11 +1,11 @@
 import { createDockerEngine } from '../../../src/adapters/docker/engine.ts';
 import { createSystemClock } from '../../../src/adapters/process/clock.ts';
-import type { EngineClient } from '../../lab/engine-client.ts';
+import type { EngineClient } from '../../lab/engine/engine-client.ts';
 import { httpRequest } from '../../lab/http.ts';
-import { buildImage } from '../../lab/image.ts';
-import type { ImageSpec } from '../../lab/image.ts';
+import { buildImage } from '../../lab/registry/image.ts';
+import type { ImageSpec } from '../../lab/registry/image.ts';
 import type { Lab } from '../../lab/lab.ts';
-import { pushImage, pushIndex } from '../../lab/push.ts';
+import { pushImage, pushIndex } from '../../lab/registry/push.ts';
 import { programConfigs, type EngineFixture, type Program, type PublishedImage } from './fixture.ts';
 
 const service = "trap 'exit 0' TERM; sleep 1000000 & wait";

@@ -1,7 +1,7 @@
 import type { Behaviour, CommandBehaviour } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxEngine, type SandboxEngineOptions } from '../../../sandbox/engine/engine.ts';
 import { createSandboxRegistry } from '../../../sandbox/registry/registry.ts';
-import { createFakeClock } from '../../support/fake-clock.ts';
+import { createFakeClock } from '../../support/clock/fake-clock.ts';
 import type { BootFixture } from '../boot.ts';
 import { programConfigs, type Program } from './fixture.ts';
 

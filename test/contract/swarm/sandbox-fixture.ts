@@ -2,7 +2,7 @@ import { createSandboxEngine } from '../../../sandbox/engine/engine.ts';
 import { behaviours, type Behaviour } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxRegistry } from '../../../sandbox/registry/registry.ts';
 import { serviceSpec } from '../../lab/swarm/service-spec.ts';
-import { createFakeClock } from '../../support/fake-clock.ts';
+import { createFakeClock } from '../../support/clock/fake-clock.ts';
 import type { SwarmFixture, SwarmProgram } from './fixture.ts';
 
 const programs: Readonly<Record<SwarmProgram, Behaviour>> = {

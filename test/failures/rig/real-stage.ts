@@ -1,13 +1,13 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { catalogue } from '../../lab/catalogue.ts';
-import type { EngineClient, Inspected } from '../../lab/engine-client.ts';
-import { createFaultProxy, type FaultProxy } from '../../lab/fault-proxy.ts';
-import type { ImageSpec } from '../../lab/image.ts';
-import type { PushTarget } from '../../lab/push.ts';
-import { pushImage } from '../../lab/push.ts';
-import { startUpkeep, type UpkeepRun } from '../../support/run-upkeep.ts';
+import { catalogue } from '../../lab/registry/catalogue.ts';
+import type { EngineClient, Inspected } from '../../lab/engine/engine-client.ts';
+import { createFaultProxy, type FaultProxy } from '../../lab/proxy/fault-proxy.ts';
+import type { ImageSpec } from '../../lab/registry/image.ts';
+import type { PushTarget } from '../../lab/registry/push.ts';
+import { pushImage } from '../../lab/registry/push.ts';
+import { startUpkeep, type UpkeepRun } from '../../support/scene/run-upkeep.ts';
 import { containerNames } from '../../faults/rig/inspection.ts';
 
 /** A container by name; its tag has moved from `old` to `next`. */

@@ -1,6 +1,6 @@
 import type { ContainerRecipe } from '../../../src/domain/container/recipe/request/recipe.ts';
 import type { Container } from '../../../src/domain/container/container.ts';
-import type { Hands, Resident } from '../rig/people.ts';
+import type { Hands, Resident } from '../rig/people/people.ts';
 import type { Stage } from './stage.ts';
 
 /** A person's actions with `docker` on an engine in memory; they do not count as the service's calls. */

@@ -9,7 +9,7 @@ import type { Instance, Outside } from '../../../src/domain/outside/outside.ts';
 import type { Session } from '../../../src/domain/run/session.ts';
 import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/settings.ts';
 import { isHelperName } from '../../../src/domain/transaction/transaction-names.ts';
-import { createSandboxScene, type SandboxScene } from '../../support/sandbox-outside.ts';
+import { createSandboxScene, type SandboxScene } from '../../support/scene/sandbox-outside.ts';
 
 /** Upkeep in the container `upkeep` of an engine in memory, and a new version of its image. */
 export type ServiceShape = {

@@ -9,7 +9,7 @@ import type { OutcomeKind } from '../../../src/domain/run/session.ts';
 import { defaultSettings } from '../../../src/domain/settings/settings.ts';
 import { parseKeptName } from '../../../src/domain/transaction/transaction-names.ts';
 import type { PlannedTransaction } from '../../../src/domain/plan/update-plan.ts';
-import { createSandboxScene, type SandboxScene } from '../../support/sandbox-outside.ts';
+import { createSandboxScene, type SandboxScene } from '../../support/scene/sandbox-outside.ts';
 
 /** A container or two, as they are before an update, and the new version of their image. */
 export type Shape = {

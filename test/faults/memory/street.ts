@@ -13,8 +13,8 @@ import {
   type Labels,
   nameIn,
   type Street,
-} from '../rig/forgery.ts';
-import { harmBetween, type StreetView } from '../rig/street-harm.ts';
+} from '../rig/forgery/forgery.ts';
+import { harmBetween, type StreetView } from '../rig/people/street-harm.ts';
 import { countCalls, shapes, type Stage } from './stage.ts';
 
 /** A stage with bystanders on it, and a forger who may create containers there. */

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import type { LabEngine } from '../../lab/engine.ts';
-import type { Fault, Moment } from '../../lab/fault-proxy.ts';
+import type { LabEngine } from '../../lab/engine/engine.ts';
+import type { Fault, Moment } from '../../lab/proxy/fault-proxy.ts';
 import type { Updater } from './stage.ts';
 
 /** An incident at a call. */

@@ -1,6 +1,6 @@
-import type { EngineClient, Inspected } from '../../lab/engine-client.ts';
-import { imageIdOf } from '../../lab/image-id.ts';
-import type { Hands, Resident } from './people.ts';
+import type { EngineClient, Inspected } from '../../lab/engine/engine-client.ts';
+import { imageIdOf } from '../../lab/engine/image-id.ts';
+import type { Hands, Resident } from './people/people.ts';
 import type { Stage } from './stage.ts';
 
 /** A person's actions with `docker`; `original` is the container as first created. */

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll } from 'vitest';
-import type { LabEngine } from '../../lab/engine.ts';
-import { hasContainerdStore } from '../../lab/image-id.ts';
+import type { LabEngine } from '../../lab/engine/engine.ts';
+import { hasContainerdStore } from '../../lab/engine/image-id.ts';
 import type { Lab } from '../../lab/lab.ts';
-import { isPodman } from '../../lab/podman.ts';
+import { isPodman } from '../../lab/engine/podman.ts';
 
 /** One line of the table of results. */
 export type CampaignRow = {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { imageIdOf } from '../../lab/image-id.ts';
-import type { EngineClient, Inspected } from '../../lab/engine-client.ts';
+import { imageIdOf } from '../../lab/engine/image-id.ts';
+import type { EngineClient, Inspected } from '../../lab/engine/engine-client.ts';
 import type { Shape } from './shapes.ts';
 import type { Stage } from './stage.ts';
 

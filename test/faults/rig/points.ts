@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { imageIdOf } from '../../lab/image-id.ts';
-import type { LabEngine } from '../../lab/engine.ts';
+import { imageIdOf } from '../../lab/engine/image-id.ts';
+import type { LabEngine } from '../../lab/engine/engine.ts';
 import type { Lab } from '../../lab/lab.ts';
 import { faultsAfter, lookBefore } from './inspection.ts';
 import { untruthsOf } from './report.ts';

@@ -1,4 +1,4 @@
-import { imageIdOf } from '../../lab/image-id.ts';
+import { imageIdOf } from '../../lab/engine/image-id.ts';
 import type { Before } from './inspection.ts';
 import type { Shape } from './shapes.ts';
 import type { Run, Stage } from './stage.ts';

@@ -1,4 +1,4 @@
-import type { LabEngine } from '../../lab/engine.ts';
+import type { LabEngine } from '../../lab/engine/engine.ts';
 import type { Lab } from '../../lab/lab.ts';
 import type { Campaign, Incident } from './campaigns.ts';
 import { shareOut } from './engine-team.ts';

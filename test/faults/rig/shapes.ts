@@ -1,6 +1,6 @@
-import { catalogue } from '../../lab/catalogue.ts';
-import type { EngineClient } from '../../lab/engine-client.ts';
-import type { ImageConfig, ImageSpec } from '../../lab/image.ts';
+import { catalogue } from '../../lab/registry/catalogue.ts';
+import type { EngineClient } from '../../lab/engine/engine-client.ts';
+import type { ImageConfig, ImageSpec } from '../../lab/registry/image.ts';
 
 /** A kind of container, or a group of them, and a new version of its image, good or bad. */
 export type Shape = {

@@ -8,10 +8,10 @@ import {
   type FaultProxy,
   type FaultRule,
   type ProxiedCall,
-} from '../../lab/fault-proxy.ts';
-import type { LabEngine } from '../../lab/engine.ts';
+} from '../../lab/proxy/fault-proxy.ts';
+import type { LabEngine } from '../../lab/engine/engine.ts';
 import type { Lab } from '../../lab/lab.ts';
-import { pushImage, type Pushed } from '../../lab/push.ts';
+import { pushImage, type Pushed } from '../../lab/registry/push.ts';
 import type { Shape } from './shapes.ts';
 
 /** An engine of one's own with a shape on it, and updaters that may be killed at any call. */

@@ -1,8 +1,8 @@
-import type { LabEngine } from '../../lab/engine.ts';
-import { webServer } from '../../lab/catalogue.ts';
-import { imageIdOf } from '../../lab/image-id.ts';
+import type { LabEngine } from '../../lab/engine/engine.ts';
+import { webServer } from '../../lab/registry/catalogue.ts';
+import { imageIdOf } from '../../lab/engine/image-id.ts';
 import type { Lab } from '../../lab/lab.ts';
-import { pushImage } from '../../lab/push.ts';
+import { pushImage } from '../../lab/registry/push.ts';
 
 /** Many containers of a few repositories on one engine, whose tags move on together. */
 export type Fleet = {

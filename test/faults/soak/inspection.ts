@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { comparable, withoutPins } from '../../integration/fidelity/comparable.ts';
-import type { EngineClient, Inspected } from '../../lab/engine-client.ts';
+import type { EngineClient, Inspected } from '../../lab/engine/engine-client.ts';
 import { changedSettings } from '../rig/inspection.ts';
 import type { Fleet, Member, Release } from './fleet.ts';
 

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LabEngine } from '../../lab/engine.ts';
-import { apiToken, ask } from '../../support/http-scene.ts';
-import { startUpkeep } from '../../support/run-upkeep.ts';
+import type { LabEngine } from '../../lab/engine/engine.ts';
+import { apiToken, ask } from '../../support/http/http-scene.ts';
+import { startUpkeep } from '../../support/scene/run-upkeep.ts';
 
 /** A process of the service. */
 export type Service = {

@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { obtainPlugins } from '../../lab/engines.mjs';
+import { obtainPlugins } from '../../lab/engine/engines.mjs';
 import { installExamples } from '../../lab/install.mjs';
 
 const nodes = fileURLToPath(new URL('../../nodes/', import.meta.url));

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lab } from '../../lab/lab.ts';
-import { logOf } from '../../support/upkeep-in-a-container.ts';
+import { logOf } from '../../support/scene/upkeep-in-a-container.ts';
 import { importBase } from './base.ts';
 import { dockerAt, type Docker } from './docker.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import { upkeepScene } from '../../support/upkeep-scene.ts';
+import { upkeepScene } from '../../support/scene/upkeep-scene.ts';
 import { effectsScene, idsOf } from './scene.ts';
 
 describeInLab('a container with --rm', (lab) => {

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
-import { catalogue } from '../../lab/catalogue.ts';
+import { catalogue } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import { upkeepScene } from '../../support/upkeep-scene.ts';
+import { upkeepScene } from '../../support/scene/upkeep-scene.ts';
 import { effectsScene, idsOf } from './scene.ts';
 
 const names = Array.from({ length: 30 }, (_, index) => `web${String(index).padStart(2, '0')}`);

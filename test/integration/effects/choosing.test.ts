@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
-import { webServer } from '../../lab/catalogue.ts';
+import { webServer } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import { upkeepScene } from '../../support/upkeep-scene.ts';
+import { upkeepScene } from '../../support/scene/upkeep-scene.ts';
 import { effectsScene, idsOf } from './scene.ts';
 
 const labelled = (label: string, value: string) => ({ config: { Labels: { [label]: value } } });

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
-import { catalogue, webServer } from '../../lab/catalogue.ts';
+import { catalogue, webServer } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import { upkeepScene } from '../../support/upkeep-scene.ts';
+import { upkeepScene } from '../../support/scene/upkeep-scene.ts';
 import { composeLabels, effectsScene } from './scene.ts';
 
 const ms = 1_000_000;

@@ -1,7 +1,7 @@
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import { apiToken, ask } from '../../support/http-scene.ts';
-import { startUpkeep } from '../../support/run-upkeep.ts';
+import { apiToken, ask } from '../../support/http/http-scene.ts';
+import { startUpkeep } from '../../support/scene/run-upkeep.ts';
 import { effectsScene, idsOf } from './scene.ts';
 
 describeInLab('updates that are asked for over HTTP', (lab) => {

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import type { ImageSpec } from '../../lab/image.ts';
+import type { ImageSpec } from '../../lab/registry/image.ts';
 import { effectsScene } from './scene.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));

@@ -1,13 +1,13 @@
 import { mkdtempSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { catalogue } from '../../lab/catalogue.ts';
+import { catalogue } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import { pushImage, type PushTarget } from '../../lab/push.ts';
-import { startFront, type Front, type FrontOptions } from '../../lab/registry-front.ts';
-import { users } from '../../lab/token-server.ts';
-import { startHttpServer } from '../../support/http-server.ts';
-import { dockerConfigFolder, loginEntry, upkeepScene } from '../../support/upkeep-scene.ts';
+import { pushImage, type PushTarget } from '../../lab/registry/push.ts';
+import { startFront, type Front, type FrontOptions } from '../../lab/registry/registry-front.ts';
+import { users } from '../../lab/registry/token-server.ts';
+import { startHttpServer } from '../../support/http/http-server.ts';
+import { dockerConfigFolder, loginEntry, upkeepScene } from '../../support/scene/upkeep-scene.ts';
 
 const username = 'reader';
 const password = users[username] ?? '';

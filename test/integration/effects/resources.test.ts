@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
-import { webServer } from '../../lab/catalogue.ts';
+import { webServer } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import { skipBecause } from '../../lab/skip-because.ts';
-import { upkeepScene } from '../../support/upkeep-scene.ts';
+import { upkeepScene } from '../../support/scene/upkeep-scene.ts';
 import { effectsScene } from './scene.ts';
 
 describeInLab('the limits of a new container', (lab) => {

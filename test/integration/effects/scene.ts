@@ -1,8 +1,8 @@
-import { catalogue } from '../../lab/catalogue.ts';
-import type { Inspected } from '../../lab/engine-client.ts';
-import type { ImageSpec } from '../../lab/image.ts';
+import { catalogue } from '../../lab/registry/catalogue.ts';
+import type { Inspected } from '../../lab/engine/engine-client.ts';
+import type { ImageSpec } from '../../lab/registry/image.ts';
 import type { Lab } from '../../lab/lab.ts';
-import { pushImage, type Pushed } from '../../lab/push.ts';
+import { pushImage, type Pushed } from '../../lab/registry/push.ts';
 
 export type Release = {
   readonly old?: ImageSpec;

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
-import { catalogue } from '../../lab/catalogue.ts';
+import { catalogue } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import { runUpkeep } from '../../support/run-upkeep.ts';
+import { runUpkeep } from '../../support/scene/run-upkeep.ts';
 import { effectsScene, idsOf } from './scene.ts';
 
 describeInLab('start-first on a real engine', (lab) => {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
-import { catalogue, webServer } from '../../lab/catalogue.ts';
+import { catalogue, webServer } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import type { Inspected } from '../../lab/engine-client.ts';
-import { upkeepScene } from '../../support/upkeep-scene.ts';
+import type { Inspected } from '../../lab/engine/engine-client.ts';
+import { upkeepScene } from '../../support/scene/upkeep-scene.ts';
 import { effectsScene, idsOf } from './scene.ts';
 
 /** A service that runs a line of shell on SIGTERM, or another signal, and then ends. */

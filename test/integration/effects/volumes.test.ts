@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
-import { catalogue, webServer } from '../../lab/catalogue.ts';
+import { catalogue, webServer } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import type { Inspected } from '../../lab/engine-client.ts';
-import { upkeepScene } from '../../support/upkeep-scene.ts';
+import type { Inspected } from '../../lab/engine/engine-client.ts';
+import { upkeepScene } from '../../support/scene/upkeep-scene.ts';
 import { effectsScene } from './scene.ts';
 
 const storing = { old: catalogue['volume-v1'], next: catalogue['volume-v2'] };

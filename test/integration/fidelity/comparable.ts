@@ -1,4 +1,4 @@
-import type { Inspected } from '../../lab/engine-client.ts';
+import type { Inspected } from '../../lab/engine/engine-client.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-import type { ImageSpec } from '../../lab/image.ts';
+import type { ImageSpec } from '../../lab/registry/image.ts';
 
 const idle = "trap 'exit 0' TERM INT; sleep 1000 & wait";
 const second = 1_000_000_000;

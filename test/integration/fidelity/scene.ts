@@ -5,10 +5,10 @@ import type { Container, Image } from '../../../src/domain/container/container.t
 import { differences } from '../../../src/domain/container/difference/container-difference.ts';
 import { recipeFor } from '../../../src/domain/container/recipe/container-recipe.ts';
 import { asDocker } from '../../../src/adapters/docker/podman/as-docker.ts';
-import type { Inspected } from '../../lab/engine-client.ts';
+import type { Inspected } from '../../lab/engine/engine-client.ts';
 import type { Lab } from '../../lab/lab.ts';
 import { canonical } from '../../../src/domain/text/canonical.ts';
-import { isPodman } from '../../lab/podman.ts';
+import { isPodman } from '../../lab/engine/podman.ts';
 import type { ImageName } from './images.ts';
 import type { Shape } from './shapes.ts';
 

@@ -1,4 +1,4 @@
-import type { Inspected } from '../../lab/engine-client.ts';
+import type { Inspected } from '../../lab/engine/engine-client.ts';
 import { idleCommand } from './images.ts';
 
 /** A way in which users configure containers, as a raw body of `POST /containers/create`. */

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { catalogue } from '../../lab/catalogue.ts';
+import { catalogue } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import { isPodman } from '../../lab/podman.ts';
-import { pushImage } from '../../lab/push.ts';
+import { isPodman } from '../../lab/engine/podman.ts';
+import { pushImage } from '../../lab/registry/push.ts';
 import { skipBecause } from '../../lab/skip-because.ts';
-import { runUpkeep } from '../../support/run-upkeep.ts';
+import { runUpkeep } from '../../support/scene/run-upkeep.ts';
 
 /** Contexts of Docker's own client: a socket, and TCP with TLS. */
 describeInLab('contexts', (lab) => {

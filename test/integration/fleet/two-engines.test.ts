@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { catalogue } from '../../lab/catalogue.ts';
+import { catalogue } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import type { LabEngine } from '../../lab/engine.ts';
-import type { EngineClient } from '../../lab/engine-client.ts';
-import { pushImage } from '../../lab/push.ts';
-import { runUpkeep, startUpkeep } from '../../support/run-upkeep.ts';
+import type { LabEngine } from '../../lab/engine/engine.ts';
+import type { EngineClient } from '../../lab/engine/engine-client.ts';
+import { pushImage } from '../../lab/registry/push.ts';
+import { runUpkeep, startUpkeep } from '../../support/scene/run-upkeep.ts';
 
 type Entry = {
   readonly name: string;

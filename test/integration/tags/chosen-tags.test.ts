@@ -1,9 +1,9 @@
 import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { webServer } from '../../lab/catalogue.ts';
+import { webServer } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import { pushIndex } from '../../lab/push.ts';
-import { type FrontCall, type Said, startFront } from '../../lab/registry-front.ts';
-import { createRequestLimit } from '../../lab/request-limit.ts';
+import { pushIndex } from '../../lab/registry/push.ts';
+import { type FrontCall, type Said, startFront } from '../../lab/registry/registry-front.ts';
+import { createRequestLimit } from '../../lab/registry/request-limit.ts';
 import { tagsScene, type TagsScene } from './scene.ts';
 
 const minor = { 'upkeep.policy': 'minor' };

@@ -1,8 +1,8 @@
-import { webServer } from '../../lab/catalogue.ts';
-import type { ImageSpec } from '../../lab/image.ts';
+import { webServer } from '../../lab/registry/catalogue.ts';
+import type { ImageSpec } from '../../lab/registry/image.ts';
 import type { Lab } from '../../lab/lab.ts';
-import { pushImage, type Pushed } from '../../lab/push.ts';
-import { upkeepScene, type CheckEntry, type UpdateEntry } from '../../support/upkeep-scene.ts';
+import { pushImage, type Pushed } from '../../lab/registry/push.ts';
+import { upkeepScene, type CheckEntry, type UpdateEntry } from '../../support/scene/upkeep-scene.ts';
 
 export type TagsScene = {
   readonly repository: string;

@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from 'vitest';
-import { webServer } from '../../lab/catalogue.ts';
+import { webServer } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import { pushArtifact, pushIndex } from '../../lab/push.ts';
-import { type CosignKey, makeCosignKey, signatureArtifact } from '../../support/cosign.ts';
-import { runUpkeep } from '../../support/run-upkeep.ts';
+import { pushArtifact, pushIndex } from '../../lab/registry/push.ts';
+import { type CosignKey, makeCosignKey, signatureArtifact } from '../../support/registry/cosign.ts';
+import { runUpkeep } from '../../support/scene/run-upkeep.ts';
 import { tagsScene } from './scene.ts';
 
 const minor = { 'upkeep.policy': 'minor' };

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { catalogue, webServer } from '../../lab/catalogue.ts';
+import { catalogue, webServer } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import { runUpkeep } from '../../support/run-upkeep.ts';
+import { runUpkeep } from '../../support/scene/run-upkeep.ts';
 import { tagsScene } from './scene.ts';
 
 describeInLab('tag policies', (lab) => {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { describeInLab } from '../describe-in-lab.ts';
-import { isPodman } from '../podman.ts';
+import { isPodman } from '../engine/podman.ts';
 import { startSwarm } from './swarm.ts';
 import type { LabSwarm, SwarmOptions } from './swarm.ts';
 

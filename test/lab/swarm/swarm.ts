@@ -1,9 +1,9 @@
-import { startEngine } from '../engine.ts';
-import type { LabEngine } from '../engine.ts';
-import { pushImage } from '../push.ts';
-import { startRegistry } from '../registry.ts';
-import type { LabRegistry, RegistryOptions } from '../registry.ts';
-import { catalogue } from '../catalogue.ts';
+import { startEngine } from '../engine/engine.ts';
+import type { LabEngine } from '../engine/engine.ts';
+import { pushImage } from '../registry/push.ts';
+import { startRegistry } from '../registry/registry.ts';
+import type { LabRegistry, RegistryOptions } from '../registry/registry.ts';
+import { catalogue } from '../registry/catalogue.ts';
 import type { Lab } from '../lab.ts';
 import { layNetwork, nodeName, swarmAddresses } from './network.ts';
 import { swarmClient } from './client.ts';

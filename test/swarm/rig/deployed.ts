@@ -1,12 +1,12 @@
 import { expect } from 'vitest';
-import type { ImageSpec } from '../../lab/image.ts';
-import { pushImage } from '../../lab/push.ts';
-import type { LabRegistry } from '../../lab/registry.ts';
+import type { ImageSpec } from '../../lab/registry/image.ts';
+import { pushImage } from '../../lab/registry/push.ts';
+import type { LabRegistry } from '../../lab/registry/registry.ts';
 import { registryAuth } from '../../lab/swarm/registry-auth.ts';
 import { runningTasks, serviceSpec, type ServiceWish } from '../../lab/swarm/service-spec.ts';
 import type { ServiceSpec } from '../../lab/swarm/client.ts';
 import type { LabSwarm } from '../../lab/swarm/swarm.ts';
-import { runUpkeep, type UpkeepRun } from '../../support/run-upkeep.ts';
+import { runUpkeep, type UpkeepRun } from '../../support/scene/run-upkeep.ts';
 
 /** A service that runs the image behind a tag of its own. */
 export type Deployed = {

@@ -1,7 +1,7 @@
 import type { Engine } from '../../../domain/outside/engine.ts';
 import { describe, expect, test } from 'vitest';
-import { connectedEngine, engineAt } from '../../../../test/support/connected-engine.ts';
-import { docker28, refuse, type Answer, type Script } from '../../../../test/support/scripted-engine.ts';
+import { connectedEngine, engineAt } from '../../../../test/support/engine/connected-engine.ts';
+import { docker28, refuse, type Answer, type Script } from '../../../../test/support/engine/scripted-engine.ts';
 
 const recipe = { body: { Image: 'app:1' }, laterEndpoints: [] };
 

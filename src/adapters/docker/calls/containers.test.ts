@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { connectedEngine } from '../../../../test/support/connected-engine.ts';
-import { refuse } from '../../../../test/support/scripted-engine.ts';
+import { connectedEngine } from '../../../../test/support/engine/connected-engine.ts';
+import { refuse } from '../../../../test/support/engine/scripted-engine.ts';
 
 const listed = (name: string, labels = {}) => ({
   Id: name.padEnd(64, '0'),

@@ -1,7 +1,7 @@
 import type { ContainerCommand } from '../../../domain/outside/engine-writer.ts';
 import { describe, expect, test } from 'vitest';
-import { connectedEngine, engineAt } from '../../../../test/support/connected-engine.ts';
-import { refuse, type Answer, type Script } from '../../../../test/support/scripted-engine.ts';
+import { connectedEngine, engineAt } from '../../../../test/support/engine/connected-engine.ts';
+import { refuse, type Answer, type Script } from '../../../../test/support/engine/scripted-engine.ts';
 
 const command: ContainerCommand = {
   command: ['sh', '-c', 'true'],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { connectedEngine } from '../../../../test/support/connected-engine.ts';
-import { refuse } from '../../../../test/support/scripted-engine.ts';
+import { connectedEngine } from '../../../../test/support/engine/connected-engine.ts';
+import { refuse } from '../../../../test/support/engine/scripted-engine.ts';
 
 describe('images', () => {
   test('have no tags, digests and labels where the engine writes <none>, or nothing', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { connectedEngine } from '../../../../test/support/connected-engine.ts';
-import type { Answer } from '../../../../test/support/scripted-engine.ts';
+import { connectedEngine } from '../../../../test/support/engine/connected-engine.ts';
+import type { Answer } from '../../../../test/support/engine/scripted-engine.ts';
 
 function frame(stream: 1 | 2, text: string | Buffer): Buffer {
   const payload = Buffer.from(text);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { connectedEngine } from '../../../../test/support/connected-engine.ts';
-import { refuse, type Answer } from '../../../../test/support/scripted-engine.ts';
+import { connectedEngine } from '../../../../test/support/engine/connected-engine.ts';
+import { refuse, type Answer } from '../../../../test/support/engine/scripted-engine.ts';
 
 const request = { containerId: 'id', networkId: 'net-id', endpoint: { Aliases: ['web'] } };
 const taken: Answer = (_, response) => refuse(response, 403, 'endpoint with name web already exists in network blue');

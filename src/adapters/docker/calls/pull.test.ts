@@ -1,9 +1,9 @@
 import type { PullProgress } from '../../../domain/run/event.ts';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { connectedEngine } from '../../../../test/support/connected-engine.ts';
-import { createFakeClock } from '../../../../test/support/fake-clock.ts';
-import { refuse, type Answer } from '../../../../test/support/scripted-engine.ts';
+import { connectedEngine } from '../../../../test/support/engine/connected-engine.ts';
+import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
+import { refuse, type Answer } from '../../../../test/support/engine/scripted-engine.ts';
 
 /** Writes lines as Docker does, and ends. */
 const streams =

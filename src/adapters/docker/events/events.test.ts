@@ -2,9 +2,9 @@ import type { EngineEvent } from '../../../domain/outside/engine-reader.ts';
 import type { Engine } from '../../../domain/outside/engine.ts';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { connectedEngine } from '../../../../test/support/connected-engine.ts';
-import { createFakeClock } from '../../../../test/support/fake-clock.ts';
-import { refuse, type Script } from '../../../../test/support/scripted-engine.ts';
+import { connectedEngine } from '../../../../test/support/engine/connected-engine.ts';
+import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
+import { refuse, type Script } from '../../../../test/support/engine/scripted-engine.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { createSystemClock } from '../../process/clock.ts';
 

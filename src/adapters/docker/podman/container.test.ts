@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { connectedEngine } from '../../../../test/support/connected-engine.ts';
+import { connectedEngine } from '../../../../test/support/engine/connected-engine.ts';
 
 const version = {
   Version: '4.3.1',

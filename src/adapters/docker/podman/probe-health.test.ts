@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { connectedEngine } from '../../../../test/support/connected-engine.ts';
-import { refuse, type Answer } from '../../../../test/support/scripted-engine.ts';
+import { connectedEngine } from '../../../../test/support/engine/connected-engine.ts';
+import { refuse, type Answer } from '../../../../test/support/engine/scripted-engine.ts';
 
 const podman = { Version: '4.3.1', ApiVersion: '1.41', Components: [{ Name: 'Podman Engine' }] };
 const path = 'GET /libpod/containers/id/healthcheck';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { connectedEngine } from '../../../../test/support/connected-engine.ts';
-import { docker28 } from '../../../../test/support/scripted-engine.ts';
+import { connectedEngine } from '../../../../test/support/engine/connected-engine.ts';
+import { docker28 } from '../../../../test/support/engine/scripted-engine.ts';
 
 const info = {
   Name: 'host',

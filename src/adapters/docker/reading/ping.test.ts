@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { connectedEngine } from '../../../../test/support/connected-engine.ts';
-import { refuse } from '../../../../test/support/scripted-engine.ts';
+import { connectedEngine } from '../../../../test/support/engine/connected-engine.ts';
+import { refuse } from '../../../../test/support/engine/scripted-engine.ts';
 
 test('ping() asks for a sign of life, which is no JSON', async () => {
   const { engine, server } = await connectedEngine({

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import { connectedEngine } from '../../../../test/support/connected-engine.ts';
-import { docker28, refuse, type Answer } from '../../../../test/support/scripted-engine.ts';
+import { connectedEngine } from '../../../../test/support/engine/connected-engine.ts';
+import { docker28, refuse, type Answer } from '../../../../test/support/engine/scripted-engine.ts';
 
 const hang: Answer = () => undefined;
 const inspected = { Id: 'id' };

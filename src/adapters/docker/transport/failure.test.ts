@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { connectedEngine, engineAt } from '../../../../test/support/connected-engine.ts';
-import { tlsFile } from '../../../../test/support/scripted-engine.ts';
+import { connectedEngine, engineAt } from '../../../../test/support/engine/connected-engine.ts';
+import { tlsFile } from '../../../../test/support/engine/scripted-engine.ts';
 import { explain } from './failure.ts';
 
 const client = { cert: tlsFile('client.pem'), key: tlsFile('client.key'), ca: tlsFile('ca.pem'), verify: true };

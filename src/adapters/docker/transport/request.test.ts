@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createFakeClock } from '../../../../test/support/fake-clock.ts';
-import { startScriptedEngine, type Answer } from '../../../../test/support/scripted-engine.ts';
+import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
+import { startScriptedEngine, type Answer } from '../../../../test/support/engine/scripted-engine.ts';
 import { createSystemClock } from '../../process/clock.ts';
 import { parseAddress } from './address.ts';
 import { createConnection, type Connection } from './connection.ts';

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { connectedEngine, engineAt } from '../../../../test/support/connected-engine.ts';
+import { connectedEngine, engineAt } from '../../../../test/support/engine/connected-engine.ts';
 
 /** A program called `ssh` that is found first, and connects its input and output with the socket, or fails. */
 describe('an engine behind ssh', () => {

@@ -1,9 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { createFakeClock } from '../../../../test/support/fake-clock.ts';
-import type { Answer, HttpServer, SeenRequest } from '../../../../test/support/http-server.ts';
-import { at, createOciRig, failureOf } from '../../../../test/support/oci-rig.ts';
-import { emptyContent, putImage, serveContent, wantingToken } from '../../../../test/support/registry-content.ts';
+import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
+import type { Answer, HttpServer, SeenRequest } from '../../../../test/support/http/http-server.ts';
+import { at, createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
+import {
+  emptyContent,
+  putImage,
+  serveContent,
+  wantingToken,
+} from '../../../../test/support/registry/registry-content.ts';
 import type { Registry } from '../../../domain/outside/registry.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
 

@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createFakeClock } from '../../../../test/support/fake-clock.ts';
-import { at, createOciRig, failureOf } from '../../../../test/support/oci-rig.ts';
+import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
+import { at, createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
 import { parseImageReference } from '../../../domain/reference/image-reference.ts';
 import { createCredentials, type Credentials, type CredentialOptions } from './credentials.ts';
 

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { serverCa, type HttpServer } from '../../../../test/support/http-server.ts';
-import { createOciRig, failureOf } from '../../../../test/support/oci-rig.ts';
-import { emptyContent, putImage, serveContent, wantingToken } from '../../../../test/support/registry-content.ts';
+import { serverCa, type HttpServer } from '../../../../test/support/http/http-server.ts';
+import { createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
+import {
+  emptyContent,
+  putImage,
+  serveContent,
+  wantingToken,
+} from '../../../../test/support/registry/registry-content.ts';
 import { parseImageReference } from '../../../domain/reference/image-reference.ts';
 import type { OciRegistryOptions } from './connect.ts';
 

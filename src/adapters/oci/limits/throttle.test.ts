@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { createFakeClock, type FakeClock } from '../../../../test/support/fake-clock.ts';
+import { createFakeClock, type FakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import { createThrottle, impatient, patient, type Throttle } from './throttle.ts';

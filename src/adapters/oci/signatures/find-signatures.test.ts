@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { artifactType, makeCosignKey, signatureArtifact } from '../../../../test/support/cosign.ts';
-import { at, createOciRig, failureOf } from '../../../../test/support/oci-rig.ts';
+import { artifactType, makeCosignKey, signatureArtifact } from '../../../../test/support/registry/cosign.ts';
+import { at, createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
 import { parseImageReference } from '../../../domain/reference/image-reference.ts';
 import { judgeSignatures, type FoundSignature } from '../../../domain/signature/signature.ts';

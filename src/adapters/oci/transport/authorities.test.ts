@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { clientPair, serverCa } from '../../../../test/support/http-server.ts';
-import { createOciRig, failureOf } from '../../../../test/support/oci-rig.ts';
-import { emptyContent, putImage, serveContent } from '../../../../test/support/registry-content.ts';
+import { clientPair, serverCa } from '../../../../test/support/http/http-server.ts';
+import { createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
+import { emptyContent, putImage, serveContent } from '../../../../test/support/registry/registry-content.ts';
 import { parseImageReference } from '../../../domain/reference/image-reference.ts';
 
 const rig = createOciRig();

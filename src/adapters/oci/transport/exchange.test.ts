@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { startHttpServer } from '../../../../test/support/http-server.ts';
+import { startHttpServer } from '../../../../test/support/http/http-server.ts';
 import { createAgents, type Agents } from './agents.ts';
 import { createAuthorities } from './authorities.ts';
 import { createExchange, type Exchange, type WireRequest } from './exchange.ts';

@@ -1,10 +1,10 @@
 import { connect, createServer, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { createFakeClock } from '../../../../test/support/fake-clock.ts';
-import { serverCa, type Answer } from '../../../../test/support/http-server.ts';
-import { at, createOciRig, failureOf } from '../../../../test/support/oci-rig.ts';
-import { emptyContent, putImage, serveContent } from '../../../../test/support/registry-content.ts';
+import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
+import { serverCa, type Answer } from '../../../../test/support/http/http-server.ts';
+import { at, createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
+import { emptyContent, putImage, serveContent } from '../../../../test/support/registry/registry-content.ts';
 import { parseImageReference } from '../../../domain/reference/image-reference.ts';
 import { createInsecure } from './insecure.ts';
 

@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
-import { serverCa, type Reply } from '../../../../test/support/http-server.ts';
-import { at, createOciRig, failureOf } from '../../../../test/support/oci-rig.ts';
-import { emptyContent, putImage, serveContent, wantingToken } from '../../../../test/support/registry-content.ts';
+import { serverCa, type Reply } from '../../../../test/support/http/http-server.ts';
+import { at, createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
+import {
+  emptyContent,
+  putImage,
+  serveContent,
+  wantingToken,
+} from '../../../../test/support/registry/registry-content.ts';
 
 const rig = createOciRig();
 const login = { repoUser: 'jo', repoPass: 'secret' };

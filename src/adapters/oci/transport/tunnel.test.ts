@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { serverCa, startHttpServer } from '../../../../test/support/http-server.ts';
-import { createOciRig, failureOf } from '../../../../test/support/oci-rig.ts';
-import { emptyContent, putImage, serveContent } from '../../../../test/support/registry-content.ts';
+import { serverCa, startHttpServer } from '../../../../test/support/http/http-server.ts';
+import { createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
+import { emptyContent, putImage, serveContent } from '../../../../test/support/registry/registry-content.ts';
 import { parseImageReference } from '../../../domain/reference/image-reference.ts';
 
 const rig = createOciRig();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createSandboxRegistry } from '../../../../sandbox/registry/registry.ts';
-import { createFakeClock } from '../../../../test/support/fake-clock.ts';
+import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import type { Registry } from '../../../domain/outside/registry.ts';
 import { parseImageReference } from '../../../domain/reference/image-reference.ts';
 import { readTagPolicy, type TagPolicy } from '../../../domain/tags/tag-policy.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { idOf } from '../../../../test/support/builders.ts';
-import { imageOf, networkOf, recipeScene } from '../../../../test/support/recipe-scene.ts';
+import { idOf } from '../../../../test/support/scene/builders.ts';
+import { imageOf, networkOf, recipeScene } from '../../../../test/support/engine/recipe-scene.ts';
 import { differences } from './container-difference.ts';
 import type { Container, ContainerConfig, ContainerSettings, Endpoint, HostConfig } from '../container.ts';
 

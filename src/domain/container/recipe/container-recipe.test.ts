@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { digestOf, idOf, inspectedContainer } from '../../../../test/support/builders.ts';
-import type { CreateBody } from '../../../../test/support/engine-inspect.ts';
-import { imageOf, networkOf, recipeScene } from '../../../../test/support/recipe-scene.ts';
+import { digestOf, idOf, inspectedContainer } from '../../../../test/support/scene/builders.ts';
+import type { CreateBody } from '../../../../test/support/engine/engine-inspect.ts';
+import { imageOf, networkOf, recipeScene } from '../../../../test/support/engine/recipe-scene.ts';
 import type { Container, ContainerConfig, ContainerSettings, HostConfig, ImageConfig } from '../container.ts';
 import { anonymousVolumeNames } from './volumes/mounts.ts';
 

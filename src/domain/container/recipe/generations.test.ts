@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { imageOf, networkOf, recipeScene } from '../../../../test/support/recipe-scene.ts';
+import { imageOf, networkOf, recipeScene } from '../../../../test/support/engine/recipe-scene.ts';
 import { imageConfig, userBody } from '../../../../test/support/settings-arbitrary.ts';
 import type { Container } from '../container.ts';
 import { recipeFor } from './container-recipe.ts';

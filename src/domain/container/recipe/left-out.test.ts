@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { imageOf, recipeScene } from '../../../../test/support/recipe-scene.ts';
+import { imageOf, recipeScene } from '../../../../test/support/engine/recipe-scene.ts';
 import { differences } from '../difference/container-difference.ts';
 import { leftOutFields } from './left-out.ts';
 

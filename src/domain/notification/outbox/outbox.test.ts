@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anyRecords, messageOf } from '../../../../test/support/outbox-arbitrary.ts';
+import { anyRecords, messageOf } from '../../../../test/support/notify/outbox-arbitrary.ts';
 import { defaultBackOff, nextAttemptAtMs } from './back-off.ts';
 import type { Heading } from '../message.ts';
 import { merge } from './merge.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createCommandScene } from '../../../../test/support/command-scene.ts';
-import { digestOf } from '../../../../test/support/builders.ts';
+import { createCommandScene } from '../../../../test/support/scene/command-scene.ts';
+import { digestOf } from '../../../../test/support/scene/builders.ts';
 import type { DecisionFault, DecisionRequest } from '../../../domain/decision/decision.ts';
 import type { DecisionSource, KeptDecision } from '../context/decision-source.ts';
 import { createDecide, createUnskip } from './decide.ts';

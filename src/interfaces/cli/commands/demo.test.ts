@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createCommandScene } from '../../../../test/support/command-scene.ts';
-import { containerOutcome, session } from '../../../../test/support/fake-application.ts';
+import { createCommandScene } from '../../../../test/support/scene/command-scene.ts';
+import { containerOutcome, session } from '../../../../test/support/scene/fake-application.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { createDemo } from './demo.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createCommandScene } from '../../../../test/support/command-scene.ts';
-import type { FakeTerminalOptions } from '../../../../test/support/fake-terminal.ts';
+import { createCommandScene } from '../../../../test/support/scene/command-scene.ts';
+import type { FakeTerminalOptions } from '../../../../test/support/scene/fake-terminal.ts';
 import type { JsonObject, RunningService, ServiceDocument } from '../../../domain/run/running-service.ts';
 import { carryOut, lookFunctions } from '../cli.ts';
 import { createRemoteSources } from '../context/remote-sources.ts';

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { digestOf, idOf, inspectedContainer } from '../../../../test/support/builders.ts';
-import { createCommandScene } from '../../../../test/support/command-scene.ts';
+import { digestOf, idOf, inspectedContainer } from '../../../../test/support/scene/builders.ts';
+import { createCommandScene } from '../../../../test/support/scene/command-scene.ts';
 import {
   checkedContainer,
   checkReport,
   containerOutcome,
   type FakeAnswers,
   session,
-} from '../../../../test/support/fake-application.ts';
-import type { FakeTerminalOptions } from '../../../../test/support/fake-terminal.ts';
+} from '../../../../test/support/scene/fake-application.ts';
+import type { FakeTerminalOptions } from '../../../../test/support/scene/fake-terminal.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import type { ContainerOutcome } from '../../../domain/run/session.ts';
 import type { PlannedMember } from '../../../domain/plan/update-plan.ts';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createCommandScene } from '../../../../test/support/command-scene.ts';
-import { createSandboxScene } from '../../../../test/support/sandbox-outside.ts';
+import { createCommandScene } from '../../../../test/support/scene/command-scene.ts';
+import { createSandboxScene } from '../../../../test/support/scene/sandbox-outside.ts';
 import { createApplication } from '../../../application/create-application.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { defaultSettings } from '../../../domain/settings/settings.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { containerOutcome, session } from '../../../../test/support/fake-application.ts';
-import { digestOf } from '../../../../test/support/builders.ts';
+import { containerOutcome, session } from '../../../../test/support/scene/fake-application.ts';
+import { digestOf } from '../../../../test/support/scene/builders.ts';
 import { porcelainTexts } from './porcelain.ts';
 
 const outcomes = session([

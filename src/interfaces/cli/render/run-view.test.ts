@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { containerOutcome } from '../../../../test/support/fake-application.ts';
-import { createFakeClock } from '../../../../test/support/fake-clock.ts';
+import { containerOutcome } from '../../../../test/support/scene/fake-application.ts';
+import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
 import { createRunView } from './run-view.ts';
 

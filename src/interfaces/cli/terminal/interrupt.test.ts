@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createFakeClock } from '../../../../test/support/fake-clock.ts';
+import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { createInterrupt, type InterruptOptions, type SignalName } from './interrupt.ts';
 
 describe('createInterrupt()', () => {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createFakeClock } from '../../../../test/support/fake-clock.ts';
-import { createFakeTerminal } from '../../../../test/support/fake-terminal.ts';
+import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
+import { createFakeTerminal } from '../../../../test/support/scene/fake-terminal.ts';
 import { createLiveRegion } from './live-region.ts';
 
 describe('createLiveRegion()', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { containerOutcome } from '../../../../test/support/fake-application.ts';
+import { containerOutcome } from '../../../../test/support/scene/fake-application.ts';
 import { createUnderWay } from './under-way.ts';
 
 test('createUnderWay() names what has been begun in the engine and is not over', () => {

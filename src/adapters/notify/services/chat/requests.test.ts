@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { describeRequests } from '../../../../../test/support/notify-cases.ts';
-import { aMessage, startRig } from '../../../../../test/support/notify-rig.ts';
+import { describeRequests } from '../../../../../test/support/notify/notify-cases.ts';
+import { aMessage, startRig } from '../../../../../test/support/notify/notify-rig.ts';
 
 const ok = () => ({ body: '{"ok":true}' });
 const [title, text] = ['Updates on h1', 'web was updated'];

@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { describeRequests } from '../../../../../test/support/notify-cases.ts';
+import { describeRequests } from '../../../../../test/support/notify/notify-cases.ts';
 
 const [title, text] = ['Updates on h1', 'web was updated'];
 const accepted = () => ({ status: 202, body: '{"result":"Request will be processed"}' });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { describeRequests } from '../../../../../test/support/notify-cases.ts';
-import { startRig } from '../../../../../test/support/notify-rig.ts';
+import { describeRequests } from '../../../../../test/support/notify/notify-cases.ts';
+import { startRig } from '../../../../../test/support/notify/notify-rig.ts';
 
 const [title, text] = ['Updates on h1', 'web was updated'];
 

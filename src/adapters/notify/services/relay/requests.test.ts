@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe } from 'vitest';
-import { describeRequests } from '../../../../../test/support/notify-cases.ts';
+import { describeRequests } from '../../../../../test/support/notify/notify-cases.ts';
 
 const [title, text] = ['Updates on h1', 'web was updated'];
 const run = { id: 'e3b0c442-98fc-4c14-9afb-4c8996fb9242', durationMs: 1234.5 };

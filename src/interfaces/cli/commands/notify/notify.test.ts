@@ -1,8 +1,8 @@
 import type { NotifySetup } from './notify-context.ts';
 import { describe, expect, test } from 'vitest';
-import { createCommandScene } from '../../../../../test/support/command-scene.ts';
-import { createTestTarget } from '../../../../../test/support/notify-scene.ts';
-import { messageOf } from '../../../../../test/support/outbox-arbitrary.ts';
+import { createCommandScene } from '../../../../../test/support/scene/command-scene.ts';
+import { createTestTarget } from '../../../../../test/support/notify/notify-scene.ts';
+import { messageOf } from '../../../../../test/support/notify/outbox-arbitrary.ts';
 import type { SendOutcome } from '../../../../domain/notification/message.ts';
 import type { Composer } from '../../../../domain/notification/run-facts.ts';
 import { carryOut } from '../../cli.ts';

@@ -1,0 +1,86 @@
+import { Ajv, type ValidateFunction } from 'ajv';
+import { expect } from 'vitest';
+import {
+  type AskOptions,
+  type HttpScene,
+  type Reply,
+  startHttp,
+  type SceneOptions,
+} from '../../support/http/http-scene.ts';
+import { createScriptedService, type ScriptedService } from '../../support/http/scripted-service.ts';
+
+/** A scene whose every JSON reply is checked against the description that the service itself serves. */
+export type DescribedScene = HttpScene & { readonly service: ScriptedService };
+
+export async function startDescribed(
+  options: SceneOptions = {},
+  service = createScriptedService(),
+): Promise<DescribedScene> {
+  const scene = await startHttp(service, options);
+  return { ...scene, service, ask: await describedAsk(scene) };
+}
+
+/** Asks as the scene does, and checks each JSON reply against the description. */
+export async function describedAsk(scene: Pick<HttpScene, 'ask'>): Promise<HttpScene['ask']> {
+  const validate = await readDescription();
+  return async (target, asked = {}) => {
+    const reply = await scene.ask(target, asked);
+    expectDescribed(validate, asked, target, reply);
+    return reply;
+  };
+}
+
+type Description = (method: string, path: string, status: number) => ValidateFunction | undefined;
+
+let known: Promise<Description> | undefined;
+
+// oxlint-disable-next-line typescript/no-explicit-any -- what is in there is what is tested
+type Json = Readonly<Record<string, any>>;
+
+/** Of all groups: a reply looks the same whichever others are switched on. */
+function readDescription(): Promise<Description> {
+  known ??= compileDescription();
+  return known;
+}
+
+async function compileDescription(): Promise<Description> {
+  const scene = await startHttp(createScriptedService());
+  const { paths, definitions } = (await scene.ask('/swagger/doc.json')).json();
+  await scene.stop();
+  const ajv = new Ajv({ strict: false, allErrors: true, formats: { 'date-time': isUtcTime } });
+  ajv.addSchema({ definitions }, 'description');
+  const compiled = new Map<string, ValidateFunction>();
+  for (const [path, operations] of Object.entries(paths as Json)) {
+    for (const [method, { responses }] of Object.entries(operations as Json)) {
+      for (const [status, { schema }] of Object.entries(responses as Json)) {
+        if (schema === undefined) continue;
+        const { $ref } = schema;
+        const whole = $ref === undefined ? schema : { $ref: `description${$ref}` };
+        compiled.set(`${method.toUpperCase()} ${path} ${status}`, ajv.compile(whole));
+      }
+    }
+  }
+  return (method, path, status) => compiled.get(`${method} ${path} ${status}`);
+}
+
+const isUtcTime = (text: string): boolean => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(text);
+
+function expectDescribed(description: Description, { method = 'GET' }: AskOptions, target: string, reply: Reply): void {
+  if (method === 'HEAD' || reply.text === '' || !String(reply.headers['content-type']).includes('json')) return;
+  const path = target.replace(/\?.*/, '').replace(/(?<=^\/v1\/.+)\/$/, '');
+  const validate = description(method, path, reply.status);
+  if (reply.status >= 400) return expectErrorBody(reply);
+  if (validate === undefined) return;
+  validate(reply.json());
+  expect(validate.errors ?? [], `${method} ${target}: ${reply.text.slice(0, 500)}`).toEqual([]);
+}
+
+/** The one body of every reply that is no success. */
+export function expectErrorBody(reply: Reply): void {
+  expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
+  expect(Object.keys(reply.json()).sort()).toEqual(['api_version', 'error', 'timestamp']);
+  expect(reply.json()).toMatchObject({ api_version: 'v1', timestamp: expect.stringMatching(wholeSeconds) });
+  expect(reply.json().error).toMatch(/\S/);
+}
+
+export const wholeSeconds = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;

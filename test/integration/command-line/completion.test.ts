@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runUpkeep } from '../../support/scene/run-upkeep.ts';
+
+/** The scripts of `upkeep completion`, in the real shells. */
+const folder = mkdtempSync(join(tmpdir(), 'upkeep-completion-'));
+const run = promisify(execFile);
+
+beforeAll(async () => {
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    const { code, stdout } = await runUpkeep(['completion', shell]);
+    expect(code).toBe(0);
+    writeFileSync(join(folder, shell), stdout);
+  }
+  // A client of an engine with two containers.
+  writeFileSync(join(folder, 'docker'), '#!/bin/sh\necho web\necho worker\n', { mode: 0o755 });
+  writeFileSync(join(folder, 'upkeep'), '#!/bin/sh\n', { mode: 0o755 });
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+type Complete = (words: readonly string[]) => Promise<readonly string[]>;
+
+const bash: Complete = async (words) =>
+  linesOf(
+    'bash',
+    '-c',
+    `source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _upkeep; printf '%s\\n' "\${COMPREPLY[@]}"`,
+    join(folder, 'bash'),
+    ...words,
+  );
+
+const fish: Complete = async (words) => {
+  const lines = await linesOf(
+    'fish',
+    '--no-config',
+    '-c',
+    `source ${join(folder, 'fish')}; complete -C '${words.join(' ')}'`,
+  );
+  return lines.map((line) => line.split('\t')[0] ?? '');
+};
+
+/** What stands on a line of zsh after Tab: https://zsh.sourceforge.io/Doc/Release/Zsh-Modules.html#The-zsh_002fzpty-Module */
+const zsh: Complete = async (words) => {
+  const script = `
+    zmodload zsh/zpty
+    zpty shell zsh -f -i
+    zpty -w shell "PS1=; unsetopt zle_bracketed_paste; autoload -U compinit; compinit -u -D; source ${join(folder, 'zsh')}"
+    zpty -w shell "compadd() { builtin compadd -O found \\"\\$@\\"; print -rl -- \\"<\\"\\$^found\\">\\"; builtin compadd \\"\\$@\\" }"
+    zpty -w shell "echo rea''dy"
+    zpty -r shell out '*ready*'
+    zpty -n -w shell "${words.join(' ')}"$'\\t'
+    zpty -n -w shell $'\\C-u'"echo do''ne"$'\\n'
+    while zpty -r shell out; do print -r -- "$out"; [[ $out == *done* ]] && break; done
+    zpty -d shell
+  `;
+  const lines = await linesOf('zsh', '-f', '-c', script);
+  return lines.flatMap((line) => [...line.matchAll(/<([^<>]+)>/g)].map(([, word = '']) => word));
+};
+
+describe.each([
+  ['bash', bash],
+  ['fish', fish],
+  ['zsh', zsh],
+])('in %s', (_, complete) => {
+  test('completes commands, their options, values and containers', async () => {
+    expect(await complete(['upkeep', 'up'])).toContain('update');
+    const flags = (await complete(['upkeep', 'update', '--dr'])).map((word) => word.replace(/=$/, ''));
+    expect(flags).toContain('--dry-run');
+    expect(flags).not.toContain('--http-api-port');
+    expect(await complete(['upkeep', 'update', 'w'])).toEqual(expect.arrayContaining(['web', 'worker']));
+    expect(await complete(['upkeep', 'run', '--log-level', 'de'])).toContain('debug');
+    expect(await complete(['upkeep', 'notify', 'pre'])).toContain('preview');
+  });
+});
+
+test('an unknown shell is refused with those that there are', async () => {
+  const { code, stdout, stderr } = await runUpkeep(['completion', 'tcsh']);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toBe(
+    'upkeep: Cannot print a completion script: "tcsh" is no shell of these; name one of bash, zsh, fish\n',
+  );
+});
+
+async function linesOf(program: string, ...args: readonly string[]): Promise<readonly string[]> {
+  const env = { ...process.env, PATH: `${folder}:${process.env['PATH'] ?? ''}`, TERM: 'dumb', HOME: folder };
+  const { stdout } = await run(program, args, { env, timeout: 20_000 });
+  return stdout
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}

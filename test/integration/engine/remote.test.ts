@@ -1,0 +1,156 @@
+import { cpSync, mkdtempSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { catalogue } from '../../lab/registry/catalogue.ts';
+import { describeInLab } from '../../lab/describe-in-lab.ts';
+import { createFaultProxy, type FaultProxy, type ProxiedCall } from '../../lab/proxy/fault-proxy.ts';
+import { isPodman } from '../../lab/engine/podman.ts';
+import { pushImage } from '../../lab/registry/push.ts';
+import { skipBecause } from '../../lab/skip-because.ts';
+import { startSshServer } from '../../lab/engine/ssh-server.ts';
+import { runUpkeep, type UpkeepRun } from '../../support/scene/run-upkeep.ts';
+
+/** The executable, and an engine that it does not reach by a socket of its own. */
+describeInLab('an engine that is reached another way', (lab) => {
+  const image = `${lab.registry.host}/remote/web:stable`;
+  let oldId = '';
+
+  beforeEach(async () => {
+    await pushImage(lab.registry, 'remote/web', 'stable', catalogue['plain-v1']);
+    await lab.engine.pull(image);
+    oldId = await lab.engine.run('web', image, {
+      StopTimeout: 1,
+      HostConfig: { RestartPolicy: { Name: 'unless-stopped' } },
+    });
+    await pushImage(lab.registry, 'remote/web', 'stable', catalogue['plain-v2']);
+  });
+  afterEach(() => lab.engine.clear());
+
+  async function expectUpdate(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<void> {
+    const checked = await runUpkeep(['check', '--json', ...args], { env });
+    expect(checked.stdout, checked.stderr).toContain('"update_available": true');
+    const run = await update(args, env);
+    expect(run.stdout, run.stderr).toContain('"outcome": "updated"');
+    const now = await lab.engine.inspect('web');
+    expect(now).toMatchObject({ State: { Running: true } });
+    expect(now?.Id).not.toBe(oldId);
+  }
+
+  test('over ssh', async () => {
+    const server = await startSshServer(lab.dir, lab.engine.socket);
+    onTestFinished(() => server.stop());
+    await expectUpdate(['--host', `ssh://root@${server.host}`], { HOME: '/root' });
+  });
+
+  test('over TCP with TLS and a client certificate, and not without one', async (context) => {
+    if (isPodman) skipBecause(context, 'Podman’s service speaks no TLS');
+    const { caFile, serverCertificate, serverKey, dockerClient } = lab.pki;
+    const certificates = ['--tlscacert', caFile, '--tlscert', serverCertificate, '--tlskey', serverKey];
+    const args = ['--host', 'tcp://127.0.0.1:23761', '--tlsverify', ...certificates];
+    const engine = await lab.startEngine({ name: 'tls-executable', args });
+    onTestFinished(() => engine.remove());
+    await pushImage(lab.registry, 'remote/tls', 'stable', catalogue['plain-v1']);
+    await engine.pull(`${lab.registry.host}/remote/tls:stable`);
+    await engine.run('secured', `${lab.registry.host}/remote/tls:stable`, { StopTimeout: 1 });
+    await pushImage(lab.registry, 'remote/tls', 'stable', catalogue['plain-v2']);
+    const host = ['--host', 'tcp://127.0.0.1:23761'];
+    const run = await update([...host, '--tlsverify', '--cert-path', dockerClient]);
+    expect(run.stdout, run.stderr).toContain('"outcome": "updated"');
+    const without = await runUpkeep(['check', ...host]);
+    expect(without.code).not.toBe(0);
+    expect(without.stderr).toContain('it wants TLS');
+    const ofAnother = mkdtempSync(join(lab.dir, 'docker-client-'));
+    cpSync(dockerClient, ofAnother, { recursive: true });
+    cpSync(lab.pki.tokenCertificate, join(ofAnother, 'ca.pem'));
+    const doubting = await runUpkeep(['check', ...host, '--cert-path', ofAnother, '--tlsverify']);
+    expect([doubting.code, doubting.stderr]).toEqual([1, expect.stringContaining('certificate')]);
+    expect((await runUpkeep(['check', ...host, '--cert-path', ofAnother])).code).toBe(0);
+  });
+
+  describe('through a proxy that allows what docs/engines.md lists', () => {
+    test('check needs no more than its table, update no more than both', async () => {
+      const { host, refused, proxy } = await allowing([...forCheck, ...forPodman]);
+      const checked = await runUpkeep(['check', '--json', ...host]);
+      expect(checked.stdout, checked.stderr).toContain('"update_available": true');
+      expect(refused()).toEqual([]);
+      proxy.disarm();
+      forbidAllBut(proxy, [...forCheck, ...forUpdate, ...forPodman]);
+      const run = await update(host);
+      expect(run.stdout, run.stderr).toContain('"outcome": "updated"');
+      expect(refused()).toEqual([]);
+    });
+
+    test.each(['GET /version', 'GET /info', 'GET /containers/json', 'GET /images/json'])(
+      'without %s it says which call to allow',
+      async (missing) => {
+        const { host } = await allowing(forCheck.filter(({ text }) => text !== missing));
+        const run = await runUpkeep(['check', ...host]);
+        expect(run.stdout + run.stderr).toContain('403');
+        expect(run.stdout + run.stderr).toContain(missing.split(' ')[1]);
+      },
+    );
+
+    test.each(['POST /images/create', 'POST /containers/create', 'POST /containers/{id}/rename'])(
+      'without %s an update changes nothing and says which call to allow',
+      async (missing) => {
+        const { host } = await allowing(
+          [...forCheck, ...forUpdate, ...forPodman].filter(({ text }) => text !== missing),
+        );
+        const run = await update(host);
+        expect(run.code).toBe(1);
+        expect(run.stdout).toContain('403');
+        expect(run.stdout).toMatch(new RegExp(missing.replace('{id}', '[0-9a-f]{64}')));
+        expect(await lab.engine.inspect('web')).toMatchObject({ Id: oldId, State: { Running: true } });
+      },
+    );
+  });
+
+  /** A proxy as haproxy is: what it refuses gets a page, not the engine's JSON. */
+  async function allowing(endpoints: readonly Endpoint[]) {
+    const socketPath = join(lab.dir, 'allow.sock');
+    const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: lab.engine.socket } });
+    onTestFinished(() => proxy.close());
+    forbidAllBut(proxy, endpoints);
+    const refused = () =>
+      proxy.calls.filter(({ fault }) => fault !== undefined).map(({ method, path }) => `${method} ${path}`);
+    return { proxy, refused, host: ['--host', `unix://${socketPath}`] };
+  }
+});
+
+function update(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<UpkeepRun> {
+  return runUpkeep(['update', '--json', '--health-window', '500ms', ...args], { env });
+}
+
+function forbidAllBut(proxy: FaultProxy, endpoints: readonly Endpoint[]): void {
+  const body = '<html><body><h1>403 Forbidden</h1></body></html>';
+  proxy.arm({
+    at: (call) => !endpoints.some(({ allows }) => allows(call)),
+    times: Infinity,
+    fault: { kind: 'answer', when: 'before', status: 403, body, headers: { 'content-type': 'text/html' } },
+  });
+}
+
+type Endpoint = { readonly text: string; readonly allows: (call: ProxiedCall) => boolean };
+
+const page = readFileSync(fileURLToPath(new URL('../../../docs/engines.md', import.meta.url)), 'utf8');
+const forCheck = endpointsAfter('For `check`:');
+const forUpdate = endpointsAfter('For `update`, also:');
+const forPodman = isPodman
+  ? endpointsAfter('for the named feature:').filter(({ text }) => text.includes('/libpod/'))
+  : [];
+
+/** The rows of the first table behind these words. */
+function endpointsAfter(words: string): readonly Endpoint[] {
+  const [, after = ''] = page.split(words);
+  const [table = ''] = after.split(/\n\n(?!\|)/);
+  const rows = [...table.matchAll(/^\| ([A-Z]+) \| `([^`]+)`/gm)];
+  return rows.map(([, method = '', path = '']) => {
+    const pattern = path
+      .replaceAll('.', String.raw`\.`)
+      .replaceAll('{name}', '.+')
+      .replaceAll('{id}', '[^/]+');
+    const expression = new RegExp(String.raw`^(?:/v1\.\d+)?${pattern}(?:\?.*)?$`);
+    return { text: `${method} ${path}`, allows: (call) => call.method === method && expression.test(call.path) };
+  });
+}

@@ -1,0 +1,124 @@
+import type { Clock } from '../../../src/domain/outside/outside.ts';
+
+/** A clock that stands still until it is moved: the same test takes the same steps every time. */
+export type FakeClock = Clock & {
+  /** Lets `ms` pass: wakes the sleepers one after another, and after each lets the code run until all sleep again. */
+  readonly advance: (ms: number) => Promise<void>;
+  /**
+   * Lets time pass by itself, from sleeper to sleeper, until the work is done. Time stands still
+   * while anyone is busy; real I/O does not count as busy, so keep files and sockets out of the work.
+   */
+  readonly run: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Moves the wall clock alone, as a person or NTP does; deadlines do not notice. */
+  readonly jumpWallClock: (ms: number) => void;
+  /** How many sleep now. */
+  readonly sleepers: () => number;
+};
+
+export type FakeClockOptions = {
+  /** The wall clock at the start; the default is the first second of 2026. */
+  readonly startMs?: number;
+  /** Advance whenever everyone is asleep, without being asked. */
+  readonly auto?: boolean;
+};
+
+export function createFakeClock({ startMs = Date.UTC(2026, 0, 1), auto = false }: FakeClockOptions = {}): FakeClock {
+  const asleep: Sleeper[] = [];
+  let elapsedMs = 0;
+  let wallOffsetMs = startMs;
+  let order = 0;
+  let pumping = false;
+
+  function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) return Promise.reject(signal.reason as Error);
+    const { promise, resolve, reject } = deferred();
+    const sleeper: Sleeper = { wakeAtMs: elapsedMs + Math.max(0, ms), order: order++, wake: resolve };
+    insert(asleep, sleeper);
+    const onAbort = () => {
+      asleep.splice(asleep.indexOf(sleeper), 1);
+      reject(signal?.reason as Error);
+    };
+    signal?.addEventListener('abort', onAbort, { once: true });
+    sleeper.wake = () => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    };
+    if (auto) void pump();
+    return promise;
+  }
+
+  function wakeNext(): void {
+    const next = asleep.shift();
+    if (next === undefined) return;
+    elapsedMs = Math.max(elapsedMs, next.wakeAtMs);
+    next.wake();
+  }
+
+  async function advance(ms: number): Promise<void> {
+    const targetMs = elapsedMs + ms;
+    await everyoneIsIdle();
+    while (asleep[0] !== undefined && asleep[0].wakeAtMs <= targetMs) {
+      wakeNext();
+      await everyoneIsIdle();
+    }
+    elapsedMs = targetMs;
+  }
+
+  async function run<T>(work: () => Promise<T>): Promise<T> {
+    let settled = false;
+    const result = work().finally(() => (settled = true));
+    result.catch(() => undefined);
+    for (;;) {
+      await everyoneIsIdle();
+      if (settled) return result;
+      wakeNext();
+    }
+  }
+
+  async function pump(): Promise<void> {
+    if (pumping) return;
+    pumping = true;
+    await everyoneIsIdle();
+    while (asleep.length > 0) {
+      wakeNext();
+      await everyoneIsIdle();
+    }
+    pumping = false;
+  }
+
+  return {
+    nowMs: () => wallOffsetMs + elapsedMs,
+    monotonicMs: () => elapsedMs,
+    sleep,
+    advance,
+    run,
+    jumpWallClock: (ms) => (wallOffsetMs += ms),
+    sleepers: () => asleep.length,
+  };
+}
+
+type Sleeper = { readonly wakeAtMs: number; readonly order: number; wake: () => void };
+
+/** Keeps the list in the order of waking; who went to sleep first wakes first. */
+function insert(asleep: Sleeper[], sleeper: Sleeper): void {
+  let at = asleep.length;
+  while (at > 0 && (asleep[at - 1]?.wakeAtMs ?? 0) > sleeper.wakeAtMs) at--;
+  asleep.splice(at, 0, sleeper);
+}
+
+/** All promise reactions have run when Node comes to its check phase: https://nodejs.org/en/learn/asynchronous-work/understanding-setimmediate */
+function everyoneIsIdle(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+function deferred(): { promise: Promise<void>; resolve: () => void; reject: (reason: Error) => void } {
+  let resolve: () => void = () => undefined;
+  let reject: (reason: Error) => void = () => undefined;
+  const promise = new Promise<void>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
+  return { promise, resolve, reject };
+}

@@ -1,0 +1,80 @@
+import { createSandboxEngine, type SandboxEngine } from '../../../sandbox/engine/engine.ts';
+import { createSandboxRegistry, type SandboxRegistry } from '../../../sandbox/registry/registry.ts';
+import { createSystemClock } from '../../../src/adapters/process/clock.ts';
+import type { Application } from '../../../src/application/application.ts';
+import { createApplication } from '../../../src/application/create-application.ts';
+import type { Log } from '../../../src/domain/outside/outside.ts';
+import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/settings.ts';
+import { createMetrics } from '../../../src/interfaces/metrics/metrics.ts';
+import { type HttpScene, type SceneOptions, startHttp } from './http-scene.ts';
+
+/** The service as it runs, over real HTTP, on an engine and registries in memory. */
+export type WholeService = HttpScene & {
+  readonly application: Application;
+  readonly sandbox: SandboxEngine;
+  readonly registry: SandboxRegistry;
+  /** Publishes a release, and returns its digest. */
+  readonly publish: (reference: string, version: string, parts?: object) => string;
+  /** Pulls what has been published and runs a container of it. */
+  readonly run: (name: string, reference: string, labels?: Readonly<Record<string, string>>) => Promise<string>;
+};
+
+export type WholeServiceOptions = SceneOptions & {
+  readonly service?: Partial<ServiceSettings>;
+  /** Time of a registry's answer; 0 by default. */
+  readonly registryLatencyMs?: number;
+};
+
+export async function startWholeService(options: WholeServiceOptions = {}): Promise<WholeService> {
+  const { service = {}, registryLatencyMs = 0, ...scene } = options;
+  const clock = createSystemClock();
+  const registry = createSandboxRegistry({ clock, latencyMs: registryLatencyMs });
+  const sandbox = createSandboxEngine({ clock, registries: registry.store });
+  let ids = 0;
+  const application = createApplication(
+    {
+      engine: sandbox.engine,
+      registry: registry.registry,
+      prober: sandbox.prober,
+      clock,
+      log: silent,
+      instance: {
+        owner: 'test',
+        containerId: undefined,
+        isMainProcess: false,
+        ownerState: (other) => (other === 'test' ? 'self' : 'unknown'),
+      },
+      newId: () => `id-${(ids += 1)}`,
+    },
+    { ...defaultSettings, gateWindowMs: 100, ...service },
+  );
+  const metrics = createMetrics({
+    clock,
+    updatesAvailable: () => application.status().updatesAvailable,
+    version: '1.2.3',
+  });
+  application.subscribe(metrics.hear);
+  await application.follow();
+  const http = await startHttp(application, { metrics: metrics.text, ...scene });
+
+  const publish = (reference: string, version: string, parts: object = {}): string =>
+    registry.store.publish(reference, { version: `${reference} ${version}`, ...parts }).digest;
+  return {
+    ...http,
+    application,
+    sandbox,
+    registry,
+    publish,
+    run: async (name, reference, labels = {}) => {
+      await sandbox.engine.pullImage({ reference });
+      return sandbox.control.runContainer(name, { Image: reference, Labels: labels, HostConfig: {} });
+    },
+    stop: async () => {
+      await http.stop();
+      await application.close();
+      sandbox.control.close();
+    },
+  };
+}
+
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

@@ -1,0 +1,63 @@
+import type { Message, SendOutcome, Target } from '../../../src/domain/notification/message.ts';
+import type { OutboxRecord } from '../../../src/domain/notification/outbox/record.ts';
+import type { OutboxStore } from '../../../src/domain/notification/outbox/store.ts';
+import type { Log } from '../../../src/domain/outside/outside.ts';
+
+export type TestTarget = Target & {
+  /** Received messages, in order. */
+  readonly received: readonly Message[];
+};
+
+export const networkFailure: SendOutcome = { kind: 'failed', failure: 'network', reason: 'connection refused' };
+export const sent: SendOutcome = { kind: 'sent', answer: 'ok' };
+
+/** A target of which the test says how it answers. */
+export function createTestTarget(
+  name: string,
+  answer: (message: Message, signal: AbortSignal) => SendOutcome | Promise<SendOutcome> = () => sent,
+): TestTarget {
+  const received: Message[] = [];
+  return {
+    name,
+    service: 'test',
+    shown: 'test://[redacted]',
+    received,
+    async send(message, signal) {
+      const outcome = await answer(message, signal);
+      if (outcome.kind === 'sent') received.push(message);
+      return outcome;
+    },
+  };
+}
+
+/** A store that no crash harms; `failing` makes its disk full. */
+export type TestStore = OutboxStore & { readonly records: OutboxRecord[]; failing: boolean };
+
+export function createTestStore(records: OutboxRecord[] = []): TestStore {
+  const store: TestStore = {
+    records,
+    failing: false,
+    load: () => Promise.resolve([...records]),
+    async append(more) {
+      if (store.failing) throw new Error('no space left');
+      records.push(...more);
+    },
+    async replace(all) {
+      if (store.failing) throw new Error('no space left');
+      records.splice(0, records.length, ...all);
+    },
+    close: () => Promise.resolve(),
+  };
+  return store;
+}
+
+export type LogLine = { readonly level: keyof Log; readonly message: string; readonly fields: object };
+
+export function createTestLog(): Log & { readonly lines: readonly LogLine[] } {
+  const lines: LogLine[] = [];
+  const write =
+    (level: keyof Log) =>
+    (message: string, fields = {}) =>
+      void lines.push({ level, message, fields });
+  return { lines, debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+}

@@ -1,0 +1,75 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+export type UpkeepRun = {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+};
+
+export type UpkeepOptions = {
+  /** Of the engine; `--host` is added. */
+  readonly socket?: string;
+  /** The whole environment but PATH. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Called once the process is there, to kill or signal it. */
+  readonly onStart?: (child: ChildProcess) => void;
+  /** Of another user than this process's; needs root. */
+  readonly uid?: number;
+  /** How many files it may have open at once. */
+  readonly openFiles?: number;
+  /** Path of another Node than this process's. */
+  readonly node?: string;
+};
+
+/** A process that is under way. */
+export type UpkeepProcess = {
+  readonly child: ChildProcess;
+  /** Resolves once the text stands on standard output or error; rejects when the process ends without. */
+  readonly seen: (text: string) => Promise<void>;
+  readonly ended: Promise<UpkeepRun>;
+  /** Output so far. */
+  readonly output: () => string;
+};
+
+const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+
+/** Runs the built executable as a person would, without any of this process's environment. */
+export function runUpkeep(args: readonly string[], options: UpkeepOptions = {}): Promise<UpkeepRun> {
+  const { child, ended } = startUpkeep(args, options);
+  options.onStart?.(child);
+  return ended;
+}
+
+export function startUpkeep(
+  args: readonly string[],
+  { socket, env = {}, uid, openFiles, node = process.execPath }: Omit<UpkeepOptions, 'onStart'> = {},
+): UpkeepProcess {
+  const host = socket === undefined ? [] : ['--host', `unix://${socket}`];
+  const command = [node, main, ...args, ...host];
+  const limit = openFiles === undefined ? [] : ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$@"`];
+  const [program = '', ...words] = [...limit, ...command];
+  const child = spawn(program, words, {
+    env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(uid !== undefined && { uid, gid: uid }),
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const ended = new Promise<UpkeepRun>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, stdout, stderr }));
+  });
+  const seen = (text: string) =>
+    new Promise<void>((resolve, reject) => {
+      const look = () => {
+        if ((stdout + stderr).includes(text)) resolve();
+      };
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', look);
+      look();
+      void ended.then(() => reject(new Error(`It ended without ${JSON.stringify(text)}:\n${stdout}${stderr}`)));
+    });
+  return { child, seen, ended, output: () => stdout + stderr };
+}

@@ -1,0 +1,72 @@
+import { fileURLToPath } from 'node:url';
+import type { EngineClient } from '../../lab/engine/engine-client.ts';
+import type { ImageConfig, ImageSpec } from '../../lab/registry/image.ts';
+import type { Lab } from '../../lab/lab.ts';
+import { pushImage, type Pushed } from '../../lab/registry/push.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** Node and what is built here are mounted into the container, so that the image need not hold them: it is ready in no time. */
+const parts = ['/usr:/usr:ro', '/usr/lib:/lib:ro', '/usr/lib64:/lib64:ro', `${root}:/app:ro`];
+
+/** An image whose command is Upkeep; with `config`, something else. */
+export function upkeepImage(version: string, config: ImageConfig = {}): ImageSpec {
+  return {
+    config: {
+      Entrypoint: ['/usr/bin/node', '/app/dist/main.js'],
+      Cmd: ['run'],
+      Env: ['PATH=/usr/bin:/bin', `APP_VERSION=${version}`],
+      Labels: { 'org.opencontainers.image.version': version },
+      ...config,
+    },
+  };
+}
+
+export type InContainer = {
+  readonly image: string;
+  readonly old: Pushed;
+  readonly next: Pushed;
+  readonly id: string;
+};
+
+/** In the environment of every process of such an Upkeep, with its repository. */
+export const markVariable = 'KEPT_MARK';
+
+export type StartOptions = {
+  readonly socket: string;
+  readonly next: ImageSpec;
+  readonly repository: string;
+  /** `NAME=value` */
+  readonly env?: readonly string[];
+  readonly labels?: Readonly<Record<string, string>>;
+};
+
+/** Starts Upkeep as `upkeep`, on an image whose tag has moved on; it updates itself at once. `socket`: what it takes for the engine's. */
+export async function startInContainer(
+  { registry }: Lab,
+  engine: EngineClient,
+  { socket, next, repository, env = [], labels = {} }: StartOptions,
+): Promise<InContainer> {
+  const image = `${registry.host}/${repository}:stable`;
+  const old = await pushImage(registry, repository, 'stable', upkeepImage('v1'));
+  await engine.pull(image);
+  const pushed = await pushImage(registry, repository, 'stable', next);
+  const id = await engine.run('upkeep', image, {
+    Cmd: ['run', '--update-on-start', '--health-window', '1s', '--log-format', 'logfmt'],
+    Env: [`${markVariable}=${repository}`, 'UPKEEP_INTERVAL=1h', ...env],
+    Labels: { 'com.example.kept': 'yes', ...labels },
+    StopTimeout: 1,
+    HostConfig: {
+      // The registry of the lab is on a loopback address.
+      NetworkMode: 'host',
+      Binds: [...parts, `${socket}:/var/run/docker.sock`, 'state:/state'],
+      RestartPolicy: { Name: 'unless-stopped', MaximumRetryCount: 0 },
+    },
+  });
+  return { image, old, next: pushed, id };
+}
+
+/** Standard output and error of a container, among the bytes of the engine's framing. */
+export async function logOf(engine: EngineClient, name: string): Promise<string> {
+  return String((await engine.call('GET', `/containers/${name}/logs?stdout=1&stderr=1`)).body);
+}
