@@ -1,11 +1,20 @@
 import { afterEach, expect, test } from 'vitest';
+import { parseDigest } from '../../../src/domain/reference/digest.ts';
 import { webServer } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import { pushArtifact, pushIndex } from '../../lab/registry/push.ts';
-import { type CosignKey, makeCosignKey, signatureArtifact } from '../../support/registry/cosign.ts';
+import {
+  artifactType,
+  blobOf,
+  type CosignKey,
+  makeCosignKey,
+  signatureArtifact,
+} from '../../support/registry/cosign.ts';
 import { runUpkeep } from '../../support/scene/run-upkeep.ts';
 import { tagsScene } from './scene.ts';
 
+/** https://github.com/opencontainers/distribution-spec/blob/main/spec.md#referrers-tag-schema */
+const indexType = 'application/vnd.oci.image.index.v1+json';
 const minor = { 'upkeep.policy': 'minor' };
 
 describeInLab('signed images', (lab) => {
@@ -63,6 +72,21 @@ describeInLab('signed images', (lab) => {
     expect(await check(...options)).toMatchObject({ status: 'stale' });
     await push('1.1', webServer('1.1 again'));
     expect((await check(...options)).reason).toContain('it has no signature');
+  });
+
+  test('a signature that refers to the image is found, with the tag of registries without the referrers API', async () => {
+    const { check, update, keys, options, digest, image, repository } = await signedScene();
+    const artifact = signatureArtifact([keys.team.signImage(digest, image)], parseDigest(digest));
+    const { mediaType, bytes } = artifact.manifest;
+    await pushArtifact(lab.registry, repository, 'signature', artifact);
+    expect((await check(...options)).reason).toContain('it has no signature');
+    const entry = { mediaType, digest: artifact.manifest.digest, size: bytes.length, artifactType };
+    const manifest = blobOf(
+      indexType,
+      Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: indexType, manifests: [entry] })),
+    );
+    await pushArtifact(lab.registry, repository, digest.replace(':', '-'), { manifest, blobs: [] });
+    expect(await update(...options)).toMatchObject({ outcome: 'updated' });
   });
 
   test('a signed index is enough for the image in it, and the digest of the own tag needs a signature too', async () => {

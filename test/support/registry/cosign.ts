@@ -69,7 +69,8 @@ const manifestType = 'application/vnd.oci.image.manifest.v1+json';
 export const artifactType = 'application/vnd.dev.cosign.artifact.sig.v1+json';
 const payloadType = 'application/vnd.dev.cosign.simplesigning.v1+json';
 
-function blobOf(mediaType: string, bytes: Buffer): Blob {
+/** Content with its digest. */
+export function blobOf(mediaType: string, bytes: Buffer): Blob {
   return { mediaType, bytes, digest: `sha256:${createHash('sha256').update(bytes).digest('hex')}` };
 }
 
